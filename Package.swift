@@ -1,0 +1,23 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "Requests",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Requests", targets: ["Requests"])
+    ],
+    targets: [
+        .target(name: "Requests", swiftSettings: settings),
+        .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,29 @@
+/// The bytes that names and values of HTTP may hold (RFC 9110 §5.5, §5.6.2).
+package enum Token {
+    /// Whether `bytes` is a token: one or more of the characters RFC 9110 §5.6.2 allows.
+    package static func isToken(_ bytes: some Sequence<UInt8>) -> Bool {
+        var isEmpty = true
+        for byte in bytes {
+            guard isTokenByte(byte) else { return false }
+            isEmpty = false
+        }
+        return !isEmpty
+    }
+
+    /// Whether `byte` may stand in a token.
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
+    }
+
+    /// Whether `byte` may never stand in a field value: a control other than the horizontal tab, or DEL.
+    package static func isForbiddenInValue(_ byte: UInt8) -> Bool {
+        (byte < 0x20 && byte != 0x09) || byte == 0x7F
+    }
+
+    private static let low = mask(of: "!#$%&'*+-.0123456789", from: 0)
+    private static let high = mask(of: "ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~", from: 64)
+
+    private static func mask(of characters: String, from base: UInt8) -> UInt64 {
+        characters.utf8.reduce(0) { $0 | 1 << UInt64($1 - base) }
+    }
+}

@@ -1,0 +1,20 @@
+import Requests
+import Testing
+
+@Suite("Exports")
+struct ExportsTests {
+    @Test("one re-export serves every file of the module and every file that imports it")
+    func reexport() throws {
+        let url: URL = try #require(URL(string: "https://example.com/"))
+        #expect(Data(url.absoluteString.utf8).count == 20)
+    }
+
+    @Test("methods compare byte for byte, match in a switch and are literals (RQ-20)")
+    func methods() {
+        #expect(HTTPMethod.get == "GET")
+        #expect(HTTPMethod.get != "get")
+        #expect(HTTPMethod("PURGE").rawValue == "PURGE")
+        #expect(HTTPMethod.post ~= "POST")
+        #expect(!HTTPMethod("GET /x").isValid)
+    }
+}
