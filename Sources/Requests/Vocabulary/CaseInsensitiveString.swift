@@ -1,0 +1,75 @@
+/// A string compared without regard to ASCII case.
+///
+/// Only the letters A to Z fold, whatever the locale, as header field names do (RFC 9110 §5.1). The spelling is kept.
+public struct CaseInsensitiveString: Sendable {
+    /// The string as it was given.
+    public let rawValue: String
+
+    /// Wraps `rawValue`, keeping its spelling.
+    public init(_ rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+extension CaseInsensitiveString: Hashable, Comparable {
+    /// Whether both are spelled alike once A to Z are folded.
+    public static func == (left: Self, right: Self) -> Bool {
+        ASCIIFolding.areEqual(left.rawValue, right.rawValue)
+    }
+
+    /// The order of the folded UTF-8 bytes.
+    public static func < (left: Self, right: Self) -> Bool {
+        left.rawValue.utf8.lazy.map(ASCIIFolding.folded).lexicographicallyPrecedes(
+            right.rawValue.utf8.lazy.map(ASCIIFolding.folded))
+    }
+
+    /// Hashes the folded bytes, so that equal values hash alike.
+    public func hash(into hasher: inout Hasher) {
+        ASCIIFolding.hash(rawValue, into: &hasher)
+    }
+}
+
+extension CaseInsensitiveString: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// Wraps the literal, keeping its spelling.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// The string as it was given.
+    public var description: String { rawValue }
+}
+
+/// Case folding of A to Z, and of nothing else.
+package enum ASCIIFolding {
+    /// The lower-case form of an upper-case ASCII letter; any other byte as it is.
+    package static func folded(_ byte: UInt8) -> UInt8 {
+        byte &- 0x41 < 26 ? byte | 0x20 : byte
+    }
+
+    /// Whether two strings are equal once folded.
+    package static func areEqual(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (left.utf8, right.utf8)
+        guard left.count == right.count else { return false }
+        var other = right.makeIterator()
+        for byte in left {
+            guard let counterpart = other.next() else { return false }
+            guard byte == counterpart || folded(byte) == folded(counterpart) else { return false }
+        }
+        return true
+    }
+
+    /// The string with A to Z folded.
+    package static func folded(_ string: String) -> String {
+        guard string.utf8.contains(where: { $0 &- 0x41 < 26 }) else { return string }
+        return String(decoding: string.utf8.map(folded), as: UTF8.self)
+    }
+
+    /// Hashes the folded bytes.
+    package static func hash(_ string: String, into hasher: inout Hasher) {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in string.utf8 {
+            sum = (sum ^ UInt64(folded(byte))) &* 0x0100_0000_01b3
+        }
+        hasher.combine(sum)
+    }
+}

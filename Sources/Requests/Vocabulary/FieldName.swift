@@ -1,0 +1,154 @@
+extension Field {
+    /// The name of a header field, compared without regard to ASCII case (RFC 9110 §5.1).
+    ///
+    /// The spelling is kept and sent as given. A name that is not a token makes preparing the request throw.
+    public struct Name: Sendable {
+        /// The name as it was spelled.
+        public let rawValue: String
+
+        /// A name spelled as given; it is validated when the request is prepared.
+        public init(_ rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The name with A to Z folded to lower case.
+        public var canonicalName: String { ASCIIFolding.folded(rawValue) }
+
+        /// Whether the name is a token (RFC 9110 §5.6.2), and so may be sent.
+        public var isValid: Bool { Token.isToken(rawValue.utf8) }
+    }
+}
+
+extension Field.Name: Hashable {
+    /// Whether both names are the same field's.
+    public static func == (left: Self, right: Self) -> Bool {
+        ASCIIFolding.areEqual(left.rawValue, right.rawValue)
+    }
+
+    /// Hashes the folded bytes, so that equal names hash alike.
+    public func hash(into hasher: inout Hasher) {
+        ASCIIFolding.hash(rawValue, into: &hasher)
+    }
+}
+
+extension Field.Name: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// A name spelled as the literal.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// The name as it was spelled.
+    public var description: String { rawValue }
+
+    /// Whether `value` spells the same name, so that a `switch` over strings can name fields.
+    public static func ~= (pattern: Self, value: String) -> Bool {
+        ASCIIFolding.areEqual(pattern.rawValue, value)
+    }
+}
+
+extension Field.Name {
+    /// Accept (RFC 9110 §12.5.1).
+    public static let accept = Self("Accept")
+    /// Accept-Charset (RFC 9110 §12.5.2).
+    public static let acceptCharset = Self("Accept-Charset")
+    /// Accept-Encoding (RFC 9110 §12.5.3).
+    public static let acceptEncoding = Self("Accept-Encoding")
+    /// Accept-Language (RFC 9110 §12.5.4).
+    public static let acceptLanguage = Self("Accept-Language")
+    /// Accept-Ranges (RFC 9110 §14.3).
+    public static let acceptRanges = Self("Accept-Ranges")
+    /// Age (RFC 9111 §5.1).
+    public static let age = Self("Age")
+    /// Allow (RFC 9110 §10.2.1).
+    public static let allow = Self("Allow")
+    /// Authorization (RFC 9110 §11.6.2).
+    public static let authorization = Self("Authorization")
+    /// Cache-Control (RFC 9111 §5.2).
+    public static let cacheControl = Self("Cache-Control")
+    /// Connection (RFC 9110 §7.6.1); the executor's own.
+    public static let connection = Self("Connection")
+    /// Content-Disposition (RFC 6266).
+    public static let contentDisposition = Self("Content-Disposition")
+    /// Content-Encoding (RFC 9110 §8.4).
+    public static let contentEncoding = Self("Content-Encoding")
+    /// Content-Language (RFC 9110 §8.5).
+    public static let contentLanguage = Self("Content-Language")
+    /// Content-Length (RFC 9110 §8.6); the executor's own.
+    public static let contentLength = Self("Content-Length")
+    /// Content-Location (RFC 9110 §8.7).
+    public static let contentLocation = Self("Content-Location")
+    /// Content-Range (RFC 9110 §14.4).
+    public static let contentRange = Self("Content-Range")
+    /// Content-Type (RFC 9110 §8.3).
+    public static let contentType = Self("Content-Type")
+    /// Cookie (RFC 6265 §5.4).
+    public static let cookie = Self("Cookie")
+    /// Date (RFC 9110 §6.6.1).
+    public static let date = Self("Date")
+    /// ETag (RFC 9110 §8.8.3).
+    public static let etag = Self("ETag")
+    /// Expect (RFC 9110 §10.1.1); the executor's own.
+    public static let expect = Self("Expect")
+    /// Expires (RFC 9111 §5.3).
+    public static let expires = Self("Expires")
+    /// From (RFC 9110 §10.1.2).
+    public static let from = Self("From")
+    /// Host (RFC 9110 §7.2); the executor's own.
+    public static let host = Self("Host")
+    /// Idempotency-Key, as many APIs define it.
+    public static let idempotencyKey = Self("Idempotency-Key")
+    /// If-Match (RFC 9110 §13.1.1).
+    public static let ifMatch = Self("If-Match")
+    /// If-Modified-Since (RFC 9110 §13.1.3).
+    public static let ifModifiedSince = Self("If-Modified-Since")
+    /// If-None-Match (RFC 9110 §13.1.2).
+    public static let ifNoneMatch = Self("If-None-Match")
+    /// If-Range (RFC 9110 §13.1.5).
+    public static let ifRange = Self("If-Range")
+    /// If-Unmodified-Since (RFC 9110 §13.1.4).
+    public static let ifUnmodifiedSince = Self("If-Unmodified-Since")
+    /// Keep-Alive (RFC 2068 §19.7.1); the executor's own.
+    public static let keepAlive = Self("Keep-Alive")
+    /// Last-Modified (RFC 9110 §8.8.2).
+    public static let lastModified = Self("Last-Modified")
+    /// Link (RFC 8288).
+    public static let link = Self("Link")
+    /// Location (RFC 9110 §10.2.2).
+    public static let location = Self("Location")
+    /// Origin (RFC 6454).
+    public static let origin = Self("Origin")
+    /// Prefer (RFC 7240).
+    public static let prefer = Self("Prefer")
+    /// Proxy-Authenticate (RFC 9110 §11.7.1).
+    public static let proxyAuthenticate = Self("Proxy-Authenticate")
+    /// Proxy-Authorization (RFC 9110 §11.7.2).
+    public static let proxyAuthorization = Self("Proxy-Authorization")
+    /// Proxy-Connection, never standardised; the executor's own.
+    public static let proxyConnection = Self("Proxy-Connection")
+    /// Range (RFC 9110 §14.2).
+    public static let range = Self("Range")
+    /// Referer (RFC 9110 §10.1.3).
+    public static let referer = Self("Referer")
+    /// Retry-After (RFC 9110 §10.2.3).
+    public static let retryAfter = Self("Retry-After")
+    /// Server (RFC 9110 §10.2.4).
+    public static let server = Self("Server")
+    /// Set-Cookie (RFC 6265 §4.1); never joined.
+    public static let setCookie = Self("Set-Cookie")
+    /// TE (RFC 9110 §10.1.4); the executor's own.
+    public static let te = Self("TE")
+    /// Trailer (RFC 9110 §6.6.2); the executor's own.
+    public static let trailer = Self("Trailer")
+    /// Transfer-Encoding (RFC 9112 §6.1); the executor's own.
+    public static let transferEncoding = Self("Transfer-Encoding")
+    /// Upgrade (RFC 9110 §7.8); the executor's own.
+    public static let upgrade = Self("Upgrade")
+    /// User-Agent (RFC 9110 §10.1.5).
+    public static let userAgent = Self("User-Agent")
+    /// Vary (RFC 9110 §12.5.5).
+    public static let vary = Self("Vary")
+    /// Via (RFC 9110 §7.6.3).
+    public static let via = Self("Via")
+    /// WWW-Authenticate (RFC 9110 §11.6.1).
+    public static let wwwAuthenticate = Self("WWW-Authenticate")
+}

@@ -1,0 +1,89 @@
+/// Which bytes percent-encoding leaves as they are (RFC 3986 §2.1); every other byte becomes `%XX`, in upper case.
+public struct PercentEncoding: Hashable, Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    /// An encoding that leaves the ASCII letters and digits and the ASCII characters of `symbols` as they are.
+    ///
+    /// Characters of `symbols` outside ASCII have no effect.
+    public init(leaving symbols: String) {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        for byte in ("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" + symbols).utf8 where byte < 128 {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
+        }
+        self.low = low
+        self.high = high
+    }
+
+    /// Leaves letters, digits and `* - . _`: safe in queries and forms for every server.
+    public static let strict = PercentEncoding(leaving: "*-._")
+    /// Leaves the unreserved characters of RFC 3986 §2.3: letters, digits and `- . _ ~`.
+    public static let rfc3986 = PercentEncoding(leaving: "-._~")
+    /// Leaves what AFNetworking leaves in a query: letters, digits and `- . _ ~ / ?`.
+    public static let afnetworking = PercentEncoding(leaving: "-._~/?")
+    /// Leaves what may stand in a path, slashes included (RFC 3986 §3.3).
+    static let path = PercentEncoding(leaving: "-._~!$&'()*+,;=:@/")
+    /// Leaves what may stand in a query (RFC 3986 §3.4).
+    static let query = PercentEncoding(leaving: "-._~!$&'()*+,;=:@/?")
+
+    /// `text` as UTF-8 with every byte that is not left alone encoded.
+    public func encode(_ text: some StringProtocol) -> String {
+        guard !text.utf8.allSatisfy(leaves) else { return String(text) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count * 2)
+        for byte in text.utf8 {
+            if leaves(byte) { bytes.append(byte) } else { Self.append(byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `text` encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
+    func encodeKeepingEscapes(_ text: some StringProtocol) -> String {
+        guard !text.utf8.allSatisfy(leaves) else { return String(text) }
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count + 16)
+        for (index, byte) in source.enumerated() {
+            if leaves(byte) || (byte == UInt8(ascii: "%") && Self.isEscape(source[index...])) {
+                bytes.append(byte)
+            } else {
+                Self.append(byte, to: &bytes)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func leaves(_ byte: UInt8) -> Bool {
+        byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
+    }
+
+    private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.count >= 3 && Hex.value(of: bytes[bytes.startIndex + 1]) != nil
+            && Hex.value(of: bytes[bytes.startIndex + 2]) != nil
+    }
+
+    private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(Hex.digit(byte >> 4))
+        bytes.append(Hex.digit(byte & 15))
+    }
+}
+
+/// Hexadecimal digits.
+package enum Hex {
+    /// The value of a hexadecimal digit of either case, or nil.
+    package static func value(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    /// The upper-case digit of a value of 0 to 15.
+    package static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + (value & 15) - 10
+    }
+}
