@@ -17,7 +17,10 @@ let package = Package(
     ],
     targets: [
         .target(name: "Requests", swiftSettings: settings),
+        .systemLibrary(name: "CRequestsPOSIX"),
+        .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
+        .testTarget(name: "RequestsPOSIXTests", dependencies: ["RequestsPOSIX"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,338 @@
+// The one door to the C library. It brings in every header we use and gives one spelling to what Linux and Darwin spell
+// differently, so that no Swift file has to ask which platform it is on (the two readiness queues excepted).
+// Every function returns what the system call returns: -1 with errno set on failure.
+
+#ifndef REQUESTS_POSIX_SHIM_H
+#define REQUESTS_POSIX_SHIM_H
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/sendfile.h>
+#elif defined(__APPLE__)
+#include <sys/event.h>
+#include <sys/sysctl.h>
+#endif
+
+#if defined(__linux__) && !defined(__USE_GNU)
+// Declared here because _GNU_SOURCE would change types that the C library's own module has defined without it.
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int pthread_setname_np(pthread_t, const char *);
+#endif
+
+// MARK: Constants
+
+static const int rp_family_ipv4 = AF_INET;
+static const int rp_family_ipv6 = AF_INET6;
+static const int rp_family_unix = AF_UNIX;
+static const int rp_stream = SOCK_STREAM;
+static const int rp_shutdown_read = SHUT_RD;
+static const int rp_shutdown_write = SHUT_WR;
+static const int rp_shutdown_both = SHUT_RDWR;
+static const int rp_open_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+static const int rp_open_creating = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+
+#if defined(__APPLE__)
+// The socket option SO_NOSIGPIPE, set where sockets are made, does what this flag does elsewhere.
+static const int rp_message_no_signal = 0;
+// The clock of the standard library's ContinuousClock.
+static const clockid_t rp_clock = CLOCK_MONOTONIC_RAW;
+static inline int rp_has_abstract_names(void) { return 0; }
+#else
+static const int rp_message_no_signal = MSG_NOSIGNAL;
+static const clockid_t rp_clock = CLOCK_BOOTTIME;
+static inline int rp_has_abstract_names(void) { return 1; }
+#endif
+
+#if defined(__linux__)
+static const uint32_t rp_epoll_read = EPOLLIN | EPOLLRDHUP | EPOLLET;
+static const uint32_t rp_epoll_write = EPOLLOUT | EPOLLET;
+static const uint32_t rp_epoll_level_read = EPOLLIN;
+static const uint32_t rp_epoll_readable = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+static const uint32_t rp_epoll_writable = EPOLLOUT | EPOLLHUP | EPOLLERR;
+static const int rp_epoll_cloexec = EPOLL_CLOEXEC;
+#endif
+
+// MARK: Errors and time
+
+static inline int rp_errno(void) { return errno; }
+
+static inline int64_t rp_now(void) {
+    struct timespec time;
+    if (clock_gettime(rp_clock, &time) != 0) { return 0; }
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/// strerror into the caller's buffer: the POSIX and the GNU function of that name have different results.
+static inline void rp_describe_error(int code, char *buffer, size_t size) {
+    if (size == 0) { return; }
+    buffer[0] = 0;
+#if defined(__GLIBC__) && defined(__USE_GNU)
+    const char *text = strerror_r(code, buffer, size);
+    if (text != buffer) { snprintf(buffer, size, "%s", text); }
+#else
+    (void)strerror_r(code, buffer, size);
+#endif
+}
+
+// MARK: Sockets
+
+#if defined(__APPLE__)
+static inline int rp_prepare_socket(int descriptor) {
+    int on = 1;
+    if (descriptor < 0) { return -1; }
+    if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0) {
+        // Refused for a socket whose peer has already gone; the first write then says so.
+        (void)setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+        return descriptor;
+    }
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return -1;
+}
+#endif
+
+/// A non-blocking, close-on-exec stream socket.
+static inline int rp_socket(int family) {
+#if defined(__APPLE__)
+    return rp_prepare_socket(socket(family, SOCK_STREAM, 0));
+#else
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+#endif
+}
+
+static inline int rp_accept(int listener) {
+#if defined(__APPLE__)
+    return rp_prepare_socket(accept(listener, NULL, NULL));
+#else
+    return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+#endif
+}
+
+static inline int rp_socket_pair(int *first, int *second) {
+    int pair[2];
+#if defined(__APPLE__)
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) { return -1; }
+    if (rp_prepare_socket(pair[0]) < 0) { close(pair[1]); return -1; }
+    if (rp_prepare_socket(pair[1]) < 0) { close(pair[0]); return -1; }
+#else
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) { return -1; }
+#endif
+    *first = pair[0];
+    *second = pair[1];
+    return 0;
+}
+
+// glibc declares these with a transparent union, which Swift cannot pass a pointer to.
+static inline int rp_connect(int descriptor, const struct sockaddr *address, socklen_t size) {
+    return connect(descriptor, address, size);
+}
+
+static inline int rp_bind(int descriptor, const struct sockaddr *address, socklen_t size) {
+    return bind(descriptor, address, size);
+}
+
+static inline int rp_local_address(int descriptor, struct sockaddr *address, socklen_t *size) {
+    return getsockname(descriptor, address, size);
+}
+
+static inline int rp_peer_address(int descriptor, struct sockaddr *address, socklen_t *size) {
+    return getpeername(descriptor, address, size);
+}
+
+static inline ssize_t rp_send(int descriptor, const void *bytes, size_t count) {
+    return send(descriptor, bytes, count, rp_message_no_signal);
+}
+
+static inline ssize_t rp_send_two(int descriptor, const void *first, size_t first_count, const void *second,
+                                  size_t second_count) {
+    struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};
+    struct msghdr message;
+    memset(&message, 0, sizeof message);
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    return sendmsg(descriptor, &message, rp_message_no_signal);
+}
+
+static inline ssize_t rp_peek(int descriptor) {
+    char byte;
+    return recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
+static inline int rp_set_flag(int descriptor, int level, int option, int value) {
+    return setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+static inline int rp_set_no_delay(int descriptor) {
+    return rp_set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/// SO_LINGER with zero seconds: close sends a reset.
+static inline int rp_set_reset_on_close(int descriptor) {
+    struct linger linger = {1, 0};
+    return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
+/// The pending error of a socket, or -1 with errno set when even that cannot be read.
+static inline int rp_take_socket_error(int descriptor) {
+    int code = 0;
+    socklen_t size = sizeof code;
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : -1;
+}
+
+// MARK: Files
+
+static inline int rp_open(const char *path, int flags) { return open(path, flags, 0600); }
+
+static inline int rp_is_regular(const struct stat *status) { return S_ISREG(status->st_mode); }
+
+static inline ssize_t rp_sendfile_now(int descriptor, int file, off_t offset, size_t count) {
+#if defined(__APPLE__)
+    off_t length = (off_t)count;
+    int result = sendfile(file, descriptor, offset, &length, NULL, 0);
+    return result == 0 || length > 0 ? (ssize_t)length : -1;
+#else
+    return sendfile(descriptor, file, &offset, count);
+#endif
+}
+
+/// sendfile, which has no flag against SIGPIPE: the signal is blocked in this thread for the time of the call, and one
+/// that the call raised is consumed. One that was pending before is left alone.
+static inline ssize_t rp_sendfile(int descriptor, int file, off_t offset, size_t count) {
+    sigset_t pipe_signal, previous, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    int failure = pthread_sigmask(SIG_BLOCK, &pipe_signal, &previous);
+    if (failure != 0) { errno = failure; return -1; }
+    int was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+    ssize_t result = rp_sendfile_now(descriptor, file, offset, count);
+    int code = errno;
+    if (result < 0 && code == EPIPE && !was_pending) {
+#if defined(__APPLE__)
+        int number;
+        if (sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1) { sigwait(&pipe_signal, &number); }
+#else
+        struct timespec now = {0, 0};
+        while (sigtimedwait(&pipe_signal, NULL, &now) < 0 && errno == EINTR) {}
+#endif
+    }
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
+    errno = code;
+    return result;
+}
+
+// MARK: Waking a thread that waits for descriptors
+
+/// Two ends (the same descriptor twice on Linux): what is signalled on the second makes the first readable.
+static inline int rp_wake_open(int *reading, int *writing) {
+#if defined(__linux__)
+    *reading = *writing = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return *reading < 0 ? -1 : 0;
+#else
+    int pair[2];
+    if (pipe(pair) != 0) { return -1; }
+    for (int index = 0; index < 2; index++) {
+        (void)fcntl(pair[index], F_SETFD, FD_CLOEXEC);
+        (void)fcntl(pair[index], F_SETFL, O_NONBLOCK);
+    }
+    *reading = pair[0];
+    *writing = pair[1];
+    return 0;
+#endif
+}
+
+/// A full counter or pipe already says what this would say, so the result does not matter.
+static inline void rp_wake_signal(int writing) {
+    uint64_t one = 1;
+    while (write(writing, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+static inline void rp_wake_drain(int reading) {
+    uint64_t counts[8];
+    ssize_t result;
+    do {
+        result = read(reading, counts, sizeof counts);
+    } while (result == (ssize_t)sizeof counts || (result < 0 && errno == EINTR));
+}
+
+static inline int rp_set_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
+// MARK: Threads
+
+typedef struct {
+    void (*body)(void *context);
+    void *context;
+    char name[16];
+} rp_thread_start_record;
+
+static void *rp_thread_main(void *argument) {
+    rp_thread_start_record record = *(rp_thread_start_record *)argument;
+    free(argument);
+#if defined(__APPLE__)
+    pthread_setname_np(record.name);
+#elif defined(__linux__)
+    pthread_setname_np(pthread_self(), record.name);
+#endif
+    record.body(record.context);
+    return NULL;
+}
+
+/// Starts a detached thread with every signal blocked: the program's handlers run on the program's threads.
+/// Returns 0 or an error number (errno is not used).
+static inline int rp_thread_start(const char *name, size_t stack, void (*body)(void *context), void *context) {
+    rp_thread_start_record *record = (rp_thread_start_record *)malloc(sizeof *record);
+    if (record == NULL) { return ENOMEM; }
+    record->body = body;
+    record->context = context;
+    snprintf(record->name, sizeof record->name, "%s", name);
+    sigset_t all, previous;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigfillset(&all);
+    int code = pthread_attr_init(&attributes);
+    if (code != 0) { free(record); return code; }
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, stack);
+    pthread_sigmask(SIG_SETMASK, &all, &previous);
+    code = pthread_create(&thread, &attributes, rp_thread_main, record);
+    pthread_sigmask(SIG_SETMASK, &previous, NULL);
+    pthread_attr_destroy(&attributes);
+    if (code != 0) { free(record); }
+    return code;
+}
+
+// MARK: Terminals
+
+/// Columns of the terminal behind a descriptor; 0 when it is none or does not know.
+static inline int rp_terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+#endif

@@ -1,0 +1,147 @@
+import CRequestsPOSIX
+import Synchronization
+
+/// A socket a task reads and writes in place, suspending only when the kernel says "not yet".
+///
+/// At most one task waits in each direction. The descriptor is registered with the reactor at the first wait, so a
+/// connection that never waits, or only waits in place (`waitInPlace`), never meets the reactor's thread. It is closed
+/// when the last reference goes away, and by nobody else; `abandon()` only marks and wakes.
+package final class Channel: Sendable {
+    package let socket: Socket
+    package let reactor: Reactor
+    private let point = WaitPoint()
+    private let registered = Atomic<UInt8>(0)
+    private let registration = Mutex<SlotToken?>(nil)
+    private let faults: TransferFaults?
+
+    package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
+        self.socket = socket
+        self.reactor = reactor
+        self.faults = faults
+    }
+
+    deinit {
+        guard let token = registration.withLock({ $0 }) else { return }
+        reactor.core.queue.remove(socket.number)
+        reactor.core.table.withLock { $0.remove(token) }
+    }
+
+    /// Wakes who waits, with `.closed`, and fails every later wait; the descriptor stays open until the last reference
+    /// goes away.
+    package func abandon() {
+        point.close()
+    }
+
+    package var isAbandoned: Bool { point.isClosed }
+}
+
+// MARK: Transfers
+
+extension Channel {
+    /// Receives what has arrived, without waiting.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        guard let faults else { return try socket.receive(into: buffer) }
+        let count = try faults.admit(.reading, count: buffer.count)
+        return try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
+    }
+
+    /// Sends what the socket takes, without waiting.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
+        guard let faults else { return try socket.send(bytes) }
+        let count = try faults.admit(.writing, count: bytes.count)
+        return try socket.send(UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
+    }
+
+    /// Sends two buffers with one system call, without waiting.
+    package func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) throws(SystemError) -> TransferResult {
+        guard let faults else { return try socket.send(first, second) }
+        let count = try faults.admit(.writing, count: first.count &+ second.count)
+        let rest = UnsafeRawBufferPointer(rebasing: second.prefix(max(0, count - first.count)))
+        return try socket.send(UnsafeRawBufferPointer(rebasing: first.prefix(count)), rest)
+    }
+
+    /// Sends part of a file, without waiting for the socket.
+    package func writeFile(
+        _ file: borrowing FileReader, from offset: Int64, count: Int
+    ) throws(SystemError) -> TransferResult {
+        guard let faults else { return try socket.sendFile(file, from: offset, count: count) }
+        return try socket.sendFile(file, from: offset, count: try faults.admit(.writing, count: count))
+    }
+}
+
+// MARK: Waits
+
+extension Channel {
+    /// Suspends until bytes can be read or the peer has closed.
+    ///
+    /// Call it when a read answered `.wouldBlock`, and read again afterwards: a wake may be early. What is ready already
+    /// is consumed even when the deadline has passed. Throws `.timedOut`, `.cancelled`, `.closed` or `.failed`.
+    package func waitUntilReadable(by deadline: Deadline? = nil) async throws(WaitError) {
+        try register(.reading)
+        try await point.wait(for: .reading, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    }
+
+    /// Suspends until bytes can be written, connecting has ended, or the peer is gone.
+    package func waitUntilWritable(by deadline: Deadline? = nil) async throws(WaitError) {
+        try register(.writing)
+        try await point.wait(for: .writing, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    }
+
+    /// Connects, suspending until that is done.
+    package func connect(to address: SocketAddress, by deadline: Deadline? = nil) async throws(WaitError) {
+        do {
+            if try socket.startConnecting(to: address) { return }
+        } catch {
+            throw .failed(error)
+        }
+        try await waitUntilWritable(by: deadline)
+        do {
+            try socket.finishConnecting()
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    /// Has the reactor watch the descriptor, once for each direction ever waited for.
+    private func register(_ direction: Direction) throws(WaitError) {
+        let wanted: Interest = direction == .reading ? .reading : .writing
+        guard !Interest(rawValue: registered.load(ordering: .acquiring)).contains(wanted) else { return }
+        do {
+            try registerNow(wanted)
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    private func registerNow(_ wanted: Interest) throws(SystemError) {
+        try reactor.checkProcess()
+        if let error = registration.withLock({ token in extend(&token, with: wanted) }) { throw error }
+    }
+
+    private func extend(_ token: inout SlotToken?, with wanted: Interest) -> SystemError? {
+        let old = Interest(rawValue: registered.load(ordering: .acquiring))
+        guard !old.contains(wanted) else { return nil }
+        let new = old.union(wanted)
+        let core = reactor.core
+        do throws(SystemError) {
+            if let token {
+                try core.queue.extend(socket.number, token: token, from: old, to: new)
+            } else {
+                let fresh = core.table.withLock { $0.insert(point) }
+                do throws(SystemError) {
+                    try core.queue.add(socket.number, token: fresh, interest: new)
+                } catch {
+                    core.table.withLock { $0.remove(fresh) }
+                    throw error
+                }
+                token = fresh
+            }
+        } catch {
+            return error
+        }
+        registered.store(new.rawValue, ordering: .releasing)
+        return nil
+    }
+}

@@ -1,0 +1,70 @@
+#if !canImport(Darwin)
+import CRequestsPOSIX
+
+/// The kernel's list of descriptors to watch: edge-triggered epoll.
+///
+/// ``ReadinessQueue+Kqueue`` is the same for Darwin.
+struct ReadinessQueue: ~Copyable, Sendable {
+    private let queue: Descriptor
+
+    init() throws(SystemError) {
+        let number = epoll_create1(rp_epoll_cloexec)
+        guard number >= 0 else { throw .last("epoll_create1") }
+        queue = Descriptor(adopting: number)
+    }
+
+    /// Watches a wake signal, which stays ready until it is drained.
+    func add(_ signal: borrowing WakeSignal) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, signal.reading.number, rp_epoll_level_read, .wakeSignal)
+    }
+
+    /// Watches a descriptor; what is ready already is reported too.
+    func add(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token)
+    }
+
+    /// Watches a descriptor for more than before; what is ready already is reported once more.
+    func extend(_ descriptor: Int32, token: SlotToken, from old: Interest, to new: Interest) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, descriptor, Self.mask(new), token)
+    }
+
+    /// Forgets a descriptor before it is closed: one that a forked child still holds would be reported for ever.
+    func remove(_ descriptor: Int32) {
+        var unused = epoll_event()
+        _ = epoll_ctl(queue.number, EPOLL_CTL_DEL, descriptor, &unused)
+    }
+
+    private func control(
+        _ operation: Int32, _ descriptor: Int32, _ mask: UInt32, _ token: SlotToken
+    ) throws(SystemError) {
+        var event = epoll_event(events: mask, data: epoll_data_t(u64: token.bits))
+        guard epoll_ctl(queue.number, operation, descriptor, &event) == 0 else { throw .last("epoll_ctl") }
+    }
+
+    private static func mask(_ interest: Interest) -> UInt32 {
+        (interest.contains(.reading) ? rp_epoll_read : 0) | (interest.contains(.writing) ? rp_epoll_write : 0)
+    }
+
+    /// Room for the events of one wait.
+    struct Events: ~Copyable {
+        fileprivate let buffer = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
+
+        deinit { buffer.deallocate() }
+    }
+
+    /// Waits until something is ready or the deadline has passed, and reports what is.
+    ///
+    /// Returns early, with nothing, when a signal interrupts it.
+    func wait(into events: borrowing Events, by deadline: Deadline, _ report: (ReadinessEvent) -> Void) {
+        let buffer = events.buffer
+        let count = epoll_wait(queue.number, buffer.baseAddress, Int32(buffer.count), deadline.pollTimeout)
+        guard count > 0 else { return }
+        for event in buffer[..<Int(count)] {
+            var ready: Interest = []
+            if event.events & rp_epoll_readable != 0 { ready.insert(.reading) }
+            if event.events & rp_epoll_writable != 0 { ready.insert(.writing) }
+            report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready))
+        }
+    }
+}
+#endif

@@ -1,0 +1,35 @@
+/// The directions a descriptor can become ready in.
+struct Interest: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    static let reading = Interest(rawValue: 1)
+    static let writing = Interest(rawValue: 2)
+}
+
+/// What the kernel says has become ready, and for whom.
+struct ReadinessEvent {
+    let token: SlotToken
+    let ready: Interest
+}
+
+/// A place in the reactor's table and the number of its occupant, so that an event for a closed descriptor never
+/// reaches the one that took its number.
+struct SlotToken: Hashable, Sendable {
+    let slot: UInt32
+    let generation: UInt32
+
+    /// The reactor's own wake signal.
+    static let wakeSignal = SlotToken(slot: .max, generation: .max)
+
+    init(slot: UInt32, generation: UInt32) {
+        self.slot = slot
+        self.generation = generation
+    }
+
+    init(bits: UInt64) {
+        slot = UInt32(truncatingIfNeeded: bits)
+        generation = UInt32(truncatingIfNeeded: bits >> 32)
+    }
+
+    var bits: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}

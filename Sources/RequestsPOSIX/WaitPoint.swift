@@ -1,0 +1,222 @@
+import Synchronization
+
+/// A direction of a connection.
+package enum Direction: Sendable {
+    case reading, writing
+}
+
+/// Why a wait ended without what it waited for.
+package enum WaitError: Error, Hashable, Sendable {
+    case timedOut
+    /// The task was cancelled; what was waited for may still come and is kept for the next wait.
+    case cancelled
+    /// The channel was abandoned.
+    case closed
+    /// The descriptor could not be watched: too many watches, a forked child, a second waiter in one direction.
+    case failed(SystemError)
+}
+
+/// Where at most one task a direction waits for readiness.
+///
+/// Readiness is one sticky bit a direction: latched when nobody waits, consumed in one step by whoever comes next. Each
+/// wait has a ticket, so that a late cancellation or deadline of an earlier wait never touches a later one. Whoever
+/// takes the continuation out of the state, under the lock, resumes it: exactly once.
+final class WaitPoint: Sendable {
+    enum Outcome: Sendable {
+        case ready, timedOut, cancelled, closed
+    }
+
+    enum Beginning: Sendable {
+        case ready, closed, occupied
+        case ticket(UInt64)
+    }
+
+    /// Not checked: the lock's states prove what a checked continuation would find out, at no allocation.
+    private typealias Continuation = UnsafeContinuation<Outcome, Never>
+
+    private enum Phase: Sendable {
+        case vacant
+        /// A wait has begun and has not suspended yet.
+        case armed
+        /// It was cancelled before it suspended.
+        case cancelled
+        case waiting(Continuation, deadline: Int64)
+    }
+
+    private struct Side: Sendable {
+        var isReady = false
+        var ticket: UInt64 = 0
+        var phase = Phase.vacant
+
+        /// Ends the wait that is suspended, if there is one.
+        mutating func takeWaiter() -> Continuation? {
+            guard case .waiting(let continuation, _) = phase else { return nil }
+            phase = .vacant
+            return continuation
+        }
+
+        mutating func latch() -> Continuation? {
+            let waiter = takeWaiter()
+            if waiter == nil { isReady = true }
+            return waiter
+        }
+
+        mutating func takeWaiter(overdueAt now: Int64) -> Continuation? {
+            guard case .waiting(_, let deadline) = phase, deadline <= now else { return nil }
+            return takeWaiter()
+        }
+
+        var deadline: Int64 {
+            guard case .waiting(_, let deadline) = phase else { return .max }
+            return deadline
+        }
+
+        var isWaiting: Bool {
+            guard case .waiting = phase else { return false }
+            return true
+        }
+    }
+
+    private struct State: Sendable {
+        var reading = Side()
+        var writing = Side()
+        var isClosed = false
+
+        subscript(direction: Direction) -> Side {
+            get { direction == .reading ? reading : writing }
+            _modify {
+                switch direction {
+                case .reading: yield &reading
+                case .writing: yield &writing
+                }
+            }
+        }
+    }
+
+    private let state = Mutex(State())
+}
+
+// MARK: The waiting task's side
+
+extension WaitPoint {
+    /// Consumes readiness if it is there, else begins a wait.
+    private func begin(_ direction: Direction) -> Beginning {
+        state.withLock { state in
+            guard case .vacant = state[direction].phase else { return .occupied }
+            if state[direction].isReady {
+                state[direction].isReady = false
+                return .ready
+            }
+            if state.isClosed { return .closed }
+            state[direction].ticket &+= 1
+            state[direction].phase = .armed
+            return .ticket(state[direction].ticket)
+        }
+    }
+
+    /// Suspends the wait, unless it is over already: then the outcome is returned.
+    private func park(_ continuation: Continuation, _ direction: Direction, deadline: Int64) -> Outcome? {
+        state.withLock { state in
+            if case .cancelled = state[direction].phase {
+                state[direction].phase = .vacant
+                return .cancelled
+            }
+            if state[direction].isReady {
+                state[direction].isReady = false
+                state[direction].phase = .vacant
+                return .ready
+            }
+            if state.isClosed {
+                state[direction].phase = .vacant
+                return .closed
+            }
+            state[direction].phase = .waiting(continuation, deadline: deadline)
+            return nil
+        }
+    }
+
+    private func cancel(_ direction: Direction, ticket: UInt64) {
+        let waiter: Continuation? = state.withLock { state in
+            guard state[direction].ticket == ticket else { return nil }
+            if case .armed = state[direction].phase { state[direction].phase = .cancelled }
+            return state[direction].takeWaiter()
+        }
+        waiter?.resume(returning: .cancelled)
+    }
+
+    /// Waits until the direction is ready.
+    ///
+    /// `clock` learns of the deadline once the wait is in place.
+    func wait(for direction: Direction, by deadline: Int64, clock: ReactorCore) async throws(WaitError) {
+        if Task.isCancelled { throw .cancelled }
+        let ticket: UInt64
+        switch begin(direction) {
+        case .ready: return
+        case .closed: throw .closed
+        case .occupied: throw .failed(.occupied)
+        case .ticket(let number): ticket = number
+        }
+        let outcome = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                if let outcome = park(continuation, direction, deadline: deadline) {
+                    continuation.resume(returning: outcome)
+                } else {
+                    clock.expect(deadline)
+                }
+            }
+        } onCancel: {
+            cancel(direction, ticket: ticket)
+        }
+        switch outcome {
+        case .ready: return
+        case .timedOut: throw .timedOut
+        case .cancelled: throw .cancelled
+        case .closed: throw .closed
+        }
+    }
+}
+
+// MARK: The other side
+
+extension WaitPoint {
+    /// Wakes who waits, or latches the readiness for who comes next.
+    func deliver(_ ready: Interest) {
+        let (reader, writer) = state.withLock { state in
+            (
+                ready.contains(.reading) ? state.reading.latch() : nil,
+                ready.contains(.writing) ? state.writing.latch() : nil
+            )
+        }
+        reader?.resume(returning: .ready)
+        writer?.resume(returning: .ready)
+    }
+
+    /// Ends the waits whose time is over and returns the earliest deadline of those that go on.
+    func expire(now: Int64) -> Int64 {
+        let (reader, writer, next) = state.withLock { state in
+            let reader = state.reading.takeWaiter(overdueAt: now)
+            let writer = state.writing.takeWaiter(overdueAt: now)
+            return (reader, writer, min(state.reading.deadline, state.writing.deadline))
+        }
+        reader?.resume(returning: .timedOut)
+        writer?.resume(returning: .timedOut)
+        return next
+    }
+
+    /// Ends the waits there are and every later one.
+    func close() {
+        let (reader, writer) = state.withLock { state in
+            state.isClosed = true
+            return (state.reading.takeWaiter(), state.writing.takeWaiter())
+        }
+        reader?.resume(returning: .closed)
+        writer?.resume(returning: .closed)
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Tasks suspended here now.
+    var waiters: Int {
+        state.withLock { ($0.reading.isWaiting ? 1 : 0) + ($0.writing.isWaiting ? 1 : 0) }
+    }
+}

@@ -1,0 +1,259 @@
+import RequestsPOSIX
+import Testing
+
+@Suite("Reactor", .timeLimit(.minutes(1)))
+struct ReactorTests {
+    let reactor: Reactor
+
+    init() throws {
+        reactor = try Reactor()
+    }
+
+    @Test("a wait ends when bytes arrive")
+    func wakes() async throws {
+        let pair = try ChannelPair(on: reactor)
+        async let text = pair.near.readAll(upTo: 5)
+        await eventually { reactor.pendingWaits == 1 }
+        try await pair.far.writeAll(Array("hello".utf8))
+        #expect(try await text == Array("hello".utf8))
+    }
+
+    @Test("readiness that comes while nobody waits is kept for the next wait, once")
+    func stickyReadiness() async throws {
+        let event = WakeEvent(on: reactor)
+        event.signal()
+        event.signal()
+        #expect(await outcome { () throws(WaitError) in try await event.wait(by: nil) } == nil)
+        let second = await outcome { () throws(WaitError) in try await event.wait(by: .now) }
+        #expect(second == .timedOut)
+    }
+
+    @Test("bytes that came before the first wait end it, though the descriptor was not registered then")
+    func readyBeforeRegistration() async throws {
+        let pair = try ChannelPair(on: reactor)
+        try pair.far.writeOnce([1])
+        try await pair.near.waitUntilReadable()
+        #expect(try pair.near.readOnce() == .bytes(1))
+        #expect(try pair.near.readOnce() == .wouldBlock)
+    }
+
+    @Test("the peer's end and its reset end a wait in either direction (R-54)", arguments: [false, true])
+    func peerGone(writing: Bool) async throws {
+        var far: Channel?
+        let near = try {
+            let pair = try ChannelPair(on: reactor)
+            far = pair.far
+            return pair.near
+        }()
+        if writing {
+            while case .bytes = try near.writeOnce([UInt8](repeating: 7, count: 65536)) {}
+        }
+        async let waited = outcome { () throws(WaitError) in
+            if writing { try await near.waitUntilWritable() } else { try await near.waitUntilReadable() }
+        }
+        await eventually { reactor.pendingWaits == 1 }
+        #expect(far != nil)
+        far = nil
+        #expect(await waited == nil)
+        if writing {
+            #expect(throws: SystemError.self) { try near.writeOnce([1]) }
+        } else {
+            #expect(try near.readOnce() == .end)
+        }
+    }
+
+    @Test("a deadline fires, and not early (R-48)", arguments: [0, 1, 7, 30])
+    func deadline(milliseconds: Int) async throws {
+        let pair = try ChannelPair(on: reactor)
+        let start = ContinuousClock.now
+        let deadline = Deadline(start.advanced(by: .milliseconds(milliseconds)))
+        let error = await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable(by: deadline) }
+        #expect(error == .timedOut)
+        #expect(start.duration(to: .now) >= .milliseconds(milliseconds))
+    }
+
+    @Test("a deadline that has passed still takes what is ready")
+    func pastDeadline() async throws {
+        let event = WakeEvent(on: reactor)
+        event.signal()
+        let past = Deadline.now.advanced(by: .seconds(-1))
+        #expect(await outcome { () throws(WaitError) in try await event.wait(by: past) } == nil)
+    }
+
+    @Test("an earlier deadline is obeyed though the thread already waits for a later one")
+    func earlierDeadline() async throws {
+        let late = WakeEvent(on: reactor)
+        let early = WakeEvent(on: reactor)
+        async let lateError = outcome { () throws(WaitError) in try await late.wait(by: .after(.seconds(3600))) }
+        await eventually { reactor.nextWake != .distantFuture }
+        let error = await outcome { () throws(WaitError) in try await early.wait(by: .after(.milliseconds(5))) }
+        #expect(error == .timedOut)
+        late.signal()
+        #expect(await lateError == nil)
+    }
+
+    @Test("a later deadline does not disturb the thread")
+    func laterDeadline() async throws {
+        let event = WakeEvent(on: reactor)
+        let first = Task { await outcome { () throws(WaitError) in try await event.wait(by: .after(.seconds(1000))) } }
+        await eventually { reactor.pendingWaits == 1 && reactor.nextWake != .distantFuture }
+        let wake = reactor.nextWake
+        let other = WakeEvent(on: reactor)
+        let second = Task { await outcome { () throws(WaitError) in try await other.wait(by: .after(.seconds(2000))) } }
+        await eventually { reactor.pendingWaits == 2 }
+        event.signal()
+        other.signal()
+        #expect(await first.value == nil)
+        #expect(await second.value == nil)
+        #expect(reactor.nextWake == wake)
+    }
+
+    @Test("a cancelled wait ends and leaves what comes later to the next one (R-67)")
+    func cancellation() async throws {
+        let pair = try ChannelPair(on: reactor)
+        let first = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        first.cancel()
+        #expect(await first.value == .cancelled)
+        let second = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        first.cancel()
+        #expect(reactor.pendingWaits == 1)
+        try pair.far.writeOnce([1])
+        #expect(await second.value == nil)
+    }
+
+    @Test("a task that was cancelled before it waits does not consume readiness")
+    func cancelledBefore() async throws {
+        let event = WakeEvent(on: reactor)
+        event.signal()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await outcome { () throws(WaitError) in try await event.wait(by: nil) }
+        }
+        #expect(await task.value == .cancelled)
+        #expect(await outcome { () throws(WaitError) in try await event.wait(by: .now) } == nil)
+    }
+
+    @Test("the deadline of an earlier wait does not end a later one")
+    func staleDeadline() async throws {
+        let event = WakeEvent(on: reactor)
+        let soon = Deadline.after(.milliseconds(20))
+        event.signal()
+        try await event.wait(by: soon)
+        let second = Task { await outcome { () throws(WaitError) in try await event.wait(by: nil) } }
+        try await reactor.sleep(until: soon.advanced(by: .milliseconds(5)))
+        #expect(reactor.pendingWaits == 1)
+        event.signal()
+        #expect(await second.value == nil)
+    }
+
+    @Test("two tasks cannot wait in one direction; the first is not disturbed")
+    func occupied() async throws {
+        let event = WakeEvent(on: reactor)
+        let first = Task { await outcome { () throws(WaitError) in try await event.wait(by: nil) } }
+        await eventually { reactor.pendingWaits == 1 }
+        let error = await outcome { () throws(WaitError) in try await event.wait(by: nil) }
+        guard case .failed = error else {
+            Issue.record("not refused: \(String(describing: error))")
+            return
+        }
+        event.signal()
+        #expect(await first.value == nil)
+    }
+
+    @Test("an abandoned channel wakes its waiters and refuses later waits, the descriptor stays open")
+    func abandoned() async throws {
+        let pair = try ChannelPair(on: reactor)
+        let wait = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        pair.near.abandon()
+        #expect(await wait.value == .closed)
+        #expect(await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } == .closed)
+        #expect(try pair.near.writeOnce([1]) == .bytes(1))
+    }
+
+    @Test("a child that was forked without exec gets an error, not a hang")
+    func forked() async throws {
+        let reactor = try Reactor(process: -1)
+        let pair = try ChannelPair(on: reactor)
+        let error = await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() }
+        guard case .failed(let system) = error else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(system.description.contains("fork"))
+        #expect(throws: SystemError.self) { try reactor.checkProcess() }
+    }
+
+    @Test("1,000 waits cancelled at random moments each end exactly once, and nothing is left (R-67)")
+    func cancellationStorm() async throws {
+        let ended = Counter()
+        do {
+            let pair = try ChannelPair(on: reactor)
+            for round in 0..<1000 {
+                let wait = Task {
+                    let error = await outcome { () throws(WaitError) in
+                        try await pair.near.waitUntilReadable(by: .after(.microseconds(round % 7 == 0 ? 50 : 5000)))
+                    }
+                    ended.increment()
+                    return error
+                }
+                if round % 3 == 0 { await Task.yield() }
+                if round % 5 == 0 { try pair.far.writeOnce([1]) }
+                for _ in 0..<(round % 11) { _ = reactor.registrations }
+                wait.cancel()
+                let error = await wait.value
+                #expect(error == nil || error == .cancelled || error == .timedOut)
+                _ = try pair.near.readOnce(4096)
+            }
+            // The channel still works: no late cancellation or deadline waits for a victim.
+            _ = try pair.near.readOnce(4096)
+            let last = Task { try await pair.near.readAll(upTo: 1) }
+            try pair.far.writeOnce([42])
+            #expect(try await last.value == [42])
+        }
+        #expect(ended.value == 1000)
+        #expect(reactor.pendingWaits == 0)
+        #expect(reactor.registrations == 0)
+    }
+
+    @Test("counters return to zero when the channels have gone (R-49, R-53)")
+    func counters() async throws {
+        do {
+            let pairs = try (0..<50).map { _ in try ChannelPair(on: reactor) }
+            await withTaskGroup(of: Void.self) { group in
+                for pair in pairs {
+                    group.addTask {
+                        _ = await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() }
+                    }
+                }
+                await eventually { reactor.pendingWaits == 50 }
+                #expect(reactor.registrations == 50)
+                for pair in pairs { _ = try? pair.far.writeOnce([1]) }
+            }
+        }
+        #expect(reactor.pendingWaits == 0)
+        #expect(reactor.registrations == 0)
+    }
+
+    @Test("two directions wait independently")
+    func bothDirections() async throws {
+        let pair = try ChannelPair(on: reactor)
+        let all = [UInt8](repeating: 3, count: 4 << 20)
+        async let back = pair.near.readAll(upTo: 3)
+        async let forth: Void = pair.near.writeAll(all)
+        #expect(try await pair.far.readAll(upTo: all.count).count == all.count)
+        try await forth
+        try await pair.far.writeAll([1, 2, 3])
+        #expect(try await back == [1, 2, 3])
+    }
+
+    @Test("a sleep ends at its time and not early")
+    func sleep() async throws {
+        let start = ContinuousClock.now
+        try await reactor.sleep(until: .after(.milliseconds(10)))
+        #expect(start.duration(to: .now) >= .milliseconds(10))
+        #expect(reactor.registrations == 0)
+    }
+}

@@ -1,0 +1,81 @@
+import RequestsPOSIX
+import Synchronization
+
+/// A connected pair of channels on a reactor of its own, so that counters are the test's alone.
+struct ChannelPair {
+    let near: Channel
+    let far: Channel
+
+    init(on reactor: Reactor, nearFaults: TransferFaults? = nil) throws {
+        (near, far) = try Socket.Pair().apart { first, second in
+            (Channel(first, reactor: reactor, faults: nearFaults), Channel(second, reactor: reactor))
+        }
+    }
+}
+
+extension Channel {
+    /// Sends all of a text, waiting as often as needed.
+    func writeAll(_ bytes: [UInt8]) async throws {
+        var sent = 0
+        while sent < bytes.count {
+            switch try bytes.withUnsafeBytes({ try write(.init(rebasing: $0[sent...])) }) {
+            case .bytes(let count): sent += count
+            case .wouldBlock: try await waitUntilWritable()
+            case .end: return
+            }
+        }
+    }
+
+    /// Reads until so many bytes are here or the peer has ended.
+    func readAll(upTo limit: Int = .max) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while all.count < limit {
+            switch try part.withUnsafeMutableBytes({ try read(into: $0) }) {
+            case .bytes(let count): all += part[..<count]
+            case .wouldBlock: try await waitUntilReadable()
+            case .end: return all
+            }
+        }
+        return all
+    }
+
+    /// One read without waiting.
+    func readOnce(_ limit: Int = 64) throws -> TransferResult {
+        var part = [UInt8](repeating: 0, count: limit)
+        return try part.withUnsafeMutableBytes { try read(into: $0) }
+    }
+
+    /// One write without waiting.
+    @discardableResult
+    func writeOnce(_ bytes: [UInt8]) throws -> TransferResult {
+        try bytes.withUnsafeBytes { try write($0) }
+    }
+}
+
+/// Lets other tasks run until a condition holds; the suite's time limit is the end of patience.
+func eventually(_ condition: () -> Bool) async {
+    while !condition() { await Task.yield() }
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    @discardableResult
+    func increment() -> Int {
+        count.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    }
+}
+
+/// The error of a wait, or `nil` when it ended well.
+func outcome(of wait: () async throws(WaitError) -> Void) async -> WaitError? {
+    do throws(WaitError) {
+        try await wait()
+        return nil
+    } catch {
+        return error
+    }
+}
