@@ -1,0 +1,113 @@
+import Requests
+
+/// Reads a body of any framing; it says where the bytes lie and never copies one.
+struct BodyReader {
+    enum Event {
+        case needMore
+        case data(Range<Int>)
+        case end(trailers: Header)
+    }
+
+    private enum State {
+        case counted(Int), untilClose
+        case chunkLine, chunk(Int), chunkEnd, chunkLineFeed, trailers
+        case finished
+    }
+
+    private var state: State
+    private var chunkLine: ChunkLine
+    private var trailers: FieldSection
+
+    init(_ framing: BodyFraming, tolerating tolerance: LineTolerance, limits: WireLimits) {
+        state =
+            switch framing {
+            case .none: .finished
+            case .counted(let bytes): .counted(bytes)
+            case .chunked: .chunkLine
+            case .untilClose: .untilClose
+            }
+        chunkLine = ChunkLine(maximumExtensionBytes: limits.chunkExtensionBytes)
+        trailers = FieldSection(tolerating: tolerance.inTrailers, limits: limits, isTrailer: true)
+    }
+
+    /// How many of the bytes to come are certainly the body's, whatever they are.
+    var remaining: Int {
+        switch state {
+        case .counted(let count), .chunk(let count): count
+        case .untilClose: .max
+        default: 0
+        }
+    }
+
+    /// Takes note of `count` bytes of the body that went past the reader; more than `remaining` count as that many.
+    mutating func advance(_ count: Int) {
+        switch state {
+        case .counted(let rest): state = .counted(rest &- min(max(count, 0), rest))
+        case .chunk(let rest):
+            let rest = rest &- min(max(count, 0), rest)
+            state = rest == 0 ? .chunkEnd : .chunk(rest)
+        default: break
+        }
+    }
+
+    /// Reads on from `start` and gives the position behind what was read.
+    mutating func next(in bytes: Span<UInt8>, from start: Int) throws(WireError) -> (position: Int, event: Event) {
+        var position = start
+        while true {
+            switch state {
+            case .finished, .counted(0):
+                state = .finished
+                return (position, .end(trailers: .empty))
+            case .counted(let rest), .chunk(let rest): return data(of: rest, in: bytes, from: position)
+            case .untilClose: return data(of: .max, in: bytes, from: position)
+            case .trailers: return try readTrailers(bytes, from: position)
+            case .chunkLine, .chunkEnd, .chunkLineFeed:
+                guard position < bytes.count else { return (position, .needMore) }
+                try readChunkFraming(bytes, at: &position)
+            }
+        }
+    }
+
+    /// Takes note that the connection ended: the end of a body that runs until then, of any other a truncation.
+    mutating func receiveEnd() throws(WireError) {
+        switch state {
+        case .finished, .untilClose, .counted(0): state = .finished
+        case .trailers: throw .truncated(.trailers)
+        default: throw .truncated(.body)
+        }
+    }
+
+    private mutating func data(
+        of rest: Int, in bytes: Span<UInt8>, from start: Int
+    ) -> (position: Int, event: Event) {
+        let count = min(rest, bytes.count &- start)
+        guard count > 0 else { return (start, .needMore) }
+        advance(count)
+        return (start &+ count, .data(start..<start &+ count))
+    }
+
+    private mutating func readChunkFraming(_ bytes: Span<UInt8>, at position: inout Int) throws(WireError) {
+        switch state {
+        case .chunkEnd:
+            guard bytes[position] == Octet.carriageReturn else { throw .violation(.chunkEnd) }
+            position &+= 1
+            state = .chunkLineFeed
+        case .chunkLineFeed:
+            guard bytes[position] == Octet.lineFeed else { throw .violation(.chunkEnd) }
+            position &+= 1
+            state = .chunkLine
+        default:
+            guard let size = try chunkLine.read(bytes, at: &position) else { return }
+            state = size == 0 ? .trailers : .chunk(size)
+        }
+    }
+
+    private mutating func readTrailers(
+        _ bytes: Span<UInt8>, from start: Int
+    ) throws(WireError) -> (position: Int, event: Event) {
+        let (position, isComplete) = try trailers.read(bytes, from: start)
+        guard isComplete else { return (position, .needMore) }
+        state = .finished
+        return (position, .end(trailers: trailers.takeFields()))
+    }
+}

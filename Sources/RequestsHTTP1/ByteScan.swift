@@ -1,0 +1,93 @@
+/// The bytes that end a line or separate its parts.
+enum Octet {
+    static let tab: UInt8 = 0x09
+    static let lineFeed: UInt8 = 0x0A
+    static let carriageReturn: UInt8 = 0x0D
+    static let space: UInt8 = 0x20
+    static let colon: UInt8 = 0x3A
+    static let semicolon: UInt8 = 0x3B
+    static let zero: UInt8 = 0x30
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+
+    /// Whether `byte` may stand in a token (RFC 9110 §5.6.2); constants, so that a byte costs no call.
+    static func isToken(_ byte: UInt8) -> Bool {
+        let low: UInt64 = 0x03FF_6CFA_0000_0000
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+        return byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 != 0
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
+
+    /// The value of a hexadecimal digit, or nil.
+    static func hexDigit(_ byte: UInt8) -> Int? {
+        if isDigit(byte) { return Int(byte &- zero) }
+        let letter = (byte | 0x20) &- 0x61
+        return letter < 6 ? Int(letter) + 10 : nil
+    }
+}
+
+extension Span<UInt8> {
+    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
+    private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
+
+    /// The eight bytes at `position`, the first one lowest; the caller has made sure that they are there.
+    private func word(at position: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+    }
+
+    /// The first position from `start` whose byte is not SP or a visible ASCII character, or the end.
+    func endOfPlainText(from start: Int) -> Int {
+        var position = start
+        while count &- position >= 8 {
+            let word = word(at: position)
+            let below = (word &- Self.ones &* 0x20) & ~word
+            let other = word ^ (Self.ones &* 0x7F)
+            let found = (word | below | ((other &- Self.ones) & ~other)) & Self.highBits
+            if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
+            position &+= 8
+        }
+        while position < count, self[position] &- 0x20 < 0x5F { position &+= 1 }
+        return position
+    }
+
+    /// The position of the first LF from `start`, or nil.
+    func firstLineFeed(from start: Int) -> Int? {
+        var position = start
+        while count &- position >= 8 {
+            let other = word(at: position) ^ (Self.ones &* 0x0A)
+            let found = (other &- Self.ones) & ~other & Self.highBits
+            if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
+            position &+= 8
+        }
+        while position < count {
+            if self[position] == Octet.lineFeed { return position }
+            position &+= 1
+        }
+        return nil
+    }
+
+    /// The first position from `start` whose byte is neither SP nor HTAB, or the end.
+    func endOfBlanks(from start: Int) -> Int {
+        var position = start
+        while position < count, Octet.isBlank(self[position]) { position &+= 1 }
+        return position
+    }
+
+    /// The end of the range without the SP and HTAB at its end.
+    func trimmedEnd(_ end: Int, after start: Int) -> Int {
+        var end = end
+        while end > start, Octet.isBlank(self[end &- 1]) { end &-= 1 }
+        return end
+    }
+
+    /// The bytes from `start` to before `end` as text: UTF-8 when they are, ISO-8859-1 otherwise.
+    func text(from start: Int, to end: Int, isASCII: Bool) -> String {
+        guard start < end, start >= 0, end <= count else { return "" }
+        return extracting(start..<end).withUnsafeBufferPointer { buffer in
+            if isASCII { return String(decoding: buffer, as: UTF8.self) }
+            if let text = String(validating: buffer, as: UTF8.self) { return text }
+            return String(String.UnicodeScalarView(buffer.lazy.map { Unicode.Scalar($0) }))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// Reads the line before a chunk's data: size, extensions, CR LF (RFC 9112 §7.1).
+///
+/// Every byte is consumed as it comes. Extensions are ignored, but counted over the whole body, so that a peer cannot
+/// send more of them than data for ever.
+struct ChunkLine {
+    private enum Part { case size, blanks, extensions, lineFeed }
+
+    private var part = Part.size
+    private var size = 0
+    private var digits = 0
+    private var extensionBytes = 0
+    private let maximumExtensionBytes: Int
+
+    init(maximumExtensionBytes: Int) {
+        self.maximumExtensionBytes = maximumExtensionBytes
+    }
+
+    /// Reads on from `position`, which moves behind what was read; gives the size once the line is complete.
+    mutating func read(_ bytes: Span<UInt8>, at position: inout Int) throws(WireError) -> Int? {
+        while position < bytes.count {
+            let byte = bytes[position]
+            position &+= 1
+            switch part {
+            case .size: try readSize(byte)
+            case .blanks: try readBlank(byte)
+            case .extensions: try readExtension(byte)
+            case .lineFeed:
+                guard byte == Octet.lineFeed else { throw .violation(.bareCarriageReturn) }
+                defer { (part, size, digits) = (.size, 0, 0) }
+                return size
+            }
+        }
+        return nil
+    }
+
+    private mutating func readSize(_ byte: UInt8) throws(WireError) {
+        if let digit = Octet.hexDigit(byte) {
+            guard size <= Int.max >> 4 else { throw .violation(.chunkSize) }
+            size = size << 4 | digit
+            digits &+= 1
+            if digits > 16 { try countExtension() }
+            return
+        }
+        guard digits > 0 else { throw .violation(.chunkSize) }
+        switch byte {
+        case Octet.carriageReturn: part = .lineFeed
+        case Octet.semicolon: part = .extensions
+        case Octet.space, Octet.tab: part = .blanks
+        case Octet.lineFeed: throw .violation(.chunkLine)
+        default: throw .violation(.chunkSize)
+        }
+        if part != .lineFeed { try countExtension() }
+    }
+
+    /// White space may stand before an extension, never before the line end (RFC 9112 §7.1.1).
+    private mutating func readBlank(_ byte: UInt8) throws(WireError) {
+        try countExtension()
+        if byte == Octet.semicolon {
+            part = .extensions
+        } else if !Octet.isBlank(byte) {
+            throw .violation(.chunkLine)
+        }
+    }
+
+    private mutating func readExtension(_ byte: UInt8) throws(WireError) {
+        if byte == Octet.carriageReturn {
+            part = .lineFeed
+        } else if byte >= Octet.space && byte != 0x7F || byte == Octet.tab {
+            try countExtension()
+        } else {
+            throw .violation(.chunkLine)
+        }
+    }
+
+    private mutating func countExtension() throws(WireError) {
+        extensionBytes &+= 1
+        guard extensionBytes <= maximumExtensionBytes else {
+            throw .tooLarge(limit: .chunkExtensions(bytes: maximumExtensionBytes))
+        }
+    }
+}

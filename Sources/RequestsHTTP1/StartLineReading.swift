@@ -1,0 +1,108 @@
+import Requests
+
+/// The status-line at the start of `bytes` and the position after it, or nil when it is not complete (RFC 9112 §4).
+///
+/// Every byte is checked as soon as it is there, so that what is not HTTP is refused at its first byte.
+func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
+    guard let version = try version(in: bytes, at: 0) else { return nil }
+    guard let code = try statusCode(in: bytes) else { return nil }
+    guard bytes.count > 12 else { return nil }
+    // The SP before an empty reason is missing from many an old server's line.
+    let textStart = bytes[12] == Octet.space ? 13 : 12
+    guard textStart == 13 || bytes[12] == Octet.carriageReturn || bytes[12] == Octet.lineFeed else {
+        throw .violation(.statusLine)
+    }
+    guard let text = try bytes.endOfText(from: textStart, else: .statusLine),
+        let end = try bytes.lineEnd(at: text.end, tolerating: .response)
+    else {
+        try checkStartLine(length: bytes.count, limits)
+        return nil
+    }
+    try checkStartLine(length: end, limits)
+    let reason = reasonPhrase(of: code, in: bytes, from: textStart, to: text.end, isASCII: text.isASCII)
+    return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
+}
+
+/// The request-line at the start of `bytes` and the position after it, or nil when it is not complete (RFC 9112 §3).
+func requestLine(
+    in bytes: Span<UInt8>, from start: Int, limits: WireLimits
+) throws(WireError) -> (RequestLine, Int)? {
+    guard let line = try requestLineParts(in: bytes, from: start) else {
+        try checkStartLine(length: bytes.count &- start, limits)
+        return nil
+    }
+    try checkStartLine(length: line.end &- start, limits)
+    let method = HTTPMethod(bytes.text(from: start, to: line.methodEnd, isASCII: true))
+    let target = bytes.text(from: line.methodEnd &+ 1, to: line.targetEnd, isASCII: true)
+    return (RequestLine(method: method, target: target, version: line.version), line.end)
+}
+
+private func requestLineParts(
+    in bytes: Span<UInt8>, from start: Int
+) throws(WireError) -> (methodEnd: Int, targetEnd: Int, version: HTTPVersion, end: Int)? {
+    var methodEnd = start
+    while methodEnd < bytes.count, Octet.isToken(bytes[methodEnd]) { methodEnd &+= 1 }
+    guard methodEnd < bytes.count else { return nil }
+    guard methodEnd > start, bytes[methodEnd] == Octet.space else { throw .violation(.requestLine) }
+    var targetEnd = methodEnd &+ 1
+    while targetEnd < bytes.count, bytes[targetEnd] &- 0x21 < 0x5E { targetEnd &+= 1 }
+    guard targetEnd < bytes.count else { return nil }
+    guard targetEnd > methodEnd &+ 1, bytes[targetEnd] == Octet.space else { throw .violation(.requestLine) }
+    guard let version = try version(in: bytes, at: targetEnd &+ 1) else { return nil }
+    let versionEnd = targetEnd &+ 9
+    guard versionEnd < bytes.count else { return nil }
+    guard bytes[versionEnd] == Octet.carriageReturn || bytes[versionEnd] == Octet.lineFeed else {
+        throw .violation(.requestLine)
+    }
+    guard let end = try bytes.lineEnd(at: versionEnd, tolerating: .request) else { return nil }
+    return (methodEnd, targetEnd, version, end)
+}
+
+/// The version whose eight bytes start at `start`, or nil when they are not all there (RFC 9112 §2.3).
+private func version(in bytes: Span<UInt8>, at start: Int) throws(WireError) -> HTTPVersion? {
+    for offset in 0..<min(8, bytes.count &- start) {
+        guard isVersionByte(bytes[start &+ offset], at: offset) else { throw .violation(.version) }
+    }
+    guard bytes.count &- start >= 8 else { return nil }
+    let (major, minor) = (bytes[start &+ 5] &- Octet.zero, bytes[start &+ 7] &- Octet.zero)
+    guard major == 1 else { throw .violation(.unsupportedVersion) }
+    return HTTPVersion(major: major, minor: minor)
+}
+
+private func isVersionByte(_ byte: UInt8, at offset: Int) -> Bool {
+    switch offset {
+    case 0: byte == 0x48
+    case 1, 2: byte == 0x54
+    case 3: byte == 0x50
+    case 4: byte == 0x2F
+    case 6: byte == 0x2E
+    default: Octet.isDigit(byte)
+    }
+}
+
+/// The status code behind the version, or nil when its bytes are not all there.
+private func statusCode(in bytes: Span<UInt8>) throws(WireError) -> Int? {
+    guard bytes.count > 8 else { return nil }
+    guard bytes[8] == Octet.space else { throw .violation(.statusLine) }
+    var code = 0
+    for position in 9..<min(12, bytes.count) {
+        guard Octet.isDigit(bytes[position]) else { throw .violation(.statusLine) }
+        code = code &* 10 &+ Int(bytes[position] &- Octet.zero)
+    }
+    guard bytes.count >= 12 else { return nil }
+    guard code >= 100 else { throw .violation(.status) }
+    return code
+}
+
+private func reasonPhrase(
+    of code: Int, in bytes: Span<UInt8>, from start: Int, to end: Int, isASCII: Bool
+) -> String {
+    if code == 200, end &- start == 2, bytes[start] == 0x4F, bytes[start &+ 1] == 0x4B { return "OK" }
+    return bytes.text(from: start, to: end, isASCII: isASCII)
+}
+
+private func checkStartLine(length: Int, _ limits: WireLimits) throws(WireError) {
+    guard length <= limits.startLineBytes else {
+        throw .tooLarge(limit: .startLine(bytes: limits.startLineBytes))
+    }
+}
