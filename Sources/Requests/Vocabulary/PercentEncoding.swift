@@ -54,6 +54,26 @@ public struct PercentEncoding: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// `text` with every valid `%XX` decoded; bytes that are no UTF-8 become U+FFFD.
+    public static func decode(_ text: some StringProtocol) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        var index = 0
+        while index < source.count {
+            if source[index] == UInt8(ascii: "%"), isEscape(source[index...]),
+                let high = Hex.value(of: source[index + 1]), let low = Hex.value(of: source[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(source[index])
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     private func leaves(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }

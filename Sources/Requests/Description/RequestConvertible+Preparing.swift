@@ -1,0 +1,91 @@
+extension RequestConvertible {
+    /// This request as it will be sent; nothing is sent, and what is described stays as it is.
+    ///
+    /// The URL comes first, then the header, which the decoder's Accept, the body and last the authentication may
+    /// change, in that order. Authentication cannot change Accept, Content-Type or the framing fields.
+    ///
+    /// - Throws: ``RequestError``: ``RequestError/Reason/invalidRequest(_:)`` for what cannot be sent,
+    ///   ``RequestError/Reason/bodyNotEncoded`` with the body provider's error as its underlying one.
+    public func prepared() throws(RequestError) -> PreparedRequest {
+        let target = try target()
+        let decoder = responseDecoder
+        var header = self.header
+        header.removeAll { $0.name.belongsToExecutor }
+        if !decoder.accepting.isEmpty, !header.contains(.accept) {
+            header.add(Field(name: .accept, value: decoder.accepting.acceptValue))
+        }
+        let body = try encodedBody(&header)
+        authenticate(&header, at: target)
+
+        var request = PreparedRequest(
+            method: method, target: target, header: header, body: body, delivery: decoder.delivery)
+        request.timeouts = timeout
+        request.redirects = redirects
+        request.validator = validator
+        request.accepting = decoder.accepting
+        request.cachePolicy = cachePolicy
+        request.template = endpoint.template
+        request.attributes = attributes
+        request.onProgress = onProgress
+        try request.validate()
+        return request
+    }
+
+    /// The target: the base URL, the path below it, the query of both.
+    func target() throws(RequestError) -> TargetURI {
+        let base = try TargetURI(checking: baseURL.absoluteString)
+        let endpoint = self.endpoint
+        if let problem = endpoint.problem {
+            throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
+        }
+        let items = queryItems
+        if endpoint.encoded.isEmpty, items.isEmpty { return base }
+        let query = [base.query ?? "", items.encoded()].filter { !$0.isEmpty }.joined(separator: "&")
+        return base.replacing(
+            path: base.path(appending: endpoint), query: query.isEmpty ? base.query : query, fragment: base.fragment)
+    }
+
+    private func encodedBody(_ header: inout Header) throws(RequestError) -> RequestBody {
+        var copy = header
+        do {
+            let body = try bodyProvider.body(updating: &copy)
+            header = copy
+            header.removeAll { $0.name.belongsToExecutor }
+            return body
+        } catch {
+            throw RequestError(wrapping: error, as: .bodyNotEncoded)
+        }
+    }
+
+    /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
+    private func authenticate(_ header: inout Header, at target: TargetURI) {
+        var copy = header
+        authenticationProvider.update(&copy)
+        if !copy.contains(.authorization), let userinfo = target.userinfo {
+            AuthenticationProvider.userinfo(userinfo).update(&copy)
+        }
+        guard copy != header else { return }
+        copy.removeAll { $0.name == .accept || $0.name == .contentType || $0.name.belongsToExecutor }
+        copy.add(header.filter { $0.name == .accept || $0.name == .contentType })
+        header = copy
+    }
+}
+
+extension TargetURI {
+    /// The path of this base with `endpoint` below it: one slash between them, a trailing one kept.
+    fileprivate func path(appending endpoint: RequestPath) -> String {
+        guard !endpoint.encoded.isEmpty else { return path }
+        let prefix = path.utf8.last == UInt8(ascii: "/") ? Substring(path).dropLast() : Substring(path)
+        let isRooted = endpoint.encoded.utf8.first == UInt8(ascii: "/")
+        return prefix + (isRooted ? endpoint.encoded : "/" + endpoint.encoded)
+    }
+}
+
+extension [MediaType] {
+    /// The value of an Accept field that names these types in order of preference (RFC 9110 §12.5.1).
+    fileprivate var acceptValue: String {
+        enumerated().map { index, type in
+            index == 0 ? type.rawValue : "\(type.rawValue);q=0.\(Swift.max(10 - index, 1))"
+        }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,44 @@
+extension ResponseDecoder where Response == Void {
+    /// Ignores the body.
+    public static let none = ResponseDecoder { _, _ in }
+}
+
+extension ResponseDecoder where Response == Data {
+    /// The body as it is; empty when there is none.
+    public static let data = ResponseDecoder { _, data in data }
+}
+
+extension ResponseDecoder where Response == String {
+    /// The body as UTF-8; ill-formed bytes become U+FFFD.
+    ///
+    /// A response that cannot have a body (204, 304) is ``RequestError/Reason/unexpectedNoContent``.
+    public static let text = ResponseDecoder { head, data in
+        if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension ResponseDecoder where Response: Decodable & SendableMetatype {
+    /// The body as JSON, `application/json` or `text/json`.
+    ///
+    /// The decoder is made for each use, because decoders are not safe to share. An empty body is
+    /// ``RequestError/Reason/unexpectedNoContent``.
+    public static func json(
+        _ type: Response.Type = Response.self,
+        using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+    ) -> ResponseDecoder {
+        ResponseDecoder(accepting: jsonTypes) { _, data in
+            guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
+            return try makeDecoder().decode(Response.self, from: data)
+        }
+    }
+
+    /// The body as JSON, spelled as Requests 0.3.2 spelled it.
+    public static func json(
+        encoded type: Response.Type, decoder makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+    ) -> ResponseDecoder {
+        json(type, using: makeDecoder)
+    }
+
+    private static var jsonTypes: [MediaType] { [.json] }
+}

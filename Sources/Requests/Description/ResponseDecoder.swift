@@ -1,0 +1,82 @@
+/// Makes a `Response` of what the server answered, and decides in which form the body is delivered.
+///
+/// New decoders are static members in an extension, so that call sites read `api.get(.yaml(), from: "/config")`.
+public struct ResponseDecoder<Response>: Sendable {
+    /// The media types the decoder reads, in order of preference; empty for any.
+    ///
+    /// They become the Accept field and what the standard validator accepts.
+    public let accepting: [MediaType]
+
+    /// In which form the body is delivered.
+    public let delivery: Delivery
+
+    private let decode: @Sendable (RawResponse) async throws -> Response
+
+    /// A decoder of the whole body, which is collected in memory.
+    ///
+    /// - Parameters:
+    ///   - accepting: The media types it reads, in order of preference; empty for any.
+    ///   - limit: How many bytes are collected at most; a longer body is ``RequestError/Reason/tooLarge(limit:)``.
+    ///   - decode: Makes the response. What it throws becomes ``RequestError/Reason/notDecoded``, a `RequestError` is
+    ///     handed on.
+    public init(
+        accepting: [MediaType] = [], limit: Int = Delivery.defaultLimit,
+        _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Response
+    ) {
+        self.init(accepting: accepting, delivery: .collected(limit: limit)) { response in
+            try decode(response.head, try await response.body.collected(limit: limit))
+        }
+    }
+
+    /// A decoder of the body as it arrives.
+    ///
+    /// - Parameters:
+    ///   - accepting: The media types it reads, in order of preference; empty for any.
+    ///   - decode: Makes the response, which may keep the stream and pull from it later.
+    public init(
+        accepting: [MediaType] = [],
+        streaming decode: @escaping @Sendable (ResponseHead, ResponseStream) throws -> Response
+    ) {
+        self.init(accepting: accepting, delivery: .streamed) { response in
+            try decode(response.head, try response.body.streamed())
+        }
+    }
+
+    /// A decoder of a whole response whose body comes in the form of `delivery`.
+    init(
+        accepting: [MediaType] = [], delivery: Delivery,
+        decode: @escaping @Sendable (RawResponse) async throws -> Response
+    ) {
+        self.accepting = accepting
+        self.delivery = delivery
+        self.decode = decode
+    }
+
+    /// What the decoder makes of `response`; a `Void` needs no decoding.
+    func value(from response: RawResponse) async throws -> Response {
+        if Response.self == Void.self, let nothing = () as? Response { return nothing }
+        return try await decode(response)
+    }
+}
+
+extension ResponseBody {
+    /// The whole body, whatever form it came in.
+    func collected(limit: Int) async throws(RequestError) -> Data {
+        switch self {
+        case .bytes(let data): return data
+        case .stream(let stream): return try await stream.collect(limit: limit)
+        case .file(let path):
+            return try RequestError.wrapping(.other) { try Data(contentsOf: URL(filePath: path)) }
+        }
+    }
+
+    /// The body as a stream, whatever form it came in.
+    func streamed() throws(RequestError) -> ResponseStream {
+        switch self {
+        case .stream(let stream): return stream
+        case .bytes(let data): return ResponseStream(data)
+        case .file(let path):
+            return ResponseStream(try RequestError.wrapping(.other) { try Data(contentsOf: URL(filePath: path)) })
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// Why a request cannot be sent as described; known before anything is sent.
+@nonexhaustive
+public enum InvalidRequest: Error, Hashable, Sendable {
+    /// The base URL, or a URL made from it, has no scheme, no authority, or is otherwise no URL (RFC 3986).
+    case malformedURL
+    /// The host is empty or holds bytes that no host may hold (RFC 3986 §3.2.2).
+    case invalidHost
+    /// The host is not ASCII; give it in its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
+    case nonASCIIHost
+    /// The path holds a control byte.
+    case controlByteInPath
+    /// The path holds a `?`; queries are made with ``Request/with(query:)`` and ``Request/adding(queryItem:)``.
+    case queryInPath
+    /// The path holds a `#`; fragments are never sent.
+    case fragmentInPath
+    /// An interpolated value left a segment of the path empty.
+    case emptySegment
+    /// An interpolated value turned a segment of the path into `.` or `..`.
+    case dotSegment
+    /// The method is not a token (RFC 9110 §5.6.2).
+    case invalidMethod
+    /// The method is CONNECT, which asks for a tunnel and no representation (RFC 9110 §9.3.6).
+    case unsupportedMethod
+    /// A field name is not a token (RFC 9110 §5.6.2).
+    case invalidFieldName
+    /// A field value holds CR, LF, NUL or another control byte (RFC 9110 §5.5).
+    case invalidFieldValue
+    /// The method does not take a body: GET, HEAD and TRACE (RFC 9110 §9.3).
+    case bodyNotAllowed
+    /// The file that was to be the body cannot be read.
+    case unreadableFile
+    /// The address of a unix socket is empty, too long or holds NUL.
+    case invalidSocketPath
+}
+
+extension InvalidRequest: CustomStringConvertible {
+    /// What is wrong, in one line.
+    public var description: String {
+        switch self {
+        case .malformedURL: "the URL is malformed"
+        case .invalidHost: "the host is empty or holds bytes that no host may hold"
+        case .nonASCIIHost: "the host is not ASCII; give it in its ASCII form (xn--…)"
+        case .controlByteInPath: "the path holds a control byte"
+        case .queryInPath: "the path holds a “?”; use with(query:) or adding(queryItem:)"
+        case .fragmentInPath: "the path holds a “#”; fragments are never sent"
+        case .emptySegment: "an interpolated value left a segment of the path empty"
+        case .dotSegment: "an interpolated value turned a segment of the path into “.” or “..”"
+        case .invalidMethod: "the method is not a token"
+        case .unsupportedMethod: "the method CONNECT is not supported"
+        case .invalidFieldName: "a field name is not a token"
+        case .invalidFieldValue: "a field value holds a control byte"
+        case .bodyNotAllowed: "the method takes no body"
+        case .unreadableFile: "the body's file cannot be read"
+        case .invalidSocketPath: "the unix socket's path is empty, too long or holds NUL"
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// Values that travel with a request to middleware and executors, by typed key; never sent.
+public struct RequestAttributes: Sendable {
+    private var values: [ObjectIdentifier: any Sendable] = [:]
+
+    /// No attributes.
+    public init() {}
+
+    /// The value for `key`, or nil when none is set.
+    public subscript<Key: RequestAttributeKey>(key: Key.Type) -> Key.Value? {
+        get { values[ObjectIdentifier(key)] as? Key.Value }
+        set { values[ObjectIdentifier(key)] = newValue }
+    }
+}
+
+/// Names one attribute of a request and its type; adopted by an empty enum.
+public protocol RequestAttributeKey: SendableMetatype {
+    /// The type of the attribute's value.
+    associatedtype Value: Sendable
+}

@@ -1,0 +1,13 @@
+/// Whether a request may be answered from a cache; an executor without a cache asks the server always.
+public enum RequestCachePolicy: Hashable, Sendable {
+    /// What the protocol allows (RFC 9111).
+    case useProtocolCachePolicy
+    /// Never from a cache.
+    case reloadIgnoringLocalCacheData
+    /// From a cache, however old; else the server is asked.
+    case returnCacheDataElseLoad
+    /// From a cache or not at all.
+    case returnCacheDataDontLoad
+    /// From a cache when the server confirms.
+    case reloadRevalidatingCacheData
+}

@@ -1,0 +1,56 @@
+extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// One line: method, URL, status and what was wrong; never a secret.
+    public var description: String {
+        var parts: [String] = []
+        if let request { parts.append("\(request.method) \(request.target)") }
+        if let status { parts.append("\(status)") }
+        parts.append(detail.map { "\(reason) (\($0))" } ?? "\(reason)")
+        return parts.joined(separator: ": ")
+    }
+
+    /// A block of lines: what ``description`` says, the response's content type and size, the coding path of a decoding
+    /// error and the beginning of the body; never a secret.
+    public var debugDescription: String {
+        var lines = [description]
+        if let response {
+            lines.append("response: \(response.status), \(response.header[.contentType] ?? "no content type")")
+        }
+        if let body { lines.append("body: \(body.count) bytes: \(Self.excerpt(of: body))") }
+        if let underlying { lines.append("underlying: \(Self.explanation(of: underlying))") }
+        if attempts > 1 { lines.append("requests sent: \(attempts)") }
+        return lines.joined(separator: "\n  ")
+    }
+
+    /// What `dump` sees: the lines of the description, never a secret.
+    public var customMirror: Mirror { Mirror(self, children: ["error": debugDescription]) }
+
+    /// The first 200 bytes as text, or a word for bytes that are none.
+    private static func excerpt(of body: Data) -> String {
+        guard
+            let text = String(validating: body.prefix(200), as: UTF8.self)
+                ?? String(
+                    validating: body.prefix(197), as: UTF8.self)
+        else { return "not text" }
+        let visible = text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control ? " " : String(scalar)
+        }
+        return visible.joined() + (body.count > 200 ? "…" : "")
+    }
+
+    private static func explanation(of error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        let (problem, context) = problem(of: error)
+        let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+        return "\(problem) at \(path.isEmpty ? "the top level" : path): \(context.debugDescription)"
+    }
+
+    private static func problem(of error: DecodingError) -> (String, DecodingError.Context) {
+        switch error {
+        case .typeMismatch(let type, let context): ("expected \(type)", context)
+        case .valueNotFound(let type, let context): ("expected \(type), found null", context)
+        case .keyNotFound(let key, let context): ("no value for “\(key.stringValue)”", context)
+        case .dataCorrupted(let context): ("malformed", context)
+        @unknown default: ("not decoded", DecodingError.Context(codingPath: [], debugDescription: "\(error)"))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+/// Writes the head of a request (RFC 9112 §2.1): request line, Host, the fields, the framing fields, an empty line.
+///
+/// What it writes is always well-formed: a request that would not be makes it throw before a byte is appended.
+package struct RequestHeadWriter {
+    /// Where the request goes, which decides the form of its target (RFC 9112 §3.2).
+    package enum Form: Sendable {
+        /// To the origin server: path and query.
+        case origin
+        /// To a proxy: the whole URI.
+        case absolute
+    }
+
+    /// How the end of the body is told (RFC 9112 §6).
+    package enum Framing: Hashable, Sendable {
+        /// No body, and no word of one.
+        case none
+        /// A body of so many bytes, told by Content-Length.
+        case length(Int)
+        /// A body in chunks, told by Transfer-Encoding.
+        case chunked
+    }
+
+    /// Appends the head of `request` to `bytes`.
+    ///
+    /// - Parameters:
+    ///   - request: The request; the framing fields of its header are left out.
+    ///   - framing: How the body will be sent.
+    ///   - form: The form of the request target.
+    ///   - additions: Fields of the executor's own, each left out when the request has one of its name.
+    ///   - bytes: What the head is appended to.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``; then nothing was appended.
+    package static func append(
+        _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
+        to bytes: inout [UInt8]
+    ) throws(RequestError) {
+        try request.validate()
+        appendUnchecked(request, framing: framing, form: form, adding: additions, to: &bytes)
+    }
+
+    /// Appends the head of a request that has been validated, or that is only to be read by a person.
+    static func appendUnchecked(
+        _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
+        to bytes: inout [UInt8]
+    ) {
+        let target = request.target
+        append(request.method.rawValue, to: &bytes)
+        bytes.append(0x20)
+        if form == .absolute { append(target.origin, to: &bytes) }
+        append(target.path, to: &bytes)
+        if let query = target.query {
+            bytes.append(UInt8(ascii: "?"))
+            append(query, to: &bytes)
+        }
+        append(" HTTP/1.1\r\nHost: ", to: &bytes)
+        append(target.authority, to: &bytes)
+        append("\r\n", to: &bytes)
+        for field in request.header where !field.name.belongsToExecutor { append(field, to: &bytes) }
+        for field in additions where !request.header.contains(field.name) { append(field, to: &bytes) }
+        append(framing, to: &bytes)
+        append("\r\n", to: &bytes)
+    }
+
+    private static func append(_ framing: Framing, to bytes: inout [UInt8]) {
+        switch framing {
+        case .none: break
+        case .length(let count):
+            append("Content-Length: ", to: &bytes)
+            append(String(count), to: &bytes)
+            append("\r\n", to: &bytes)
+        case .chunked: append("Transfer-Encoding: chunked\r\n", to: &bytes)
+        }
+    }
+
+    private static func append(_ field: Field, to bytes: inout [UInt8]) {
+        append(field.name.rawValue, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(0x20)
+        append(field.value, to: &bytes)
+        bytes.append(0x0D)
+        bytes.append(0x0A)
+    }
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: text.utf8)
+    }
+}
+
+extension Field.Name {
+    /// Whether the field frames a message or steers a connection, so that only the executor may write it.
+    package var belongsToExecutor: Bool {
+        switch rawValue.utf8.count {
+        case 2: self == .te
+        case 4: self == .host
+        case 7: self == .upgrade || self == .trailer
+        case 10: self == .connection || self == .keepAlive
+        case 14: self == .contentLength
+        case 16: self == .proxyConnection
+        case 17: self == .transferEncoding
+        default: false
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// How the body is framed when its length is `length`, nil for unknown (RFC 9110 §8.6, RFC 9112 §6).
+    ///
+    /// A request without a body says `Content-Length: 0` where its method is one that usually has one.
+    package func framing(ofLength length: Int?) -> RequestHeadWriter.Framing {
+        if body.isNone {
+            switch method {
+            case .post, .put, .patch: return .length(0)
+            default: return .none
+            }
+        }
+        return length.map { .length($0) } ?? .chunked
+    }
+
+    /// Checks everything that would go on the wire.
+    ///
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` and the request.
+    package func validate() throws(RequestError) {
+        guard method.isValid else { throw invalid(.invalidMethod) }
+        guard method != .connect else { throw invalid(.unsupportedMethod) }
+        for field in header {
+            guard field.name.isValid else { throw invalid(.invalidFieldName) }
+            guard !field.value.utf8.contains(where: Token.isForbiddenInValue) else {
+                throw invalid(.invalidFieldValue, detail: "in \(field.name)")
+            }
+        }
+        guard !body.isNone else { return }
+        switch method {
+        case .get, .head, .trace: throw invalid(.bodyNotAllowed, detail: "\(method) with \(body)")
+        default: return
+        }
+    }
+
+    private func invalid(_ problem: InvalidRequest, detail: String? = nil) -> RequestError {
+        RequestError(.invalidRequest(problem), detail: detail, request: self)
+    }
+}

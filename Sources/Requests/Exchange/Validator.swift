@@ -1,0 +1,73 @@
+/// What makes a response acceptable, judged before its body is decoded.
+public struct Validator: Sendable {
+    /// Judges `head`, whose body is collected or still to come; throws what is wrong.
+    private let judge: @Sendable (ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool) throws -> Void
+
+    private init(_ judge: @escaping @Sendable (ResponseHead, [MediaType], Bool) throws -> Void) {
+        self.judge = judge
+    }
+
+    /// A validator that accepts a response when `accept` gives true.
+    ///
+    /// False is ``RequestError/Reason/unacceptableStatus``; an error is handed on as
+    /// ``RequestError/underlying``.
+    public init(accepting accept: @escaping @Sendable (ResponseHead) throws -> Bool) {
+        self.init { head, _, _ in
+            guard try accept(head) else { throw RequestError(.unacceptableStatus, response: head) }
+        }
+    }
+
+    /// A 2xx status, then a content type that the decoder reads; a missing content type is accepted.
+    public static let standard = Validator { head, accepting, isEmpty in
+        try check(head, isWithin: 200..<300)
+        try checkContentType(of: head, accepting: accepting, isEmpty: isEmpty)
+    }
+
+    /// Accepts every response.
+    public static let none = Validator { _, _, _ in }
+
+    /// Accepts the statuses of `range`, whatever the content type.
+    public static func statuses(_ range: Range<Int>) -> Validator {
+        Validator { head, _, _ in try check(head, isWithin: range) }
+    }
+
+    /// Accepts the statuses of `range`, then a content type that the decoder reads; a missing one is refused unless the
+    /// body is empty.
+    public static func strict(_ range: Range<Int> = 200..<300) -> Validator {
+        Validator { head, accepting, isEmpty in
+            try check(head, isWithin: range)
+            if !isEmpty, !accepting.isEmpty, head.header[.contentType] == nil {
+                throw RequestError(.unexpectedContentType, response: head)
+            }
+            try checkContentType(of: head, accepting: accepting, isEmpty: isEmpty)
+        }
+    }
+
+    /// Judges a response.
+    ///
+    /// - Throws: ``RequestError`` with the reason and the response; an error of a custom validator comes as its
+    ///   ``RequestError/underlying``.
+    func validate(_ head: ResponseHead, accepting: [MediaType], isEmpty: Bool) throws(RequestError) {
+        do {
+            try judge(head, accepting, isEmpty)
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw RequestError(.unacceptableStatus, underlying: error, response: head)
+        }
+    }
+
+    private static func check(_ head: ResponseHead, isWithin range: Range<Int>) throws(RequestError) {
+        if range.contains(head.status.code) { return }
+        throw RequestError(head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus, response: head)
+    }
+
+    private static func checkContentType(
+        of head: ResponseHead, accepting: [MediaType], isEmpty: Bool
+    ) throws(RequestError) {
+        guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return }
+        guard let value = head.header[.contentType], !value.isEmpty else { return }
+        if let type = MediaType(value), accepting.contains(where: { $0.reads(type) }) { return }
+        throw RequestError(.unexpectedContentType, response: head)
+    }
+}

@@ -1,0 +1,69 @@
+/// Stands between the call and the executor: changes requests and responses, answers itself, asks again.
+public protocol Middleware: Sendable {
+    /// Handles `request`.
+    ///
+    /// - Parameters:
+    ///   - request: The request as it comes from the caller's side.
+    ///   - next: What remains of the chain. It may be called once, several times, later, from child tasks or not at all.
+    /// - Returns: The response to hand back.
+    /// - Throws: ``RequestError``, its own or that of `next`.
+    func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse
+}
+
+/// An executor with a middleware before it.
+public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: RequestExecutor {
+    /// What the middleware calls.
+    public let base: Base
+
+    /// The middleware.
+    public let middleware: Interceptor
+
+    /// An executor that gives each request to `middleware`, which reaches `base`.
+    public init(_ base: Base, by middleware: Interceptor) {
+        self.base = base
+        self.middleware = middleware
+    }
+
+    /// Gives `request` to the middleware.
+    public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try await middleware.intercept(request, next: base)
+    }
+}
+
+/// A middleware made of a function.
+public struct FunctionMiddleware: Middleware {
+    /// The shape of the function; what it throws is mapped as ``RequestError/wrapping(_:_:)`` does.
+    public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
+
+    private let function: Function
+
+    /// A middleware that is `function`.
+    public init(_ function: @escaping Function) {
+        self.function = function
+    }
+
+    /// Calls the function.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        do {
+            return try await function(request, next)
+        } catch {
+            throw RequestError(wrapping: error, as: .other)
+        }
+    }
+}
+
+extension RequestExecutor {
+    /// This executor with `middleware` before it; the last added is the first to see a request.
+    public func intercepted<M: Middleware>(by middleware: M) -> Intercepted<Self, M> {
+        Intercepted(self, by: middleware)
+    }
+
+    /// This executor with the middleware that is `function` before it; the last added is the first to see a request.
+    public func intercepted(
+        _ function: @escaping FunctionMiddleware.Function
+    ) -> Intercepted<Self, FunctionMiddleware> {
+        Intercepted(self, by: FunctionMiddleware(function))
+    }
+}

@@ -1,0 +1,88 @@
+extension RequestExecutor {
+    /// Performs `request`: sends it, follows redirects, validates and decodes the response.
+    ///
+    /// Runs off the caller's actor throughout.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @concurrent
+    public func perform<R: RequestConvertible>(_ request: R) async throws(RequestError) -> R.Resource {
+        try await typedResponse(for: request).value
+    }
+
+    /// Performs `request` and gives the value with the status, header, metrics and history of its response.
+    ///
+    /// Runs off the caller's actor throughout.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @concurrent
+    public func response<R: RequestConvertible>(for request: R) async throws(RequestError) -> TypedResponse<R.Resource>
+    {
+        try await typedResponse(for: request)
+    }
+
+    /// The one pipeline: prepare, execute, follow redirects, validate, decode.
+    func typedResponse<R: RequestConvertible>(for request: R) async throws(RequestError) -> TypedResponse<R.Resource> {
+        let decoder = request.responseDecoder
+        var perform = Perform(try request.prepared(), now: .now)
+        let response = try await run(&perform)
+        try await perform.request.validate(response, attempts: perform.attempts)
+        do {
+            let value = try await decoder.value(from: response)
+            return TypedResponse(value: value, response: response, history: perform.history)
+        } catch {
+            throw RequestError(wrapping: error, as: .notDecoded).adding(
+                request: perform.request, response: response.head, body: response.collectedBody,
+                attempts: perform.attempts)
+        }
+    }
+
+    private func run(_ perform: inout Perform) async throws(RequestError) -> RawResponse {
+        var step = Perform.Step.execute(perform.request)
+        while true {
+            switch step {
+            case .finish(let response): return response
+            case .execute(let request): step = try await perform.receive(execute(request, attempts: perform.attempts))
+            }
+        }
+    }
+
+    private func execute(_ request: PreparedRequest, attempts: Int) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
+            if let deadline = request.deadline, deadline <= .now {
+                throw RequestError(.timedOut(.total)).beforeSending()
+            }
+            return try await execute(request)
+        } catch {
+            throw error.adding(request: request, attempts: attempts)
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Validates `response`; of a refused one that is still arriving, the beginning is read as evidence.
+    fileprivate func validate(_ response: RawResponse, attempts: Int) async throws(RequestError) {
+        do {
+            try validator.validate(response.head, accepting: accepting, isEmpty: response.isKnownEmpty)
+        } catch {
+            let body: Data? =
+                switch response.body {
+                case .bytes(let data): data
+                case .stream(let stream): try? await stream.collect(limit: Delivery.errorBodyLimit)
+                case .file: nil
+                }
+            throw error.adding(request: self, response: response.head, body: body, attempts: attempts)
+        }
+    }
+}
+
+extension RawResponse {
+    /// Whether the body is known to have no bytes.
+    fileprivate var isKnownEmpty: Bool {
+        switch body {
+        case .bytes(let data): data.isEmpty
+        case .stream(let stream): stream.length == 0
+        case .file: false
+        }
+    }
+}

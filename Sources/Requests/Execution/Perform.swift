@@ -1,0 +1,59 @@
+/// The course of one call, as a value: which request to execute next, and what the call ends with.
+///
+/// It performs nothing itself, so redirects, limits and deadlines are tested as tables.
+struct Perform {
+    /// What is to be done next.
+    enum Step {
+        /// Execute the request and tell ``Perform/receive(_:)`` the response.
+        case execute(PreparedRequest)
+        /// The call ends with this response.
+        case finish(RawResponse)
+    }
+
+    /// The heads of the responses that were redirects, in order.
+    private(set) var history: [ResponseHead] = []
+
+    /// How many requests have been handed out.
+    private(set) var attempts = 1
+
+    /// The request that is being executed.
+    private(set) var request: PreparedRequest
+
+    /// The course of a call for `request` that begins at `now`: a total limit becomes a deadline here, once.
+    init(_ request: PreparedRequest, now: @autoclosure () -> ContinuousClock.Instant) {
+        self.request = request
+        guard let total = request.timeouts.total else { return }
+        let limit = now() + total
+        self.request.deadline = min(request.deadline ?? limit, limit)
+    }
+
+    /// What follows `response`.
+    ///
+    /// - Throws: ``RequestError`` when a redirect is refused, with the response that asked for it.
+    mutating func receive(_ response: RawResponse) throws(RequestError) -> Step {
+        let next: PreparedRequest?
+        do {
+            next = try request.redirects.request(following: request, after: response.head)
+        } catch {
+            throw error.adding(request: request, body: response.collectedBody, attempts: attempts)
+        }
+        guard let next else { return .finish(response) }
+        guard history.count < request.redirects.limit else {
+            throw RequestError(
+                .unexpectedRedirect, detail: "more than \(request.redirects.limit) redirects", request: request,
+                response: response.head, body: response.collectedBody
+            ).adding(attempts: attempts)
+        }
+        history.append(response.head)
+        attempts += 1
+        request = next
+        return .execute(next)
+    }
+}
+
+extension RawResponse {
+    /// The body, when it is already in memory.
+    var collectedBody: Data? {
+        if case .bytes(let data) = body { data } else { nil }
+    }
+}

@@ -1,0 +1,91 @@
+extension RedirectPolicy {
+    /// The request that follows `request` after `response`, or nil when the response is the answer.
+    ///
+    /// Methods are rewritten as browsers and RFC 9110 §15.4 have it: 303 becomes GET, 301 and 302 turn POST into GET,
+    /// 307 and 308 keep method and body. Secrets stay behind when scheme, host or port changes.
+    ///
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/unexpectedRedirect`` for a target that is refused, or
+    ///   ``RequestError/Reason/bodyNotReplayable``.
+    func request(following request: PreparedRequest, after response: ResponseHead) throws(RequestError)
+        -> PreparedRequest?
+    {
+        guard limit > 0, response.status.isFollowable else { return nil }
+        guard let location = try Self.location(of: response) else { return nil }
+        let target = try resolve(location, against: request.target, response: response)
+        var next = request
+        next.target = target
+        next.redirectedFrom = request.target
+        if response.status.turnsIntoGet(request.method) {
+            next.method = .get
+            next.body = .none
+            next.header.removeAll { $0.name.describesContent }
+        } else if !request.body.isReplayable {
+            throw RequestError(.bodyNotReplayable, detail: "redirected to \(target)", response: response)
+        }
+        if target.origin != request.target.origin {
+            next.header.removeAll { Self.secrets.contains($0.name) || secretFields.contains($0.name) }
+        }
+        return next
+    }
+
+    private static let secrets: Set<Field.Name> = [.authorization, .proxyAuthorization, .cookie]
+
+    /// The Location field; two that differ are refused, an empty one is none.
+    private static func location(of response: ResponseHead) throws(RequestError) -> String? {
+        let fields = response.header.filter { $0.name == .location }
+        guard let first = fields.first, !first.value.isEmpty else { return nil }
+        guard fields.allSatisfy({ $0.value == first.value }) else {
+            throw RequestError(.unexpectedRedirect, detail: "two different Location fields", response: response)
+        }
+        return first.valueBytes.reduce(into: "") { text, byte in
+            if byte < 0x80 {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+
+    private func resolve(
+        _ location: String, against base: TargetURI, response: ResponseHead
+    ) throws(RequestError) -> TargetURI {
+        let target: TargetURI
+        do {
+            target = try base.resolving(location)
+        } catch {
+            throw RequestError(.unexpectedRedirect, detail: "to a malformed Location", response: response)
+        }
+        guard target.scheme == "http" || target.scheme == "https" else {
+            throw RequestError(.unexpectedRedirect, detail: "to the scheme “\(target.scheme)”", response: response)
+        }
+        guard allowsDowngrade || target.scheme == "https" || base.scheme != "https" else {
+            throw RequestError(.unexpectedRedirect, detail: "from https to \(target)", response: response)
+        }
+        return target
+    }
+}
+
+extension HTTPStatus {
+    /// Whether a Location is followed (RFC 9110 §15.4.2, .3, .4, .8, .9).
+    fileprivate var isFollowable: Bool {
+        switch code {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    fileprivate func turnsIntoGet(_ method: HTTPMethod) -> Bool {
+        switch code {
+        case 303: method != .head && method != .get
+        case 301, 302: method == .post
+        default: false
+        }
+    }
+}
+
+extension Field.Name {
+    /// Whether the field describes the body of a request, and so goes with it.
+    fileprivate var describesContent: Bool {
+        canonicalName.hasPrefix("content-")
+    }
+}

@@ -1,0 +1,114 @@
+/// The query of a request: names and values in order, with repetitions.
+///
+/// Written as a dictionary literal, `["q": "swift", "page": 2, "flag": nil]`, it keeps order and duplicates. A nil value
+/// gives a bare name, an empty one `name=`. Names and values are percent-encoded strictly (``PercentEncoding/strict``).
+public struct QueryItems: Hashable, Sendable {
+    /// One name and its value.
+    public struct Item: Hashable, Sendable {
+        /// The name, not yet percent-encoded.
+        public var name: String
+        /// The value, not yet percent-encoded; nil for a bare name.
+        public var value: String?
+
+        /// An item of `name` and `value`.
+        public init(name: String, value: String?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    private var items: [Item]
+
+    /// A query of `items`, in their order.
+    public init(_ items: some Sequence<Item>) {
+        self.items = Array(items)
+    }
+
+    /// A query of Foundation's items, in their order.
+    public init(_ items: some Sequence<URLQueryItem>) {
+        self.items = items.map { Item(name: $0.name, value: $0.value) }
+    }
+
+    /// No query.
+    public static let empty = QueryItems([] as [Item])
+
+    /// Appends an item; a nil value gives a bare name.
+    public mutating func add(_ name: String, _ value: (any QueryValue)?) {
+        items.append(Item(name: name, value: value?.queryText))
+    }
+
+    /// Appends the items of `other` in their order.
+    public mutating func add(_ other: QueryItems) {
+        items.append(contentsOf: other.items)
+    }
+
+    /// The query as it will be sent, without a question mark; empty when there are no items.
+    public func encoded(with encoding: PercentEncoding = .strict) -> String {
+        items.map { item in
+            let name = encoding.encode(item.name)
+            return item.value.map { name + "=" + encoding.encode($0) } ?? name
+        }.joined(separator: "&")
+    }
+}
+
+extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
+    /// A query of the pairs, in their order; nil values give bare names.
+    public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
+        items = elements.map { Item(name: $0.0, value: $0.1?.queryText) }
+    }
+
+    /// A query of Foundation's items, in their order.
+    public init(arrayLiteral elements: URLQueryItem...) {
+        self.init(elements)
+    }
+}
+
+extension QueryItems: RandomAccessCollection {
+    /// The position of the first item.
+    public var startIndex: Int { items.startIndex }
+
+    /// The position after the last item.
+    public var endIndex: Int { items.endIndex }
+
+    /// The item at `position`, which must be a valid index.
+    public subscript(position: Int) -> Item { items[position] }
+}
+
+/// A value that may stand in a query.
+///
+/// Booleans read `true` and `false`; numbers as Swift prints them.
+public protocol QueryValue {
+    /// The value as text, not yet percent-encoded.
+    var queryText: String { get }
+}
+
+extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
+    /// The text of the raw value.
+    public var queryText: String { rawValue.queryText }
+}
+
+extension QueryValue where Self: LosslessStringConvertible {
+    /// The value as Swift prints it.
+    public var queryText: String { description }
+}
+
+extension String: QueryValue {}
+extension Substring: QueryValue {}
+extension Bool: QueryValue {}
+extension Int: QueryValue {}
+extension Int8: QueryValue {}
+extension Int16: QueryValue {}
+extension Int32: QueryValue {}
+extension Int64: QueryValue {}
+extension UInt: QueryValue {}
+extension UInt8: QueryValue {}
+extension UInt16: QueryValue {}
+extension UInt32: QueryValue {}
+extension UInt64: QueryValue {}
+extension Double: QueryValue {}
+extension Float: QueryValue {}
+
+extension UUID: QueryValue {
+    /// The identifier in its canonical form, upper case.
+    public var queryText: String { uuidString }
+}

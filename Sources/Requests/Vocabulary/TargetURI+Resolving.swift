@@ -1,0 +1,65 @@
+extension TargetURI {
+    /// The target that `reference` means when it is found here (RFC 3986 §5.2); a missing fragment is inherited.
+    ///
+    /// - Throws: `InvalidRequest` as ``init(_:)`` does. A reference of another scheme without an authority, such as
+    ///   `mailto:` or `javascript:`, gives a target of that scheme and an empty host.
+    public func resolving(_ reference: String) throws(InvalidRequest) -> TargetURI {
+        if let scheme = Self.scheme(of: reference) {
+            let rest = reference[reference.utf8.index(reference.startIndex, offsetBy: scheme.utf8.count + 1)...]
+            let parts = URIReference(rest)
+            guard let authority = parts.authority, !(authority.isEmpty && scheme != "http" && scheme != "https") else {
+                guard scheme != "http", scheme != "https" else { throw .malformedURL }
+                return TargetURI(
+                    scheme: scheme, userinfo: nil, host: "", zone: nil, port: nil, path: "/", query: nil, fragment: nil)
+            }
+            let target = try TargetURI(scheme: scheme, authority: authority, parts: parts)
+            return target.normalized(inheriting: fragment)
+        }
+        var parts = URIReference(Substring(reference))
+        if let authority = parts.authority {
+            return try TargetURI(scheme: scheme, authority: authority, parts: parts).normalized(inheriting: fragment)
+        }
+        if parts.path.isEmpty {
+            parts.query = parts.query ?? query.map { Substring($0) }
+            parts.path = Substring(path)
+        } else if parts.path.utf8.first != UInt8(ascii: "/") {
+            parts.path = path[...(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)] + parts.path
+        }
+        return try replacing(
+            path: Self.encoded(parts.path, with: .path),
+            query: parts.query.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) },
+            fragment: parts.fragment.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) }
+        ).normalized(inheriting: fragment)
+    }
+
+    /// The scheme that `reference` begins with, in lower case.
+    private static func scheme(of reference: String) -> String? {
+        guard let colon = reference.utf8.firstIndex(of: UInt8(ascii: ":")), isScheme(reference[..<colon]) else {
+            return nil
+        }
+        return ASCIIFolding.folded(String(reference[..<colon]))
+    }
+
+    private func normalized(inheriting inherited: String?) -> TargetURI {
+        replacing(path: Self.removingDotSegments(from: path), query: query, fragment: fragment ?? inherited)
+    }
+
+    /// Resolves `.` and `..` (RFC 3986 §5.2.4).
+    static func removingDotSegments(from path: String) -> String {
+        guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
+        var output: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (offset, segment) in segments.enumerated() {
+            let isLast = offset == segments.count - 1
+            switch segment.replacing("%2e", with: ".").replacing("%2E", with: ".") {
+            case ".":
+                if isLast { output.append("") }
+            case "..":
+                _ = output.popLast()
+                if isLast { output.append("") }
+            default: output.append(segment)
+            }
+        }
+        return "/" + output.joined(separator: "/")
+    }
+}
