@@ -9,7 +9,7 @@ public enum InvalidRequest: Error, Hashable, Sendable {
     case nonASCIIHost
     /// The path holds a control byte.
     case controlByteInPath
-    /// The path holds a `?`; queries are made with ``Request/with(query:)`` and ``Request/adding(queryItem:)``.
+    /// The path holds a `?`; queries are made with ``Request/with(query:)``.
     case queryInPath
     /// The path holds a `#`; fragments are never sent.
     case fragmentInPath

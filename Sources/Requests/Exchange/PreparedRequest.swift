@@ -1,6 +1,6 @@
 /// A request as it will be sent: everything decided, nothing performed.
 ///
-/// It is what ``Client/prepared(_:)`` gives a construction test, what middleware changes and what executors perform.
+/// It is what `Client.prepared(_:)` gives a construction test, what middleware changes and what executors perform.
 public struct PreparedRequest: Sendable {
     /// The method.
     public var method: HTTPMethod

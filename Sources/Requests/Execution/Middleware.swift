@@ -32,7 +32,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
 
 /// A middleware made of a function.
 public struct FunctionMiddleware: Middleware {
-    /// The shape of the function; what it throws is mapped as ``RequestError/wrapping(_:_:)`` does.
+    /// The shape of the function; what it throws is mapped as `RequestError.wrapping(_:_:)` does.
     public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
 
     private let function: Function

@@ -1,6 +1,6 @@
 /// Performs one exchange, the only effect in this library: a request goes out, its response comes back.
 ///
-/// What an executor promises, and ``RequestsConformance`` checks:
+/// What an executor promises, and the suite in the product RequestsConformance checks:
 ///
 /// - One call is one request on the wire. The only exception is resending on a fresh connection after a pooled one
 ///   turned out to be dead, counted in ``RawResponse/Metrics/sendings``.
