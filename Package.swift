@@ -13,16 +13,19 @@ let package = Package(
     name: "Requests",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
-        .library(name: "Requests", targets: ["Requests"])
+        .library(name: "Requests", targets: ["Requests"]),
+        .library(name: "RequestsMock", targets: ["RequestsMock"]),
     ],
     targets: [
         .target(name: "Requests", swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
+        .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsPOSIXTests", dependencies: ["RequestsPOSIX"], swiftSettings: settings),
+        .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

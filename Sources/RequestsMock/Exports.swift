@@ -1,0 +1,2 @@
+// One import is enough: who imports this executor sees what it executes.
+@_exported public import Requests

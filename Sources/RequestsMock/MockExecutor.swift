@@ -1,0 +1,66 @@
+import Synchronization
+
+/// An executor without a network: a function from request to response, and a record of what it was asked.
+///
+/// ```swift
+/// let mock = MockExecutor { request in .ok("hello") }
+/// let github = Client(GitHub.production, executor: mock)
+/// #expect(try await github.perform(Users.me) == …)
+/// #expect(mock.recorded.count == 1)
+/// ```
+///
+/// It keeps the contract of ``RequestExecutor``: a request that could not be written is refused, bodies are read and
+/// counted, delivery, limits, timeouts and cancellation are honoured.
+public struct MockExecutor: RequestExecutor {
+    /// The shape of the function; what it throws ends the exchange, mapped as ``RequestError/wrapping(_:_:)`` does.
+    ///
+    /// The request it is given has its body as bytes, whatever kind of body was sent.
+    public typealias Handler = @Sendable (PreparedRequest) async throws -> MockResponse
+
+    private let handler: Handler
+    private let record = Record()
+
+    /// An executor that answers what `handler` gives.
+    public init(_ handler: @escaping Handler) {
+        self.handler = handler
+    }
+
+    /// An executor that answers every request with `response`.
+    public init(_ response: MockResponse) {
+        self.init { _ in response }
+    }
+
+    /// The requests that were sent, oldest first, their bodies as bytes; copies of an executor share them.
+    ///
+    /// A request is recorded once its body has been read to the end, before it is answered.
+    public var recorded: [PreparedRequest] { record.requests.withLock { $0 } }
+
+    /// Answers `request` and records it.
+    public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            return try await exchange(request)
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+
+    private func exchange(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try request.validate()
+        if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
+        if let deadline = request.deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
+        let start = ContinuousClock.now
+        var progress = ProgressReporter(request.onProgress)
+        let received = try await request.received(telling: &progress)
+        record.requests.withLock { $0.append(received) }
+        let response = try await RequestError.wrapping(.other) { try await handler(received) }
+        let waiting = Waiting(request)
+        try await waiting.wait(for: response.delay ?? .lasting(.zero), phase: .firstByte)
+        var metrics = RawResponse.Metrics()
+        metrics.untilHead = .now - start
+        return try await response.delivered(to: request, waiting: waiting, progress: progress, metrics: metrics)
+    }
+
+    private final class Record: Sendable {
+        let requests = Mutex<[PreparedRequest]>([])
+    }
+}

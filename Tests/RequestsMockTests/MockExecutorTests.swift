@@ -1,0 +1,221 @@
+import RequestsMock
+import Synchronization
+import Testing
+
+private let target: TargetURI = {
+    guard let target = try? TargetURI("http://mock.test/users/7?page=1") else { preconditionFailure("a valid URI") }
+    return target
+}()
+
+private func request(
+    _ method: HTTPMethod = .get, body: RequestBody = .none, delivery: Delivery = .collected(limit: 1 << 20)
+) -> PreparedRequest {
+    PreparedRequest(method: method, target: target, body: body, delivery: delivery)
+}
+
+private func reason(of operation: () async throws -> some Sendable) async -> RequestError.Reason? {
+    do {
+        _ = try await operation()
+        return nil
+    } catch {
+        return (error as? RequestError)?.reason
+    }
+}
+
+extension RawResponse {
+    fileprivate var bytes: Data? { if case .bytes(let data) = body { data } else { nil } }
+    fileprivate var stream: ResponseStream? { if case .stream(let stream) = body { stream } else { nil } }
+}
+
+@Suite("Mock executor", .timeLimit(.minutes(1)))
+struct MockExecutorTests {
+    @Test("answers by a function of the request, with the target filled in and the length announced (PM-120, PM-122)")
+    func answers() async throws {
+        let mock = MockExecutor { request in .ok("hello \(request.target.path)") }
+        let response = try await mock.execute(request())
+        #expect(response.head.status == 200)
+        #expect(response.head.target == target)
+        #expect(response.bytes == Data("hello /users/7".utf8))
+        #expect(response.head.header == [.contentType(.plainText), Field(name: .contentLength, value: "14")])
+        let json = try await MockExecutor(try .json(["a": 1])).execute(request())
+        #expect(json.head.contentType == .json)
+        #expect(json.bytes == Data(#"{"a":1}"#.utf8))
+    }
+
+    @Test(
+        "records what was sent with its body as bytes, whatever kind it was (PM-129)",
+        arguments: [
+            RequestBody.bytes(Data("abc".utf8)), .oneShot(length: 3, Chunks(["a", "", "bc"])),
+            .stream(length: nil, replayable: true) { Chunks(["abc"]) },
+        ])
+    func records(body: RequestBody) async throws {
+        let mock = MockExecutor(.ok())
+        _ = try await mock.execute(request(.put, body: body))
+        #expect(mock.recorded == [request(.put, body: .bytes(Data("abc".utf8)))])
+    }
+
+    @Test(
+        "a body longer or shorter than declared, or whose source throws, is not encoded, and nothing is recorded (R-5)",
+        arguments: [2, 4, nil])
+    func wrongLength(length: Int?) async {
+        let mock = MockExecutor(.ok())
+        let body = RequestBody.stream(length: length, replayable: true) {
+            Chunks(["a", "bc"], failing: length == nil)
+        }
+        #expect(await reason { try await mock.execute(request(.post, body: body)) } == .bodyNotEncoded)
+        #expect(mock.recorded.isEmpty)
+    }
+
+    @Test("a request that could not be written is refused before the function is called (R-1)")
+    func validates() async {
+        let mock = MockExecutor(.ok())
+        var bad = request()
+        bad.header = [Field(name: "X", value: "a\r\nB: c")]
+        #expect(await reason { try await mock.execute(bad) } == .invalidRequest(.invalidFieldValue))
+        #expect(mock.recorded.isEmpty)
+    }
+
+    @Test("HEAD, 204 and 304 have no body", arguments: [(.head, 200), (.get, 204), (.get, 304)] as [(HTTPMethod, Int)])
+    func noBody(method: HTTPMethod, status: Int) async throws {
+        let mock = MockExecutor(.status(HTTPStatus(status), "body"))
+        #expect(try await mock.execute(request(method)).bytes == Data())
+    }
+
+    @Test("a body over the limit is too large, collected or not yet complete")
+    func limit() async {
+        let mock = MockExecutor(.ok("12345"))
+        #expect(await reason { try await mock.execute(request(delivery: .collected(limit: 5))) } == nil)
+        #expect(
+            await reason { try await mock.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
+        let open = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data("abc".utf8) }]))
+        #expect(
+            await reason { try await open.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
+    }
+
+    @Test("a streamed body is pulled, chunk by chunk, and nothing is made ahead (R-69)")
+    func streams() async throws {
+        let made = Mutex(0)
+        let mock = MockExecutor { _ in
+            MockResponse(
+                body: [
+                    .chunks(count: 3) { index in
+                        made.withLock { $0 += 1 }
+                        return Data("\(index)".utf8)
+                    }
+                ], trailers: [Field(name: "X-Sum", value: "3")])
+        }
+        let stream = try #require(try await mock.execute(request(delivery: .streamed)).stream)
+        #expect(made.withLock { $0 } == 0)
+        #expect(try await stream.next() == Data("0".utf8))
+        #expect(made.withLock { $0 } == 1)
+        #expect(stream.trailers.isEmpty)
+        #expect(try await stream.collect() == Data("12".utf8))
+        #expect(try await stream.next() == nil)
+        #expect(stream.trailers["X-Sum"] == "3")
+    }
+
+    @Test("a download is written for 2xx, collected otherwise, and a failure leaves no file")
+    func download() async throws {
+        let path = "/tmp/requests-mock-\(UInt64.random(in: 0 ... .max))"
+        let delivery = Delivery.file(path: path)
+        let refused = try await MockExecutor(.status(404, "no")).execute(request(delivery: delivery))
+        #expect(refused.bytes == Data("no".utf8))
+        var cut = MockResponse.ok("abc")
+        cut.header.set(Field(name: .contentLength, value: "64"))
+        #expect(
+            await reason { try await MockExecutor(cut).execute(request(delivery: delivery)) } == .connectionLost)
+        #expect(throws: (any Error).self) { try Data(contentsOf: URL(filePath: path)) }
+        _ = try await MockExecutor(.ok("file")).execute(request(delivery: delivery))
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("file".utf8))
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    @Test("the limits of the request end an endless wait, each by its name (R-48)")
+    func limits() async {
+        var first = request()
+        first.timeouts.firstByte = .milliseconds(20)
+        let silent = MockExecutor(.ok().delayed(by: .endless))
+        #expect(await reason { try await silent.execute(first) } == .timedOut(.firstByte))
+        var between = request()
+        between.timeouts.betweenBytes = .milliseconds(20)
+        let stalling = MockExecutor(MockResponse(body: [.bytes(Data([1])), .pause(.endless), .bytes(Data([2]))]))
+        #expect(await reason { try await stalling.execute(between) } == .timedOut(.betweenBytes))
+        var total = request()
+        total.deadline = .now + .milliseconds(20)
+        #expect(await reason { try await silent.execute(total) } == .timedOut(.total))
+        total.deadline = .now
+        #expect(await reason { try await MockExecutor(.ok()).execute(total) } == .timedOut(.total))
+    }
+
+    @Test("cancellation ends a wait, and before the start nothing is recorded (PM-129, R-67)")
+    func cancellation() async {
+        let started = AsyncStream.makeStream(of: Void.self)
+        let mock = MockExecutor { _ in
+            started.continuation.finish()
+            return .ok().delayed(by: .endless)
+        }
+        let task = Task { try await mock.execute(request()) }
+        for await _ in started.stream {}
+        task.cancel()
+        #expect(await reason { try await task.value } == .cancelled)
+        let early = MockExecutor(.ok())
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await early.execute(request())
+        }
+        #expect(await reason { try await cancelled.value } == .cancelled)
+        #expect(early.recorded.isEmpty)
+    }
+
+    @Test("what the function throws comes as our error with the request")
+    func handlerThrows() async {
+        struct Odd: Error {}
+        let mock = MockExecutor { _ in throw Odd() }
+        let error = await #expect(throws: RequestError.self) { try await mock.execute(request()) }
+        #expect(error?.reason == .other)
+        #expect(error?.underlying is Odd)
+        #expect(error?.request == request())
+    }
+
+    @Test("routes match by method, template or path; what none matches is a marked 500 (PM-124, PM-126)")
+    func routes() async throws {
+        let mock = MockExecutor(
+            routes: .on(.get, "/users/{}", .ok("user")), .on(.delete, "/users/{}", .status(204)),
+            .on(nil, "/any", .ok()))
+        #expect(try await mock.execute(request()).bytes == Data("user".utf8))
+        #expect(try await mock.execute(request(.delete)).head.status == 204)
+        let unmatched = try await mock.execute(request(.post))
+        #expect(unmatched.head.status == 500)
+        #expect(unmatched.head.header["X-Requests-Mock"] == "unmatched")
+    }
+
+    @Test("progress counts the bytes of both bodies (HT-6)")
+    func progress() async throws {
+        let told = Mutex<[TransferProgress]>([])
+        var post = request(.post, body: .bytes(Data("abc".utf8)))
+        post.onProgress = { progress in told.withLock { $0.append(progress) } }
+        _ = try await MockExecutor(.ok("hello")).execute(post)
+        let last = try #require(told.withLock { $0.last })
+        #expect(last == TransferProgress(sent: 3, totalToSend: 3, received: 5, totalToReceive: 5))
+    }
+}
+
+private struct Chunks: RequestBodySource {
+    struct Broken: Error {}
+
+    private var rest: ArraySlice<String>
+    private let isFailing: Bool
+
+    init(_ texts: [String], failing isFailing: Bool = false) {
+        rest = texts[...]
+        self.isFailing = isFailing
+    }
+
+    mutating func next() throws -> Data? {
+        guard let text = rest.popFirst() else {
+            if isFailing { throw Broken() }
+            return nil
+        }
+        return Data(text.utf8)
+    }
+}
