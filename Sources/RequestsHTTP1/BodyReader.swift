@@ -15,10 +15,10 @@ struct BodyReader {
     }
 
     private var state: State
-    private var chunkLine: ChunkLine
+    private var chunkLine = ChunkLine()
     private var trailers: FieldSection
 
-    init(_ framing: BodyFraming, tolerating tolerance: LineTolerance, limits: WireLimits) {
+    init(_ framing: BodyFraming, tolerating tolerance: LineTolerance) {
         state =
             switch framing {
             case .none: .finished
@@ -26,8 +26,7 @@ struct BodyReader {
             case .chunked: .chunkLine
             case .untilClose: .untilClose
             }
-        chunkLine = ChunkLine(maximumExtensionBytes: limits.chunkExtensionBytes)
-        trailers = FieldSection(tolerating: tolerance.inTrailers, limits: limits, isTrailer: true)
+        trailers = FieldSection(tolerating: tolerance.inTrailers, isTrailer: true)
     }
 
     /// How many of the bytes to come are certainly the body's, whatever they are.
@@ -51,7 +50,9 @@ struct BodyReader {
     }
 
     /// Reads on from `start` and gives the position behind what was read.
-    mutating func next(in bytes: Span<UInt8>, from start: Int) throws(WireError) -> (position: Int, event: Event) {
+    mutating func next(
+        in bytes: Span<UInt8>, from start: Int, limits: WireLimits
+    ) throws(WireError) -> (position: Int, event: Event) {
         var position = start
         while true {
             switch state {
@@ -60,10 +61,10 @@ struct BodyReader {
                 return (position, .end(trailers: .empty))
             case .counted(let rest), .chunk(let rest): return data(of: rest, in: bytes, from: position)
             case .untilClose: return data(of: .max, in: bytes, from: position)
-            case .trailers: return try readTrailers(bytes, from: position)
+            case .trailers: return try readTrailers(bytes, from: position, limits)
             case .chunkLine, .chunkEnd, .chunkLineFeed:
                 guard position < bytes.count else { return (position, .needMore) }
-                try readChunkFraming(bytes, at: &position)
+                try readChunkFraming(bytes, at: &position, limits)
             }
         }
     }
@@ -86,7 +87,9 @@ struct BodyReader {
         return (start &+ count, .data(start..<start &+ count))
     }
 
-    private mutating func readChunkFraming(_ bytes: Span<UInt8>, at position: inout Int) throws(WireError) {
+    private mutating func readChunkFraming(
+        _ bytes: Span<UInt8>, at position: inout Int, _ limits: WireLimits
+    ) throws(WireError) {
         switch state {
         case .chunkEnd:
             guard bytes[position] == Octet.carriageReturn else { throw .violation(.chunkEnd) }
@@ -97,15 +100,15 @@ struct BodyReader {
             position &+= 1
             state = .chunkLine
         default:
-            guard let size = try chunkLine.read(bytes, at: &position) else { return }
+            guard let size = try chunkLine.read(bytes, at: &position, limits) else { return }
             state = size == 0 ? .trailers : .chunk(size)
         }
     }
 
     private mutating func readTrailers(
-        _ bytes: Span<UInt8>, from start: Int
+        _ bytes: Span<UInt8>, from start: Int, _ limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {
-        let (position, isComplete) = try trailers.read(bytes, from: start)
+        let (position, isComplete) = try trailers.read(bytes, from: start, limits: limits)
         guard isComplete else { return (position, .needMore) }
         state = .finished
         return (position, .end(trailers: trailers.takeFields()))

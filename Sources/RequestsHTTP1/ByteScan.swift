@@ -1,3 +1,5 @@
+// `unchecked` and `unsafeLoad` stand only where the line itself makes sure that the position is one of the span's.
+
 /// The bytes that end a line or separate its parts.
 enum Octet {
     static let tab: UInt8 = 0x09
@@ -11,6 +13,7 @@ enum Octet {
     static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
     /// Whether `byte` may stand in a token (RFC 9110 §5.6.2); constants, so that a byte costs no call.
+    @inline(__always)
     static func isToken(_ byte: UInt8) -> Bool {
         let low: UInt64 = 0x03FF_6CFA_0000_0000
         let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
@@ -32,6 +35,7 @@ extension Span<UInt8> {
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
 
     /// The eight bytes at `position`, the first one lowest; the caller has made sure that they are there.
+    @inline(__always)
     private func word(at position: Int) -> UInt64 {
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
@@ -47,8 +51,53 @@ extension Span<UInt8> {
             if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
             position &+= 8
         }
-        while position < count, self[position] &- 0x20 < 0x5F { position &+= 1 }
+        while position < count, self[unchecked: position] &- 0x20 < 0x5F { position &+= 1 }
         return position
+    }
+
+    /// The first position from `start` whose byte may not stand in a token, or the end.
+    func endOfToken(from start: Int) -> Int {
+        var position = start
+        while position < count {
+            if count &- position >= 8 {
+                let plain = plainTokenBytes(at: position)
+                if plain == 8 {
+                    position &+= 8
+                    continue
+                }
+                position &+= plain
+            }
+            guard Octet.isToken(self[unchecked: position]) else { return position }
+            position &+= 1
+        }
+        return position
+    }
+
+    /// How many of the eight bytes at `position`, from the first on, are letters, digits or `-`.
+    private func plainTokenBytes(at position: Int) -> Int {
+        let word = word(at: position)
+        let low = word & ~Self.highBits
+        let lowerCase = low | Self.ones &* 0x20
+        let letters = (lowerCase &+ Self.ones &* (0x80 - 0x61)) & ~(lowerCase &+ Self.ones &* (0x80 - 0x7B))
+        let digits = (low &+ Self.ones &* (0x80 - 0x30)) & ~(low &+ Self.ones &* (0x80 - 0x3A))
+        let dashes = ~((low ^ Self.ones &* 0x2D) &+ Self.ones &* 0x7F)
+        let others = ~(letters | digits | dashes) | word
+        return (others & Self.highBits).trailingZeroBitCount &>> 3
+    }
+
+    /// Whether the bytes from `start` on begin with all those of `other`.
+    func hasPrefix(_ other: Span<UInt8>, from start: Int) -> Bool {
+        guard count &- start >= other.count else { return false }
+        var offset = 0
+        while other.count &- offset >= 8 {
+            guard word(at: start &+ offset) == other.word(at: offset) else { return false }
+            offset &+= 8
+        }
+        while offset < other.count {
+            guard self[unchecked: start &+ offset] == other[unchecked: offset] else { return false }
+            offset &+= 1
+        }
+        return true
     }
 
     /// The position of the first LF from `start`, or nil.
@@ -61,7 +110,7 @@ extension Span<UInt8> {
             position &+= 8
         }
         while position < count {
-            if self[position] == Octet.lineFeed { return position }
+            if self[unchecked: position] == Octet.lineFeed { return position }
             position &+= 1
         }
         return nil
@@ -70,7 +119,7 @@ extension Span<UInt8> {
     /// The first position from `start` whose byte is neither SP nor HTAB, or the end.
     func endOfBlanks(from start: Int) -> Int {
         var position = start
-        while position < count, Octet.isBlank(self[position]) { position &+= 1 }
+        while position < count, Octet.isBlank(self[unchecked: position]) { position &+= 1 }
         return position
     }
 

@@ -9,21 +9,18 @@ struct ChunkLine {
     private var size = 0
     private var digits = 0
     private var extensionBytes = 0
-    private let maximumExtensionBytes: Int
-
-    init(maximumExtensionBytes: Int) {
-        self.maximumExtensionBytes = maximumExtensionBytes
-    }
 
     /// Reads on from `position`, which moves behind what was read; gives the size once the line is complete.
-    mutating func read(_ bytes: Span<UInt8>, at position: inout Int) throws(WireError) -> Int? {
+    mutating func read(
+        _ bytes: Span<UInt8>, at position: inout Int, _ limits: WireLimits
+    ) throws(WireError) -> Int? {
         while position < bytes.count {
             let byte = bytes[position]
             position &+= 1
             switch part {
-            case .size: try readSize(byte)
-            case .blanks: try readBlank(byte)
-            case .extensions: try readExtension(byte)
+            case .size: try readSize(byte, limits)
+            case .blanks: try readBlank(byte, limits)
+            case .extensions: try readExtension(byte, limits)
             case .lineFeed:
                 guard byte == Octet.lineFeed else { throw .violation(.bareCarriageReturn) }
                 defer { (part, size, digits) = (.size, 0, 0) }
@@ -33,12 +30,12 @@ struct ChunkLine {
         return nil
     }
 
-    private mutating func readSize(_ byte: UInt8) throws(WireError) {
+    private mutating func readSize(_ byte: UInt8, _ limits: WireLimits) throws(WireError) {
         if let digit = Octet.hexDigit(byte) {
             guard size <= Int.max >> 4 else { throw .violation(.chunkSize) }
             size = size << 4 | digit
             digits &+= 1
-            if digits > 16 { try countExtension() }
+            if digits > 16 { try countExtension(limits) }
             return
         }
         guard digits > 0 else { throw .violation(.chunkSize) }
@@ -49,12 +46,12 @@ struct ChunkLine {
         case Octet.lineFeed: throw .violation(.chunkLine)
         default: throw .violation(.chunkSize)
         }
-        if part != .lineFeed { try countExtension() }
+        if part != .lineFeed { try countExtension(limits) }
     }
 
     /// White space may stand before an extension, never before the line end (RFC 9112 §7.1.1).
-    private mutating func readBlank(_ byte: UInt8) throws(WireError) {
-        try countExtension()
+    private mutating func readBlank(_ byte: UInt8, _ limits: WireLimits) throws(WireError) {
+        try countExtension(limits)
         if byte == Octet.semicolon {
             part = .extensions
         } else if !Octet.isBlank(byte) {
@@ -62,20 +59,20 @@ struct ChunkLine {
         }
     }
 
-    private mutating func readExtension(_ byte: UInt8) throws(WireError) {
+    private mutating func readExtension(_ byte: UInt8, _ limits: WireLimits) throws(WireError) {
         if byte == Octet.carriageReturn {
             part = .lineFeed
         } else if byte >= Octet.space && byte != 0x7F || byte == Octet.tab {
-            try countExtension()
+            try countExtension(limits)
         } else {
             throw .violation(.chunkLine)
         }
     }
 
-    private mutating func countExtension() throws(WireError) {
+    private mutating func countExtension(_ limits: WireLimits) throws(WireError) {
         extensionBytes &+= 1
-        guard extensionBytes <= maximumExtensionBytes else {
-            throw .tooLarge(limit: .chunkExtensions(bytes: maximumExtensionBytes))
+        guard extensionBytes <= limits.chunkExtensionBytes else {
+            throw .tooLarge(limit: .chunkExtensions(bytes: limits.chunkExtensionBytes))
         }
     }
 }

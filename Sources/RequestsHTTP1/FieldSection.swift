@@ -6,7 +6,6 @@ import Requests
 /// again with more behind them.
 struct FieldSection {
     private let tolerates: LineTolerance
-    private let limits: WireLimits
     private let isTrailer: Bool
 
     private(set) var fields: [Field] = []
@@ -16,9 +15,8 @@ struct FieldSection {
     private var bytesSearched = 0
 
     /// A section that nothing was read of; `bytesRead` counts towards the limit of the head.
-    init(tolerating tolerance: LineTolerance, limits: WireLimits, isTrailer: Bool = false, bytesRead: Int = 0) {
+    init(tolerating tolerance: LineTolerance, isTrailer: Bool = false, bytesRead: Int = 0) {
         tolerates = tolerance
-        self.limits = limits
         self.isTrailer = isTrailer
         self.bytesRead = bytesRead
     }
@@ -26,42 +24,42 @@ struct FieldSection {
     /// Reads lines of `bytes` from `start`.
     ///
     /// Gives the position after the last complete line, and whether that was the empty line that ends the section.
-    mutating func read(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> (position: Int, isComplete: Bool) {
+    mutating func read(
+        _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
+    ) throws(WireError) -> (position: Int, isComplete: Bool) {
         var position = start
         if bytesSearched > 0 {
             guard bytes.firstLineFeed(from: min(start &+ bytesSearched, bytes.count)) != nil else {
-                return (start, try wait(in: bytes, at: start))
+                return (start, try wait(in: bytes, at: start, limits))
             }
             bytesSearched = 0
         }
         while true {
-            guard let line = try readLine(of: bytes, at: position) else {
-                return (position, try wait(in: bytes, at: position))
+            guard let line = try readLine(of: bytes, at: position, limits) else {
+                return (position, try wait(in: bytes, at: position, limits))
             }
-            try count(line.end &- position)
+            try check(lineLength: line.end &- position, limits)
+            bytesRead &+= line.end &- position
             position = line.end
             if line.isLast { return (position, true) }
         }
     }
 
-    /// The fields read, once the section is complete.
+    /// The fields read, once the section is complete; none are left.
     mutating func takeFields() -> Header {
         defer { fields = [] }
         return Header(fields)
     }
 
-    private mutating func wait(in bytes: Span<UInt8>, at position: Int) throws(WireError) -> Bool {
+    private mutating func wait(
+        in bytes: Span<UInt8>, at position: Int, _ limits: WireLimits
+    ) throws(WireError) -> Bool {
         bytesSearched = bytes.count &- position
-        try check(lineLength: bytesSearched)
+        try check(lineLength: bytesSearched, limits)
         return false
     }
 
-    private mutating func count(_ length: Int) throws(WireError) {
-        try check(lineLength: length)
-        bytesRead &+= length
-    }
-
-    private func check(lineLength: Int) throws(WireError) {
+    private func check(lineLength: Int, _ limits: WireLimits) throws(WireError) {
         if isTrailer {
             guard bytesRead &+ lineLength <= limits.trailerBytes else {
                 throw .tooLarge(limit: .trailers(bytes: limits.trailerBytes))
@@ -80,7 +78,7 @@ struct FieldSection {
 // One line at a time. Each function gives nil when the bytes end before the line does.
 extension FieldSection {
     private mutating func readLine(
-        of bytes: Span<UInt8>, at start: Int
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
     ) throws(WireError) -> (end: Int, isLast: Bool)? {
         guard start < bytes.count else { return nil }
         let first = bytes[start]
@@ -89,12 +87,13 @@ extension FieldSection {
         if first == Octet.carriageReturn || first == Octet.lineFeed {
             return try bytes.lineEnd(at: start, tolerating: tolerates).map { ($0, true) }
         }
-        return try readField(of: bytes, at: start).map { ($0, false) }
+        return try readField(of: bytes, at: start, limits).map { ($0, false) }
     }
 
-    private mutating func readField(of bytes: Span<UInt8>, at start: Int) throws(WireError) -> Int? {
-        var colon = start
-        while colon < bytes.count, Octet.isToken(bytes[colon]) { colon &+= 1 }
+    private mutating func readField(
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
+    ) throws(WireError) -> Int? {
+        let colon = bytes.endOfToken(from: start)
         guard colon < bytes.count else { return nil }
         guard colon > start, bytes[colon] == Octet.colon else { throw .violation(.fieldName) }
         let valueStart = bytes.endOfBlanks(from: colon &+ 1)
@@ -104,28 +103,18 @@ extension FieldSection {
         guard fields.count < limits.fieldCount else {
             throw .tooLarge(limit: .fields(count: limits.fieldCount))
         }
-        if fields.isEmpty { fields.reserveCapacity(isTrailer ? 2 : 16) }
-        let name = fieldName(bytes, from: start, to: colon)
+        if fields.isEmpty { fields.reserveCapacity(isTrailer ? 2 : 24) }
+        let name = Field.Name(bytes.name(from: start, to: colon))
         let valueEnd = bytes.trimmedEnd(text.end, after: valueStart)
-        fields.append(field(name, bytes, from: valueStart, to: valueEnd, isASCII: text.isASCII))
-        return lineEnd
-    }
-
-    private func fieldName(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Field.Name {
-        Field.Name(
-            WellKnownText.find(bytes, from: start, to: end) ?? bytes.text(from: start, to: end, isASCII: true))
-    }
-
-    private func field(
-        _ name: Field.Name, _ bytes: Span<UInt8>, from start: Int, to end: Int, isASCII: Bool
-    ) -> Field {
-        guard isASCII else {
-            return bytes.extracting(start..<max(start, end)).withUnsafeBufferPointer {
-                Field(name: name, receivedBytes: $0)
-            }
+        guard text.isASCII else {
+            fields.append(bytes.field(name, from: valueStart, to: valueEnd))
+            return lineEnd
         }
-        let value = WellKnownText.find(bytes, from: start, to: end)
-        return Field(name: name, value: value ?? bytes.text(from: start, to: end, isASCII: true))
+        // Only of Content-Type are there a few values that nearly everyone sends.
+        let isKnown = colon &- start == 12 && valueEnd &- valueStart > 15
+        let value = isKnown ? WellKnownText.find(bytes, from: valueStart, to: valueEnd) : nil
+        fields.append(Field(name: name, value: value ?? bytes.text(from: valueStart, to: valueEnd, isASCII: true)))
+        return lineEnd
     }
 
     /// Reads a line that continues the field before it, joined by one SP (RFC 9112 §5.2).
@@ -152,5 +141,15 @@ extension FieldSection {
         fields.append(Field(name: last.name, receivedBytes: folded))
         isFolding = false
         folded = []
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func name(from start: Int, to end: Int) -> String {
+        WellKnownText.find(self, from: start, to: end) ?? text(from: start, to: end, isASCII: true)
+    }
+
+    fileprivate func field(_ name: Field.Name, from start: Int, to end: Int) -> Field {
+        extracting(start..<Swift.max(start, end)).withUnsafeBufferPointer { Field(name: name, receivedBytes: $0) }
     }
 }

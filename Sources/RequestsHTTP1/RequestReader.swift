@@ -32,8 +32,8 @@ package struct RequestReader: Sendable {
     /// A reader of the next request on a connection.
     package init(limits: WireLimits = WireLimits()) {
         self.limits = limits
-        section = FieldSection(tolerating: .request, limits: limits)
-        body = BodyReader(.none, tolerating: .request, limits: limits)
+        section = FieldSection(tolerating: .request)
+        body = BodyReader(.none, tolerating: .request)
     }
 
     /// How many of the bytes to come are certainly the body's; 0 where the reader must see them.
@@ -59,10 +59,10 @@ package struct RequestReader: Sendable {
             position = end
         }
         if phase == .header {
-            let (end, isComplete) = try section.read(bytes, from: position)
+            let (end, isComplete) = try section.read(bytes, from: position, limits: limits)
             return (end, isComplete ? try endHead() : .needMore)
         }
-        let (end, event) = try body.next(in: bytes, from: position)
+        let (end, event) = try body.next(in: bytes, from: position, limits: limits)
         return switch event {
         case .needMore: (end, .needMore)
         case .data(let range): (end, .data(range))
@@ -99,19 +99,21 @@ package struct RequestReader: Sendable {
     private mutating func readRequestLine(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Int? {
         guard let (line, end) = try requestLine(in: bytes, from: start, limits: limits) else { return nil }
         self.line = line
-        section = FieldSection(tolerating: .request, limits: limits, bytesRead: end &- start)
+        section = FieldSection(tolerating: .request, bytesRead: end &- start)
         phase = .header
         return end
     }
 
     private mutating func endHead() throws(WireError) -> Event {
+        let framingFields = FramingFields(section.fields)
         let header = section.takeFields()
-        let hosts = header.count { $0.name == .host }
-        guard hosts == 1 || hosts == 0 && line.version < .http11 else { throw .violation(.host) }
-        let framing = try framing(of: line, header)
-        body = BodyReader(framing, tolerating: .request, limits: limits)
+        guard framingFields.hosts == 1 || framingFields.hosts == 0 && line.version < .http11 else {
+            throw .violation(.host)
+        }
+        let framing = try framingFields.framing(of: line)
+        body = BodyReader(framing, tolerating: .request)
         phase = .body
-        let isReusable = persists(after: line.version, header, framing)
+        let isReusable = framingFields.persists(after: line.version, framing)
         return .head(ReceivedRequest(line: line, header: header, framing: framing, isReusable: isReusable))
     }
 }

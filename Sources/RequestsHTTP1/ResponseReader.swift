@@ -45,8 +45,8 @@ package struct ResponseReader: Sendable {
         self.method = method
         self.acceptsUpgrade = acceptsUpgrade
         self.limits = limits
-        section = FieldSection(tolerating: .response, limits: limits)
-        body = BodyReader(.none, tolerating: .response, limits: limits)
+        section = FieldSection(tolerating: .response)
+        body = BodyReader(.none, tolerating: .response)
     }
 
     /// How many of the bytes to come are certainly the body's: they may be received straight to their destination.
@@ -71,10 +71,10 @@ package struct ResponseReader: Sendable {
             position = end
         }
         if phase == .header {
-            let (end, isComplete) = try section.read(bytes, from: position)
+            let (end, isComplete) = try section.read(bytes, from: position, limits: limits)
             return (end, isComplete ? try endHead() : .needMore)
         }
-        let (end, event) = try body.next(in: bytes, from: position)
+        let (end, event) = try body.next(in: bytes, from: position, limits: limits)
         return switch event {
         case .needMore: (end, .needMore)
         case .data(let range): (end, .data(range))
@@ -99,12 +99,13 @@ package struct ResponseReader: Sendable {
     private mutating func readStatusLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
         guard let (line, end) = try statusLine(in: bytes, limits: limits) else { return nil }
         self.line = line
-        section = FieldSection(tolerating: .response, limits: limits, bytesRead: section.bytesRead &+ end)
+        section = FieldSection(tolerating: .response, bytesRead: section.bytesRead &+ end)
         phase = .header
         return end
     }
 
     private mutating func endHead() throws(WireError) -> Event {
+        let framingFields = FramingFields(section.fields)
         let header = section.takeFields()
         if line.status == 101 {
             guard acceptsUpgrade else { throw .violation(.unexpectedUpgrade) }
@@ -119,10 +120,10 @@ package struct ResponseReader: Sendable {
             phase = .statusLine
             return .interim(line, header)
         }
-        let framing = try framing(of: line, header, answering: method)
-        body = BodyReader(framing, tolerating: .response, limits: limits)
+        let framing = try framingFields.framing(of: line, answering: method)
+        body = BodyReader(framing, tolerating: .response)
         phase = .body
-        let isReusable = persists(after: line.version, header, framing)
+        let isReusable = framingFields.persists(after: line.version, framing)
         return .head(ReceivedResponse(line: line, header: header, framing: framing, isReusable: isReusable))
     }
 }

@@ -1,0 +1,55 @@
+package import Requests
+
+/// Writes what stands around the data of a chunked body (RFC 9112 §7.1); the data itself is never copied.
+///
+/// ```swift
+/// encoder.begin(data.count, in: &buffer)     // then send buffer and data
+/// try encoder.end(trailers: .empty, in: &buffer)
+/// ```
+package struct ChunkEncoder: Sendable {
+    private var isFirst = true
+
+    /// An encoder of one body.
+    package init() {}
+
+    /// Appends what precedes `count` bytes of data: the end of the chunk before and the size, at most 20 bytes.
+    ///
+    /// For no data it appends nothing: a chunk of size 0 would end the body.
+    package mutating func begin(_ count: Int, in buffer: inout [UInt8]) {
+        guard count > 0 else { return }
+        endChunk(in: &buffer)
+        isFirst = false
+        var shift = (Int.bitWidth - 1 - count.leadingZeroBitCount) & ~3
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: count >> shift & 0xF)
+            buffer.append(digit < 10 ? Octet.zero + digit : 0x61 + digit - 10)
+            shift -= 4
+        }
+        buffer.append(contentsOf: FieldLines.lineEnd)
+    }
+
+    /// Appends the last chunk, the trailer section and the empty line after it.
+    ///
+    /// Throws a violation, and appends nothing, when a field is malformed or may not be a trailer (RFC 9110 §6.5.1).
+    package mutating func end(trailers: Header = .empty, in buffer: inout [UInt8]) throws(WireError) {
+        try FieldLines.check(trailers)
+        guard !trailers.contains(where: { Self.neverTrailers.contains($0.name) }) else { throw .violation(.trailer) }
+        endChunk(in: &buffer)
+        isFirst = true
+        buffer.append(Octet.zero)
+        buffer.append(contentsOf: FieldLines.lineEnd)
+        FieldLines.append(trailers, to: &buffer)
+    }
+
+    private func endChunk(in buffer: inout [UInt8]) {
+        if !isFirst { buffer.append(contentsOf: FieldLines.lineEnd) }
+    }
+
+    /// Fields that frame or route the message, authenticate, control its handling or describe its content.
+    private static let neverTrailers: Set<Field.Name> = [
+        .transferEncoding, .contentLength, .connection, .host, .te, .trailer, .upgrade, .keepAlive, .expect, .range,
+        .cacheControl, "Max-Forwards", .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+        .authorization, .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .cookie, .setCookie,
+        .age, .date, .expires, .location, .retryAfter, .vary, .contentEncoding, .contentType, .contentRange,
+    ]
+}

@@ -1,0 +1,106 @@
+import Requests
+
+/// The fields that decide where a message ends and whether its connection persists, found in one pass.
+///
+/// A field that is repeated is one list (RFC 9110 §5.3).
+struct FramingFields {
+    private(set) var transferEncoding: String?
+    private(set) var contentLength: String?
+    private(set) var connection: String?
+    /// How many Host there are.
+    private(set) var hosts = 0
+
+    init(_ fields: some RandomAccessCollection<Field>) {
+        for field in fields {
+            switch field.name.rawValue.utf8.count {
+            case 4 where field.name.isSpelled("Host", or: .host): hosts += 1
+            case 10 where field.name.isSpelled("Connection", or: .connection): add(field.value, to: &connection)
+            case 14 where field.name.isSpelled("Content-Length", or: .contentLength):
+                add(field.value, to: &contentLength)
+            case 17 where field.name.isSpelled("Transfer-Encoding", or: .transferEncoding):
+                add(field.value, to: &transferEncoding)
+            default: break
+            }
+        }
+    }
+
+    private func add(_ value: String, to list: inout String?) {
+        list = list.map { $0 + "," + value } ?? value
+    }
+}
+
+extension Field.Name {
+    /// Whether this is `name`; its usual spelling is compared first, which costs next to nothing.
+    fileprivate func isSpelled(_ spelling: String, or name: @autoclosure () -> Field.Name) -> Bool {
+        rawValue == spelling || self == name()
+    }
+}
+
+// RFC 9112 §6.3, in its order.
+extension FramingFields {
+    func framing(of line: StatusLine, answering method: HTTPMethod) throws(WireError) -> BodyFraming {
+        if line.status.forbidsBody || method == .head { return .none }
+        if try isChunked(in: line.version) { return .chunked }
+        guard let length = try length() else { return .untilClose }
+        return .counted(bytes: length)
+    }
+
+    func framing(of line: RequestLine) throws(WireError) -> BodyFraming {
+        if try isChunked(in: line.version) { return .chunked }
+        guard let length = try length() else { return .none }
+        return .counted(bytes: length)
+    }
+
+    func persists(after version: HTTPVersion, _ framing: BodyFraming) -> Bool {
+        guard framing != .untilClose else { return false }
+        guard let connection else { return version >= .http11 }
+        if TokenList(connection).contains("close") { return false }
+        return version >= .http11 || TokenList(connection).contains("keep-alive")
+    }
+
+    /// Whether the transfer coding is chunked and nothing else (RFC 9112 §6.1); false when there is none.
+    private func isChunked(in version: HTTPVersion) throws(WireError) -> Bool {
+        guard let transferEncoding else { return false }
+        guard version >= .http11 else { throw .violation(.transferCodingInHTTP10) }
+        guard contentLength == nil else { throw .violation(.lengthWithTransferCoding) }
+        let codings = TokenList(transferEncoding).elements
+        let isChunked = codings.map { ASCIIFolding.areEqual($0, "chunked") }
+        guard isChunked.last == true, isChunked.count(where: \.self) == 1 else {
+            throw .violation(.transferCoding)
+        }
+        guard codings.count == 1 else { throw .violation(.unsupportedTransferCoding) }
+        return true
+    }
+
+    /// The number that all Content-Length agree on, or nil when there is none (RFC 9110 §8.6).
+    ///
+    /// A list of the same digits counts as one; the same number spelled differently does not.
+    private func length() throws(WireError) -> Int? {
+        guard let contentLength else { return nil }
+        guard contentLength.utf8.contains(TokenList.comma) else { return try decimal(contentLength.utf8) }
+        var agreed: (digits: Substring.UTF8View, value: Int)?
+        for element in contentLength.utf8.split(separator: TokenList.comma, omittingEmptySubsequences: false) {
+            let digits = TokenList.trimmed(element)
+            let value = try decimal(digits)
+            if let agreed {
+                guard agreed.digits.elementsEqual(digits) else { throw .violation(.conflictingLengths) }
+            } else {
+                agreed = (digits, value)
+            }
+        }
+        return agreed?.value
+    }
+
+    private func decimal(_ digits: some Collection<UInt8>) throws(WireError) -> Int {
+        guard !digits.isEmpty else { throw .violation(.contentLength) }
+        var value = 0
+        for digit in digits {
+            guard Octet.isDigit(digit) else { throw .violation(.contentLength) }
+            let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int(digit &- Octet.zero))
+            guard !overflow, !carry else { throw .violation(.contentLength) }
+            value = sum
+        }
+        return value
+    }
+}
