@@ -1,0 +1,110 @@
+import Requests
+import RequestsHTTP1
+import Testing
+
+@Suite("Requests")
+struct RequestTests {
+    @Test("requests on one connection are read one after the other, however they arrive (R-73)")
+    func pipeline() throws {
+        let text =
+            "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc\r\n"
+            + "PUT /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\nT: u\r\n\r\n"
+            + "GET * HTTP/1.0\r\n\r\nGET /never HTTP/1.1\r\nHost: x\r\n\r\n"
+        let readings = try readRequests(text.utf8)
+        #expect(readings.compactMap(\.request?.line.method) == [.post, .put, .get])
+        #expect(readings.compactMap(\.request?.line.target) == ["/a?b=c", "/b", "*"])
+        #expect(readings.map(\.body) == [Array("abc".utf8), Array("de".utf8), []])
+        #expect(readings[1].trailers == [Field(name: "T", value: "u")])
+        #expect(readings.compactMap(\.request?.isReusable) == [true, true, false])
+        #expect(requestDeliveriesThatDiffer(Array(text.utf8)) == [])
+    }
+
+    @Test(
+        "what two readers could take differently is refused, with the status to answer (R-73)",
+        arguments: [
+            ("GET / HTTP/1.1\r\n\r\n", .host, 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .host, 400),
+            ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", .host, 400),
+            ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", .requestLine, 400), ("GET /\r\n\r\n", .requestLine, 400),
+            ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", .requestLine, 400), ("GE(T / HTTP/1.1\r\n", .requestLine, 400),
+            ("GET /a b HTTP/1.1\r\n", .version, 400), ("GET /\u{E9} HTTP/1.1\r\n", .requestLine, 400),
+            ("GET /\t HTTP/1.1\r\n", .requestLine, 400), (" GET / HTTP/1.1\r\n", .requestLine, 400),
+            ("\r\n\r\nGET / HTTP/1.1\r\n", .requestLine, 400), ("\nGET / HTTP/1.1\r\n", .requestLine, 400),
+            ("GET / http/1.1\r\n", .version, 400), ("GET / ICE/1.0\r\n", .version, 400),
+            ("GET / HTTP/2.0\r\n", .unsupportedVersion, 505), ("GET / HTTP/1.1\nHost: a\r\n\r\n", .bareLineFeed, 400),
+            ("GET / HTTP/1.1\r\nHost: a\n\r\n", .bareLineFeed, 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n c\r\n\r\n", .folding, 400),
+            ("GET / HTTP/1.1\r\n Host: a\r\n\r\n", .folding, 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nA : b\r\n\r\n", .fieldName, 400),
+            ("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n", .bareCarriageReturn, 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nA: \u{C}\r\n\r\n", .fieldValue, 400),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", .conflictingLengths, 400),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", .contentLength, 400),
+            (
+                "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+                .lengthWithTransferCoding, 400
+            ),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", .transferCoding, 400),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .unsupportedTransferCoding, 501),
+            ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .transferCodingInHTTP10, 400),
+        ] as [(String, Violation, Int)])
+    func refused(text: String, violation: Violation, status: Int) {
+        let error = WireError.violation(violation)
+        #expect(throws: error) { try readRequests(text.utf8) }
+        #expect(throws: error) { try readRequests(text.utf8, .oneByteAtATime) }
+        #expect(error.statusHint.code == status)
+    }
+
+    @Test("a head that is too large is answered with 414 or 431 (R-73)")
+    func tooLarge() {
+        let target = String(repeating: "a", count: WireLimits().startLineBytes)
+        #expect(throws: WireError.tooLarge(limit: .startLine(bytes: WireLimits().startLineBytes))) {
+            try readRequests("GET /\(target) HTTP/1.1\r\n".utf8)
+        }
+        #expect(WireError.tooLarge(limit: .startLine(bytes: 1)).statusHint == 414)
+        #expect(WireError.tooLarge(limit: .head(bytes: 1)).statusHint == 431)
+        #expect(WireError.tooLarge(limit: .chunkExtensions(bytes: 1)).statusHint == 413)
+    }
+
+    @Test("a connection that closes before a request is not broken, one that closes within it is (R-73)")
+    func ends() {
+        let text = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+        #expect(throws: WireError.truncated(.beforeMessage)) { try readRequests("".utf8) }
+        #expect(throws: WireError.truncated(.beforeMessage)) { try readRequests("\r\n".utf8) }
+        for cut in 1..<text.utf8.count {
+            #expect(throws: WireError.self, "cut at \(cut)") { try readRequests(text.utf8.prefix(cut)) }
+        }
+    }
+
+    @Test(
+        "Expect: 100-continue counts in HTTP/1.1 and where a body follows",
+        arguments: [
+            ("1.1", "Expect: 100-continue\r\nContent-Length: 3", true),
+            ("1.1", "expect: 100-Continue\r\nTransfer-Encoding: chunked", true),
+            ("1.1", "Expect: 100-continue", false), ("1.1", "Content-Length: 3", false),
+            ("1.0", "Expect: 100-continue\r\nContent-Length: 3", false),
+        ])
+    func expectation(version: String, fields: String, expected: Bool) throws {
+        var reader = RequestReader()
+        let head = Array("PUT / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n".utf8)
+        guard case .head(let request) = try reader.next(in: head.span).event else {
+            Issue.record("no head")
+            return
+        }
+        #expect(request.expectsContinue == expected)
+    }
+
+    @Test(
+        "what the corpus refuses is refused for its own fault too, not only for want of a Host (R-73)",
+        .enabled(if: !Corpora.requests.isEmpty, "no corpora beside the package"),
+        arguments: Corpora.requests.filter { $0.verdict == .reject })
+    func withHost(test: RequestCase) throws {
+        // A method nobody knows is the handler's to refuse, not the reader's.
+        guard test.name != "Invalid method", test.name != "PRI request HTTP2" else { return }
+        let bytes = test.bytes
+        let hasHost = String(decoding: bytes, as: UTF8.self).lowercased().contains("host:")
+        guard !hasHost, let lineEnd = bytes.firstRange(of: [0x0D, 0x0A])?.upperBound else { return }
+        #expect(throws: WireError.self) {
+            try readRequests(bytes[..<lineEnd] + Array("Host: a\r\n".utf8) + bytes[lineEnd...])
+        }
+    }
+}
