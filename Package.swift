@@ -15,14 +15,24 @@ let package = Package(
     products: [
         .library(name: "Requests", targets: ["Requests"]),
         .library(name: "RequestsMock", targets: ["RequestsMock"]),
+        .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
     ],
     targets: [
         .target(name: "Requests", swiftSettings: settings),
+        .target(name: "RequestsFoundation", dependencies: ["Requests"], swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
         .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeV032Mode5Tests", dependencies: ["RequestsFoundation", "Requests"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
+        .testTarget(
+            name: "ReadmeV032Mode6Tests", dependencies: ["RequestsFoundation", "Requests"],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
         .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsPOSIXTests", dependencies: ["RequestsPOSIX"], swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),

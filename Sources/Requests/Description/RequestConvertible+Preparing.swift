@@ -7,7 +7,11 @@ extension RequestConvertible {
     /// - Throws: ``RequestError``: ``RequestError/Reason/invalidRequest(_:)`` for what cannot be sent,
     ///   ``RequestError/Reason/bodyNotEncoded`` with the body provider's error as its underlying one.
     public func prepared() throws(RequestError) -> PreparedRequest {
-        let target = try target()
+        try prepared(at: target())
+    }
+
+    /// This request as it will be sent to `target`, which ``target()`` has given.
+    package func prepared(at target: TargetURI) throws(RequestError) -> PreparedRequest {
         let decoder = responseDecoder
         var header = self.header
         header.removeAll { $0.name.belongsToExecutor }
@@ -32,7 +36,7 @@ extension RequestConvertible {
     }
 
     /// The target: the base URL, the path below it, the query of both.
-    func target() throws(RequestError) -> TargetURI {
+    package func target() throws(RequestError) -> TargetURI {
         let base = try TargetURI(checking: baseURL.absoluteString)
         let endpoint = self.endpoint
         if let problem = endpoint.problem {
@@ -53,7 +57,7 @@ extension RequestConvertible {
             header.removeAll { $0.name.belongsToExecutor }
             return body
         } catch {
-            throw RequestError(wrapping: error, as: .bodyNotEncoded)
+            throw RequestError(wrapping: error, as: .bodyNotEncoded).beforeSending()
         }
     }
 

@@ -1,0 +1,108 @@
+extension RequestError: LocalizedError {
+    /// One line: method, URL, status and what was wrong; never a secret.
+    public var errorDescription: String? { description }
+
+    /// What was wrong, in a few words.
+    public var failureReason: String? { "\(reason)" }
+}
+
+extension RequestError: CustomNSError {
+    /// `Requests.RequestError`.
+    public static var errorDomain: String { "Requests.RequestError" }
+
+    /// A number for each reason, which stays the same in every release.
+    public var errorCode: Int {
+        switch reason {
+        case .unacceptableStatus: 1
+        case .notAuthenticated: 2
+        case .unexpectedContentType: 3
+        case .unexpectedNoContent: 4
+        case .unexpectedRedirect: 5
+        case .invalidRequest: 10
+        case .bodyNotEncoded: 11
+        case .bodyNotReplayable: 12
+        case .unsupportedScheme: 13
+        case .hostNotFound: 20
+        case .connectionFailed: 21
+        case .connectionLost: 22
+        case .protocolViolation: 23
+        case .tooLarge: 24
+        case .timedOut: 25
+        case .notDecoded: 30
+        case .cancelled: 40
+        case .other: 99
+        @unknown default: 99
+        }
+    }
+
+    /// The evidence under the keys of ``UserInfoKey``, with the secrets of the exchange left out.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        if let underlying { info[NSUnderlyingErrorKey] = underlying }
+        if let request { info[UserInfoKey.url] = request.target.redacted() }
+        if let response { add(response, to: &info) }
+        if let body {
+            info[UserInfoKey.body] = body
+            if let json = Self.jsonObject(of: body) { info[UserInfoKey.json] = json }
+        }
+        return info
+    }
+
+    private func add(_ response: ResponseHead, to info: inout [String: Any]) {
+        info[UserInfoKey.statusCode] = response.status.code
+        info[UserInfoKey.contentType] = response.header[.contentType]
+        if let location = response.header[.location] {
+            info[UserInfoKey.location] = (try? response.target.resolving(location))?.redacted()
+        }
+        var shown = response
+        shown.header.removeAll { Redaction.standard.isSecret($0.name) || $0.name == .location }
+        if let url = URL(string: response.target.redacted()) {
+            info[UserInfoKey.response] = HTTPURLResponse(
+                url: url, statusCode: shown.status.code, httpVersion: "HTTP/1.1",
+                headerFields: shown.header.dictionaryValue)
+        }
+    }
+
+    /// The top-level object of a JSON body, without members that are null.
+    private static func jsonObject(of body: Data) -> [String: Any]? {
+        guard let object = try? JSONSerialization.jsonObject(with: body) as? [String: Any] else { return nil }
+        return withoutNulls(object)
+    }
+
+    private static func withoutNulls(_ object: [String: Any]) -> [String: Any] {
+        object.compactMapValues { value in
+            if value is NSNull { return nil }
+            return (value as? [String: Any]).map(withoutNulls) ?? value
+        }
+    }
+}
+
+extension RequestError {
+    /// The keys of the evidence in an `NSError`'s `userInfo`.
+    public enum UserInfoKey {
+        /// The status code of the response, an `Int`.
+        public static let statusCode = "statusCode"
+        /// The response, an `HTTPURLResponse` without the fields and query values that are secrets.
+        public static let response = "response"
+        /// What had arrived of the body, `Data`.
+        public static let body = "body"
+        /// The body's top-level JSON object, a dictionary without nulls.
+        public static let json = "json"
+        /// The Content-Type of the response, a `String`.
+        public static let contentType = "contentType"
+        /// Where the response redirects to, resolved, a `String` without the query values that are secrets.
+        public static let location = "location"
+        /// The URL that was asked, a `String` without the query values that are secrets.
+        public static let url = "url"
+    }
+}
+
+extension Error {
+    /// The status of the response that an error of this library holds, or an `NSError` made of one; nil without one.
+    public var httpStatusCode: Int? {
+        if let error = self as? RequestError { return error.status?.code }
+        let error = self as NSError
+        guard error.domain == RequestError.errorDomain else { return nil }
+        return error.userInfo[RequestError.UserInfoKey.statusCode] as? Int
+    }
+}

@@ -1,0 +1,107 @@
+// The spelling is that README's: explicit returns, no documentation.
+// swift-format-ignore-file: OmitExplicitReturns, AllPublicDeclarationsHaveDocumentation
+
+import RequestsFoundation
+
+// What an app written for Requests 0.3.2 declares, as that version's README shows it: only the import differs.
+
+struct User: Codable, Equatable {
+    var id = 1
+}
+
+enum ExampleAPI: RequestProviding {
+    case development
+    case production
+
+    var baseURL: URL {
+        switch self {
+        case .development:
+            return URL("https://dev.example.com/api")
+        case .production:
+            return URL("https://live.example.com/api")
+        }
+    }
+}
+
+struct ExternalAPI: RequestProviding {
+    let baseURL: URL = URL("https://api.external.org")
+
+    func request(to endpoint: String, using method: HTTPMethod) -> Request<ExternalAPI, Void> {
+        return Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
+            .adding(headerField: .applicationKey("DEAD-BEEF"))
+    }
+}
+
+extension Field.Name {
+    static let applicationKey = Field.Name("X-APPLICATION-KEY")
+}
+
+extension Field {
+    static let applicationKey: (String) -> Field = { Field(name: .applicationKey, value: $0) }
+}
+
+extension ResponseDecoder where Response == String {
+    public static let text = ResponseDecoder<String>.text(encoding: .utf8)
+
+    public static func text(encoding: String.Encoding) -> ResponseDecoder<String> {
+        return ResponseDecoder { _, data in
+            guard let string = String(data: data, encoding: encoding) else {
+                throw CocoaError(
+                    .fileReadInapplicableStringEncoding, userInfo: [NSStringEncodingErrorKey: encoding.rawValue])
+            }
+
+            return string
+        }
+    }
+}
+
+extension AuthenticationProvider {
+    static let custom: (String) -> AuthenticationProvider = { customToken in
+        AuthenticationProvider { header in
+            header[.authorization] = "Custom \(customToken)"
+        }
+    }
+}
+
+extension BodyProvider {
+    static func text(_ text: String) -> BodyProvider {
+        return BodyProvider { header in
+            guard let data = text.data(using: .utf8) else {
+                throw TextBodyEncodingError.utf8EncodingFailed
+            }
+
+            header.set(.contentType(.plainText))
+            return .data(data)
+        }
+    }
+}
+
+// One type for each request, what they have in common in a protocol of the app's.
+
+protocol ExampleRequest: RequestConvertible {}
+
+extension ExampleRequest {
+    var baseURL: URL { return URL("https://dev.example.com/api") }
+    var method: HTTPMethod { return .get }
+    var authenticationProvider: AuthenticationProvider { return .bearerToken("DEADBEEF") }
+}
+
+struct GetBook: ExampleRequest {
+    struct Resource: Decodable, Equatable {
+        let title: String
+    }
+
+    let identifier: Int
+
+    var endpoint: RequestPath { return "/book/\(identifier)" }
+    var responseDecoder: ResponseDecoder<Resource> { return .json(encoded: Resource.self) }
+}
+
+struct DeleteBook: ExampleRequest {
+    typealias Resource = Void
+
+    let identifier: Int
+
+    var endpoint: RequestPath { return "/book/\(identifier)" }
+    var method: HTTPMethod { return .delete }
+}

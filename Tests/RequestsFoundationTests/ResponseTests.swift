@@ -1,0 +1,142 @@
+import RequestsFoundation
+import Testing
+
+private struct Answer: RequestExecutor {
+    var status: HTTPStatus = 200
+    var header: Header = .empty
+    var body = Data()
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        RawResponse(head: ResponseHead(status: status, header: header, target: request.target), body: .bytes(body))
+    }
+}
+
+private let api = AnonymousRequestProvider("https://e.com/a")
+
+@Suite("Responses of Foundation's")
+struct ResponseTests {
+    @Test("a head and back: status, fields, URL (L10, L15)")
+    func roundTrip() throws {
+        let target = try TargetURI("https://e.com/a?b=c")
+        let head = ResponseHead(
+            status: 418,
+            header: [
+                Field(name: "etag", value: "\"1\""), Field(name: .setCookie, value: "a=1; Path=/"),
+                Field(name: .setCookie, value: "b=2; Expires=Wed, 09 Jun 2031 10:18:14 GMT"),
+                Field(name: "X-a", value: "1"), Field(name: "x-A", value: "2"),
+            ], target: target)
+        let response = try #require(HTTPURLResponse(head))
+        #expect(response.statusCode == 418)
+        #expect(response.url?.absoluteString == "https://e.com/a?b=c")
+        #expect(response.value(forHTTPHeaderField: "X-A") == "1,2")
+        let copy = try ResponseHead(response)
+        #expect(copy.status == 418 && copy.target == target)
+        #expect(copy.header[.etag] == "\"1\"")
+        #expect(copy.header.values(of: .setCookie) == head.header.values(of: .setCookie))
+        #expect(head.cookies.map(\.name) == ["a", "b"])
+    }
+
+    @Test(
+        "joined Set-Cookie fields come apart at the right commas (RFC 6265 §3)",
+        arguments: [
+            ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("a=1,b=2", ["a=1", "b=2"]),
+            (
+                "a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT, b=2; Secure",
+                ["a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT", "b=2; Secure"]
+            ),
+            ("a=x,y", ["a=x,y"]), ("a=1,", ["a=1,"]), ("", [""]), ("a=1, =2", ["a=1, =2"]), (",,", [",,"]),
+        ])
+    func setCookie(joined: String, cookies: [String]) {
+        #expect(SetCookieList.split(joined) == cookies)
+    }
+
+    @Test("cookies become one field; none become none (RFC 6265 §5.4)")
+    func cookies() throws {
+        let target = try TargetURI("https://e.com/a")
+        let head = ResponseHead(
+            status: 200, header: [Field(name: .setCookie, value: "a=1"), Field(name: .setCookie, value: "b=2")],
+            target: target)
+        #expect(Field.cookie(head.cookies) == Field(name: .cookie, value: "a=1; b=2"))
+        #expect(Field.cookie([]) == nil)
+    }
+
+    @Test("text in an encoding; bytes that are none say which (RQ-25, T-14)")
+    func text() async throws {
+        let request = api.get(.text(encoding: .isoLatin1), from: "")
+        #expect(try await Answer(body: Data([0xE9])).perform(request) == "é")
+        let error = await #expect(throws: RequestError.self) {
+            try await Answer(body: Data([0xC3, 0xA9])).perform(api.get(.text(encoding: .ascii), from: ""))
+        }
+        #expect(error?.reason == .notDecoded)
+        let cause = try #require(error?.underlying as? CocoaError)
+        #expect(cause.code == .fileReadInapplicableStringEncoding)
+        #expect(cause.userInfo[NSStringEncodingErrorKey] as? UInt == String.Encoding.ascii.rawValue)
+        let empty = await #expect(throws: RequestError.self) { try await Answer(status: 204).perform(request) }
+        #expect(empty?.reason == .unexpectedNoContent)
+    }
+
+    @Test("a decoder may be given Foundation's response, as in 0.3.2 (RQ-25)")
+    func foundationDecoder() async throws {
+        let decoder = ResponseDecoder<Int> { response, _ in response.statusCode }
+        #expect(try await Answer(status: 201).perform(api.get(decoder, from: "")) == 201)
+    }
+}
+
+@Suite("RequestError as Foundation's errors")
+struct ErrorTests {
+    private func failure(_ answer: Answer) async throws -> RequestError {
+        let request = api.get(.json([String: Int].self), from: "/x").adding(queryItem: ("token", "hunter2"))
+            .authenticated(with: .bearerToken("hunter2"))
+        return try #require(await #expect(throws: RequestError.self) { try await answer.perform(request) })
+    }
+
+    @Test("the evidence is in the user info (PM-69, PM-71)")
+    func userInfo() async throws {
+        let error = try await failure(
+            Answer(
+                status: 404, header: [.contentType(.json), Field(name: .setCookie, value: "s=hunter2")],
+                body: Data(#"{"a":1,"b":null,"c":{"d":null,"e":[null]}}"#.utf8)))
+        let nsError = error as NSError
+        #expect(nsError.domain == "Requests.RequestError")
+        #expect(nsError.code == 1)
+        #expect(nsError.userInfo["statusCode"] as? Int == 404)
+        #expect(nsError.userInfo["contentType"] as? String == "application/json")
+        #expect((nsError.userInfo["response"] as? HTTPURLResponse)?.statusCode == 404)
+        #expect((nsError.userInfo["body"] as? Data)?.count == 42)
+        let json = try #require(nsError.userInfo["json"] as? [String: Any])
+        #expect(Set(json.keys) == ["a", "c"])
+        #expect((json["c"] as? [String: Any])?.keys.sorted() == ["e"])
+        #expect(nsError.localizedDescription == error.description)
+        #expect(error.httpStatusCode == 404 && nsError.httpStatusCode == 404)
+        var dumped = ""
+        dump(nsError.userInfo, to: &dumped)
+        for text in [dumped, nsError.description, error.localizedDescription] {
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
+    @Test("a redirect that was not followed says where to (PM-69, T-60)")
+    func redirect() async throws {
+        let error = try await failure(
+            Answer(status: 304, header: [Field(name: .location, value: "/y?password=hunter2")]))
+        #expect(error.errorCode == 5)
+        #expect(error.errorUserInfo["location"] as? String == "https://e.com/y?password=<redacted>")
+    }
+
+    @Test("errors of others have no status")
+    func others() {
+        #expect(CocoaError(.fileNoSuchFile).httpStatusCode == nil)
+        #expect(RequestError(.cancelled).httpStatusCode == nil)
+    }
+
+    @Test("every reason has a number of its own (PM-71)")
+    func codes() {
+        let reasons: [RequestError.Reason] = [
+            .invalidRequest(.malformedURL), .bodyNotEncoded, .bodyNotReplayable, .notAuthenticated, .unsupportedScheme,
+            .hostNotFound, .connectionFailed, .connectionLost, .protocolViolation, .tooLarge(limit: 1),
+            .unacceptableStatus, .unexpectedRedirect, .unexpectedContentType, .unexpectedNoContent, .notDecoded,
+            .timedOut(.total), .cancelled, .other,
+        ]
+        #expect(Set(reasons.map { RequestError($0).errorCode }).count == reasons.count)
+    }
+}

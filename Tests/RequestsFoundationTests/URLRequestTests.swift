@@ -1,0 +1,178 @@
+import RequestsFoundation
+import Synchronization
+import Testing
+
+private let api = AnonymousRequestProvider("https://e.com/api")
+
+private struct Refused: Error, Equatable {}
+
+@Suite("toURLRequest()")
+struct URLRequestTests {
+    private func base(_ text: String) throws -> AnonymousRequestProvider {
+        AnonymousRequestProvider(baseURL: try #require(URL(string: text)))
+    }
+
+    @Test("defaults: GET, no header but a dictionary, no body, 60 s, the protocol's cache policy (RQ-3, RQ-4)")
+    func defaults() throws {
+        let request = try api.get(.none, from: "/x").toURLRequest()
+        #expect(request.httpMethod == "GET")
+        #expect(request.allHTTPHeaderFields == [:])
+        #expect(request.httpBody == nil && request.httpBodyStream == nil)
+        #expect(request.timeoutInterval == 60)
+        #expect(request.cachePolicy == .useProtocolCachePolicy)
+    }
+
+    @Test(
+        "an empty endpoint gives the base URL byte for byte (RQ-6, T-8)",
+        arguments: ["https://e.com/api", "https://e.com/api/", "https://e.com", "HTTPS://E.com/a?k=1#f"])
+    func baseUnchanged(text: String) throws {
+        #expect(try base(text).get(.none, from: "").toURLRequest().url?.absoluteString == text)
+    }
+
+    @Test("userinfo of the base URL becomes credentials and leaves the URL (R-8)")
+    func userinfo() throws {
+        let request = try base("https://user:password@e.com/a").get(.none, from: "").toURLRequest()
+        #expect(request.url?.absoluteString == "https://e.com/a")
+        #expect(request.value(forHTTPHeaderField: "Authorization") == "Basic dXNlcjpwYXNzd29yZA==")
+    }
+
+    @Test("header, then body, then authentication, which sees what the body has set (RQ-4, RQ-5, T-5, T-6)")
+    func precedence() throws {
+        let seen = Mutex<[String?]>([])
+        let request = try api.post(.json(["a": 1]), to: "/x")
+            .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
+            .authenticated(
+                with: AuthenticationProvider { header in
+                    let type = header[.contentType]
+                    seen.withLock { $0.append(type) }
+                    header[.authorization] = "Bearer Z"
+                }
+            ).toURLRequest()
+        #expect(seen.withLock { $0 } == ["application/json"])
+        #expect(
+            request.allHTTPHeaderFields == ["Content-Type": "application/json", "Authorization": "Bearer Z"])
+    }
+
+    @Test("a body provider's error comes out unchanged, and each call runs it again (RQ-4, T-7)")
+    func providerError() throws {
+        let calls = Mutex(0)
+        let request = api.post(
+            BodyProvider { header in
+                calls.withLock { $0 += 1 }
+                header.set(.contentType(.html))
+                throw Refused()
+            }, to: "/x")
+        for _ in 1...2 { #expect(throws: Refused()) { try request.toURLRequest() } }
+        #expect(calls.withLock { $0 } == 2)
+        #expect(request.header.isEmpty)
+    }
+
+    @Test("a body of none removes the Content-Type (RQ-23, T-4)")
+    func noBody() throws {
+        let request = try api.get(.none, from: "/x").with(header: [.contentType(.html)]).toURLRequest()
+        #expect(request.allHTTPHeaderFields == [:])
+    }
+
+    @Test(
+        "a URL that cannot be made says of what (RQ-4, RQ-32)",
+        arguments: [
+            ("https://e.com", RequestPath("/a?b"), InvalidRequest.queryInPath),
+            ("https://e.com", RequestPath("/a#b"), .fragmentInPath),
+            ("https://e.com", RequestPath("/a\u{0}b"), .controlByteInPath),
+            ("https://e.com", RequestPath("/a/\("")/b"), .emptySegment),
+            ("https://e.com", RequestPath("/a/\("..")"), .dotSegment),
+            ("relative/path", RequestPath("/a"), .malformedURL),
+            ("https:///nohost", RequestPath("/a"), .invalidHost),
+        ])
+    func invalidURL(baseText: String, endpoint: RequestPath, problem: InvalidRequest) throws {
+        let provider = try base(baseText)
+        let error = #expect(throws: InvalidRequestURLError.self) {
+            try provider.get(.none, from: endpoint).toURLRequest()
+        }
+        #expect(error?.problem == problem)
+        #expect(error?.baseURL == provider.baseURL)
+        #expect(error?.endpoint == endpoint)
+        #expect(error?.localizedDescription.contains("\(problem)") == true)
+    }
+
+    @Test("what else cannot be sent is a RequestError (RQ-4, R-1)")
+    func invalidField() {
+        let request = api.get(.none, from: "/x").adding(headerField: Field(name: "X", value: "a\r\nb"))
+        let error = #expect(throws: RequestError.self) { try request.toURLRequest() }
+        #expect(error?.reason == .invalidRequest(.invalidFieldValue))
+    }
+
+    @Test("the error names no secret of the base URL (R-8)")
+    func errorWithoutSecrets() throws {
+        let provider = try base("https://u:hunter2@e.com/a?token=hunter2")
+        let error = try #require(
+            #expect(throws: InvalidRequestURLError.self) { try provider.get(.none, from: "/a?b").toURLRequest() })
+        var dumped = ""
+        dump(error, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
+    @Test(
+        "one limit stands for two: the longer (RQ-4)",
+        arguments: [
+            (Timeouts(firstByte: .seconds(5), betweenBytes: .seconds(7)), 7.0),
+            (Timeouts(firstByte: .seconds(9), betweenBytes: .milliseconds(1)), 9),
+            (Timeouts(firstByte: nil), 604_800), (Timeouts(betweenBytes: nil), 604_800),
+            (Timeouts(firstByte: .zero, betweenBytes: .seconds(-1)), 0.001),
+            (Timeouts(firstByte: .seconds(Int64.max), betweenBytes: .zero), 604_800),
+        ] as [(Timeouts, Double)])
+    func timeout(timeouts: Timeouts, seconds: Double) throws {
+        let request = try api.get(.none, from: "/").with(timeouts: timeouts).toURLRequest()
+        #expect(request.timeoutInterval == seconds)
+    }
+
+    @Test(
+        "cache policies map both ways (RQ-4)",
+        arguments: [
+            RequestCachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
+            .returnCacheDataDontLoad, .reloadRevalidatingCacheData,
+        ])
+    func cachePolicy(policy: RequestCachePolicy) throws {
+        let request = try api.get(.none, from: "/").with(cachePolicy: policy).toURLRequest()
+        #expect(RequestCachePolicy(request.cachePolicy) == policy)
+    }
+
+    @Test("repeated fields are joined with a comma, spelled like the first (RQ-17, C8)")
+    func repeatedFields() throws {
+        let request = try api.get(.none, from: "/").adding(headerFields: [
+            Field(name: "x-A", value: "1"), Field(name: "X-a", value: "2"),
+        ]).toURLRequest()
+        #expect(request.allHTTPHeaderFields == ["x-A": "1,2"])
+    }
+
+    @Test("a request of Foundation's and back (L10)")
+    func roundTrip() throws {
+        var original = URLRequest(
+            url: try #require(URL(string: "https://e.com/a?b=c")), cachePolicy: .returnCacheDataDontLoad,
+            timeoutInterval: 12)
+        original.httpMethod = "PUT"
+        original.allHTTPHeaderFields = ["X-B": "2", "X-A": "1", "Content-Length": "99", "Host": "evil"]
+        original.httpBody = Data("x".utf8)
+        let prepared = try PreparedRequest(original)
+        #expect(prepared.header.map(\.name.rawValue) == ["X-A", "X-B"])
+        #expect(prepared.timeouts.firstByte == .seconds(12) && prepared.timeouts.betweenBytes == .seconds(12))
+        let copy = try URLRequest(prepared)
+        #expect(copy.url == original.url && copy.httpMethod == "PUT" && copy.httpBody == original.httpBody)
+        #expect(copy.cachePolicy == .returnCacheDataDontLoad && copy.timeoutInterval == 12)
+        #expect(copy.allHTTPHeaderFields == ["X-A": "1", "X-B": "2"])
+    }
+
+    @Test("a request of Foundation's with a limit of a week or more has none")
+    func noLimit() throws {
+        let endless = URLRequest(url: URL("https://e.com/"), timeoutInterval: .infinity)
+        #expect(try PreparedRequest(endless).timeouts.firstByte == nil)
+    }
+
+    @Test("a request of Foundation's without a host is refused")
+    func withoutHost() {
+        let error = #expect(throws: RequestError.self) { try PreparedRequest(URLRequest(url: URL("file:///etc"))) }
+        #expect(error?.reason == .invalidRequest(.invalidHost))
+    }
+}
