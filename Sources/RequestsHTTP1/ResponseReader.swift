@@ -7,6 +7,7 @@ package import Requests
 /// ```swift
 /// let (consumed, event) = try reader.next(in: buffer.unread)
 /// ```
+/// What it leaves is at most one unfinished line, and so within the limits it was given.
 /// What is not consumed after ``Event/end(trailers:)`` belongs to nobody: such a connection is not reused.
 /// An error is final: the reader is not to be used after it.
 package struct ResponseReader: Sendable {

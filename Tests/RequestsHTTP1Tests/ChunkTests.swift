@@ -7,7 +7,7 @@ struct ChunkTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     @Test(
-        "a chunked body is read alike however it arrives (R-12, R-20)",
+        "a chunked body is read alike however it arrives, and no further (R-12, R-20, R-22)",
         arguments: [
             ("5\r\nhello\r\n0\r\n\r\n", "hello"), ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"),
             ("a\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),

@@ -7,18 +7,19 @@ enum Corpora {
     static let responses = load("http1-responses.json", as: ResponseCases.self)?.cases ?? []
     static let requests = load("http1-requests.json", as: RequestCases.self)?.cases ?? []
 
-    private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
+    /// Whether the folder is there; what is in it must then be readable.
+    static let arePresent = FileManager.default.fileExists(atPath: folder)
+
+    private static let folder: String = {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let folder = ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
-        guard let data = try? Data(contentsOf: URL(filePath: folder).appending(path: name)) else { return nil }
+        return ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
+    }()
+
+    private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        do {
-            return try decoder.decode(Content.self, from: data)
-        } catch {
-            print("\(name) cannot be read: \(error)")
-            return nil
-        }
+        guard let data = try? Data(contentsOf: URL(filePath: folder).appending(path: name)) else { return nil }
+        return try? decoder.decode(Content.self, from: data)
     }
 }
 

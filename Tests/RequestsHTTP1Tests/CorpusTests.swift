@@ -3,8 +3,14 @@ import RequestsHTTP1
 import Testing
 
 // The cases are not in the repository: without the folder these suites skip.
-@Suite("Response corpus", .enabled(if: !Corpora.responses.isEmpty, "no corpora beside the package"))
+@Suite("Response corpus", .enabled(if: Corpora.arePresent, "no corpora beside the package"))
 struct ResponseCorpusTests {
+    @Test("both files can be read")
+    func files() {
+        #expect(Corpora.responses.count > 100)
+        #expect(Corpora.requests.count > 100)
+    }
+
     @Test(
         "every response is read or refused as the corpus says (R-9 to R-20, R-22, R-23, R-26)",
         arguments: Corpora.responses)
@@ -64,7 +70,7 @@ struct ResponseCorpusTests {
     }
 }
 
-@Suite("Request corpus", .enabled(if: !Corpora.requests.isEmpty, "no corpora beside the package"))
+@Suite("Request corpus", .enabled(if: Corpora.arePresent, "no corpora beside the package"))
 struct RequestCorpusTests {
     @Test("every request is read or refused as the corpus says (R-73)", arguments: Corpora.requests)
     func verdict(of test: RequestCase) throws {

@@ -22,6 +22,40 @@ struct HeadTests {
         #expect(throws: WireError.truncated(.body)) { try readResponse(bytes.dropLast()) }
     }
 
+    @Test("a second answer to one request stays unread, and the connection is not reused (R-22)")
+    func unaskedAnswer() throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let bytes = Array((answer + answer).utf8)
+        let reading = try readResponse(bytes)
+        #expect(reading.body == Array("ok".utf8))
+        #expect(reading.unread == answer.utf8.count)
+        #expect(reading.response?.isReusable == true)
+        #expect(!reading.isReusable)
+        #expect(deliveriesThatDiffer(bytes) == [])
+    }
+
+    @Test("the bytes of a counted body may be received past the reader")
+    func advancing() throws {
+        var reader = ResponseReader(answering: .get)
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n".utf8)
+        #expect(!reader.hasStarted)
+        let (consumed, _) = try head.withUnsafeBytes { bytes throws(WireError) in try reader.next(in: bytes) }
+        #expect(consumed == head.count)
+        #expect(reader.hasStarted)
+        #expect(reader.remaining == 10)
+        reader.advance(4)
+        reader.advance(-1)
+        #expect(reader.remaining == 6)
+        let piece: [UInt8] = [1, 2]
+        #expect(try reader.next(in: piece.span) == (2, .data(0..<2)))
+        #expect(reader.remaining == 4)
+        reader.advance(100)
+        #expect(reader.remaining == 0)
+        let nothing: [UInt8] = []
+        #expect(try reader.next(in: nothing.span) == (0, .end(trailers: [])))
+        #expect(try reader.next(in: piece.span) == (0, .end(trailers: [])))
+    }
+
     @Test("a body that ends with the connection is whole wherever that is (R-20)")
     func untilClose() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8)

@@ -95,7 +95,7 @@ struct RequestTests {
 
     @Test(
         "what the corpus refuses is refused for its own fault too, not only for want of a Host (R-73)",
-        .enabled(if: !Corpora.requests.isEmpty, "no corpora beside the package"),
+        .enabled(if: Corpora.arePresent, "no corpora beside the package"),
         arguments: Corpora.requests.filter { $0.verdict == .reject })
     func withHost(test: RequestCase) throws {
         // A method nobody knows is the handler's to refuse, not the reader's.
