@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "Requests", targets: ["Requests"]),
         .library(name: "RequestsMock", targets: ["RequestsMock"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
+        .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
     ],
     targets: [
         .target(name: "Requests", swiftSettings: settings),
@@ -24,6 +25,9 @@ let package = Package(
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
         .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
+        .target(
+            name: "RequestsTestServer", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
+            swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
@@ -36,6 +40,10 @@ let package = Package(
         .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
         .testTarget(name: "RequestsPOSIXTests", dependencies: ["RequestsPOSIX"], swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsTestServerTests",
+            dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX"],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

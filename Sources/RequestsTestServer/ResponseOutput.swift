@@ -1,0 +1,142 @@
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// Writes one response as its behavior says, faults included.
+struct ResponseOutput {
+    /// How the end of the body is told.
+    enum Framing {
+        case none, counted, untilClose
+        case chunked(sizes: [Int])
+    }
+
+    private let connection: Connection
+    private let behavior: Behavior
+    private var framing = Framing.none
+    private var pending: [UInt8] = []
+    private var bodyBytes = 0
+    private var encoder = ChunkEncoder()
+    private var chunk = 0
+
+    init(_ connection: Connection, _ behavior: Behavior) {
+        self.connection = connection
+        self.behavior = behavior
+    }
+
+    /// Appends an interim response.
+    mutating func append(interim status: HTTPStatus) {
+        append("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\r\n")
+    }
+
+    /// Appends the head; the fields that frame the message are the server's.
+    mutating func append(
+        _ head: ResponseHead, framing: Framing, length: Int?, closing: Bool, input: inout RequestInput
+    ) throws(ConnectionEnd) {
+        let start = pending.count
+        self.framing = framing
+        var header = head.header
+        header.removeAll { $0.name.framesMessage }
+        if let length { header.add(Field(name: .contentLength, value: String(length))) }
+        if case .chunked = framing { header.add(Field(name: .transferEncoding, value: "chunked")) }
+        if closing { header.add(Field(name: .connection, value: "close")) }
+        do throws(WireError) {
+            try ResponseHeadWriter.append(head.status, header, to: &pending)
+        } catch {
+            throw .refused(500, "the response cannot be written: \(error)")
+        }
+        guard case .truncateHead(let byte) = behavior.fault else { return }
+        pending.removeLast(max(0, pending.count - start - max(0, byte)))
+        try flush(&input)
+        throw .closed
+    }
+
+    /// Appends bytes of the body.
+    mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
+        var rest = data[...]
+        while !rest.isEmpty {
+            guard case .chunked(let sizes) = framing else { return try appendPayload(rest, &input) }
+            let size = sizes.isEmpty ? rest.count : max(1, sizes[min(chunk, sizes.count - 1)])
+            let payload = rest.prefix(size)
+            encoder.begin(payload.count, in: &pending)
+            try appendPayload(payload, &input)
+            rest = rest.dropFirst(size)
+            chunk += 1
+        }
+    }
+
+    /// Appends what marks the end of the body, and sends everything.
+    mutating func appendEnd(trailers: Header, input: inout RequestInput) throws(ConnectionEnd) {
+        if behavior.fault?.bodyByte != nil { try fail(&input) }
+        if case .chunked = framing {
+            do throws(WireError) {
+                try encoder.end(trailers: trailers, in: &pending)
+            } catch {
+                throw .closed
+            }
+        }
+        if case .extraBytes(let bytes) = behavior.fault { pending += bytes }
+        try flush(&input)
+    }
+
+    /// Sends what has been appended, at the behavior's pace.
+    mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
+        defer { pending.removeAll(keepingCapacity: true) }
+        guard let pace = behavior.pace else { return try connection.send(pending[...]) }
+        var rest = pending[...]
+        while !rest.isEmpty {
+            try connection.send(rest.prefix(pace.bytes))
+            rest = rest.dropFirst(pace.bytes)
+            if !rest.isEmpty { try input.pause(until: .after(pace.interval)) }
+        }
+    }
+
+    /// Does what the fault is, where it happens before the response; false when there is a response to send.
+    mutating func replacesResponse(_ input: inout RequestInput) throws(ConnectionEnd) {
+        switch behavior.fault {
+        case .closeBeforeHead: throw .closed
+        case .resetBeforeHead: try reset()
+        case .stallBeforeHead: try input.pause()
+        case .raw(let bytes):
+            pending += bytes
+            try flush(&input)
+            throw .closed
+        case .rawWithoutClosing(let bytes):
+            pending += bytes
+            try flush(&input)
+            try input.pause()
+        default: break
+        }
+    }
+
+    private mutating func appendPayload(_ data: Data, _ input: inout RequestInput) throws(ConnectionEnd) {
+        let limit = behavior.fault?.bodyByte.map { $0 - bodyBytes } ?? .max
+        pending += data.prefix(limit)
+        bodyBytes += min(limit, data.count)
+        if limit < data.count { try fail(&input) }
+    }
+
+    private mutating func fail(_ input: inout RequestInput) throws(ConnectionEnd) {
+        try flush(&input)
+        switch behavior.fault {
+        case .resetBody: try reset()
+        case .stallBody: try input.pause()
+        default: break
+        }
+        throw .closed
+    }
+
+    private func reset() throws(ConnectionEnd) {
+        try? connection.socket.setResetOnClose()
+        throw .closed
+    }
+
+    private mutating func append(_ text: String) {
+        pending += text.utf8
+    }
+}
+
+extension Field.Name {
+    /// Whether the server alone decides about the field of a response.
+    fileprivate var framesMessage: Bool {
+        self == .contentLength || self == .transferEncoding || self == .connection || self == .keepAlive
+    }
+}

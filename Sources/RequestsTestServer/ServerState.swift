@@ -1,0 +1,159 @@
+import RequestsPOSIX
+import Synchronization
+
+/// What the threads of a server share.
+final class ServerState: Sendable {
+    private struct Waiter {
+        let condition: @Sendable (TestServer.Record) -> Bool
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var record = TestServer.Record()
+        var connections: [Int: Connection] = [:]
+        var listener: Listener?
+        var isStopping = false
+        var threads = 0
+        var waiters: [UInt64: Waiter] = [:]
+        var nextWaiter: UInt64 = 0
+        var atEnd: CheckedContinuation<Void, Never>?
+    }
+
+    let executor: any RequestExecutor
+    let limits: TestServer.Limits
+    let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> Behavior
+    private let state = Mutex(State())
+
+    init(
+        executor: any RequestExecutor, limits: TestServer.Limits,
+        behavior: @escaping @Sendable (Int, Int) -> Behavior
+    ) {
+        self.executor = executor
+        self.limits = limits
+        self.behavior = behavior
+    }
+
+    var record: TestServer.Record { state.withLock { $0.record } }
+}
+
+// MARK: Threads
+
+extension ServerState {
+    /// Runs `body` on a thread of its own, which ``stop()`` waits for.
+    func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        state.withLock { $0.threads += 1 }
+        do throws(SystemError) {
+            try DetachedThread.start(named: name) {
+                body()
+                self.threadEnded()
+            }
+        } catch {
+            threadEnded()
+            throw error
+        }
+    }
+
+    private func threadEnded() {
+        let atEnd = state.withLock { state in
+            state.threads -= 1
+            return state.threads == 0 ? state.atEnd.take() : nil
+        }
+        atEnd?.resume()
+    }
+
+    func start(_ listener: Listener) throws(SystemError) {
+        state.withLock { $0.listener = listener }
+        try startThread(named: "test-server") {
+            let listener = self.state.withLock { $0.listener }
+            listener?.run(self)
+            self.state.withLock { $0.listener = nil }
+        }
+    }
+
+    /// Ends every connection and waits until every thread has let go of what it held.
+    func stop() async {
+        let waiters = state.withLock { state in
+            state.isStopping = true
+            state.listener?.wake.signal()
+            for connection in state.connections.values { connection.stop() }
+            defer { state.waiters = [:] }
+            return state.waiters
+        }
+        for waiter in waiters.values { waiter.continuation.resume(throwing: CancellationError()) }
+        await withCheckedContinuation { continuation in
+            let isAtEnd = state.withLock { state in
+                if state.threads > 0 { state.atEnd = continuation }
+                return state.threads == 0
+            }
+            if isAtEnd { continuation.resume() }
+        }
+    }
+}
+
+// MARK: Connections
+
+extension ServerState {
+    /// Serves `socket` on a thread of its own, unless the server is stopping.
+    func serve(_ socket: consuming Socket) throws(SystemError) {
+        let index = change { record in
+            record.acceptedConnections += 1
+            record.openConnections += 1
+            return record.acceptedConnections - 1
+        }
+        let connection = try Connection(index, socket)
+        state.withLock { $0.connections[index] = connection }
+        try startThread(named: "test-connection") {
+            self.run(index)
+            self.change { $0.openConnections -= 1 }
+        }
+    }
+
+    /// Serves a connection; when this returns, its descriptors are closed.
+    private func run(_ index: Int) {
+        let (connection, isStopping) = state.withLock { ($0.connections[index], $0.isStopping) }
+        if let connection, !isStopping {
+            var service = Service(connection, self)
+            service.run()
+        }
+        connection?.close()
+        state.withLock { $0.connections[index] = nil }
+    }
+}
+
+// MARK: The record
+
+extension ServerState {
+    /// Changes the record and wakes those who waited for what it has become.
+    @discardableResult
+    func change<Value: Sendable>(_ body: (inout TestServer.Record) -> Value) -> Value {
+        let (value, satisfied) = state.withLock { state in
+            let value = body(&state.record)
+            let satisfied = state.waiters.filter { $0.value.condition(state.record) }
+            for key in satisfied.keys { state.waiters[key] = nil }
+            return (value, satisfied.values.map(\.continuation))
+        }
+        for continuation in satisfied { continuation.resume() }
+        return value
+    }
+
+    func waitUntil(_ condition: @escaping @Sendable (TestServer.Record) -> Bool) async throws {
+        let key = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if condition(state.record) { return .success(()) }
+                    if Task.isCancelled || state.isStopping { return .failure(CancellationError()) }
+                    state.waiters[key] = Waiter(condition: condition, continuation: continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: key) }
+            waiter?.continuation.resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// Serves one connection on its thread: reads a request, asks the executor, writes the response, and again.
+struct Service {
+    private let connection: Connection
+    private let state: ServerState
+    private var input: RequestInput
+    private var exchange = 0
+
+    init(_ connection: Connection, _ state: ServerState) {
+        self.connection = connection
+        self.state = state
+        input = RequestInput(connection, state)
+    }
+
+    /// Serves until one side has had enough.
+    mutating func run() {
+        do throws(ConnectionEnd) {
+            while let request = try read() {
+                guard try answer(request) else { break }
+                exchange += 1
+            }
+            try leave()
+        } catch {
+            if case .refused(let status, let detail, let fields) = error { try? refuse(status, detail, fields) }
+        }
+    }
+
+    /// Reads one request to its end and notes it; nil when the client has closed the connection instead.
+    private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
+        let (state, connection, exchange) = (state, connection, exchange)
+        var position: Int?
+        var length = 0
+        let received = try input.next { head throws(ConnectionEnd) in
+            position = state.note(head, connection: connection.index, index: exchange)
+            try state.admit(head)
+            if head.expectsContinue { try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...]) }
+        } onBody: { data throws(ConnectionEnd) in
+            length += data.count
+            guard length <= state.limits.bodyBytes else { throw .refused(413, "the body is too long") }
+            if let position { state.change { $0.exchanges[position].body.append(data) } }
+        }
+        guard let received else { return nil }
+        if let position {
+            state.change { record in
+                record.exchanges[position].trailers = received.trailers
+                record.exchanges[position].isComplete = true
+            }
+        }
+        return received.request
+    }
+
+    /// Answers one request; false when the connection is to be closed.
+    private mutating func answer(_ received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
+        let behavior = state.behavior(connection.index, exchange)
+        var output = ResponseOutput(connection, behavior)
+        try output.replacesResponse(&input)
+        let request = try state.request(received, connection: connection.index, index: exchange)
+        let response = try execute(request)
+        for status in behavior.interim { output.append(interim: status) }
+        let plan = ResponsePlan(response, answering: received, behavior: behavior)
+        try output.append(
+            response.head, framing: plan.framing, length: plan.length, closing: plan.saysClose, input: &input)
+        if plan.hasBody { try send(response, through: &output) }
+        try output.appendEnd(trailers: plan.hasBody ? response.finalTrailers : .empty, input: &input)
+        return plan.persists
+    }
+
+    private func execute(_ request: PreparedRequest) throws(ConnectionEnd) -> RawResponse {
+        let executor = state.executor
+        do throws(RequestError) {
+            return try connection.run { () async throws(RequestError) in try await executor.execute(request) }
+        } catch {
+            switch error.reason {
+            case .invalidRequest: throw .refused(400, error.description)
+            case .connectionLost, .protocolViolation, .timedOut, .cancelled: throw .closed
+            default: throw .refused(500, error.description)
+            }
+        }
+    }
+
+    private mutating func send(
+        _ response: RawResponse, through output: inout ResponseOutput
+    ) throws(ConnectionEnd) {
+        switch response.body {
+        case .bytes(let data): try output.append(body: data, input: &input)
+        case .file(let path):
+            guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw .closed }
+            try output.append(body: data, input: &input)
+        case .stream(let stream):
+            try output.flush(&input)
+            while let chunk = try pull(stream) {
+                try output.append(body: chunk, input: &input)
+                try output.flush(&input)
+            }
+        }
+    }
+
+    private func pull(_ stream: ResponseStream) throws(ConnectionEnd) -> Data? {
+        do throws(RequestError) {
+            return try connection.run { () async throws(RequestError) in try await stream.next() }
+        } catch {
+            throw .closed
+        }
+    }
+
+    /// Answers a request that is not served and ends the connection so that the answer can be read.
+    private mutating func refuse(_ status: HTTPStatus, _ detail: String, _ fields: [Field]) throws(ConnectionEnd) {
+        var output = ResponseOutput(connection, .standard)
+        let body = Data("\(detail)\n".utf8)
+        let head = ResponseHead(status: status, header: Header([.contentType(.plainText)] + fields), target: state.root)
+        try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
+        try output.append(body: body, input: &input)
+        try output.appendEnd(trailers: .empty, input: &input)
+        try leave()
+        try input.drain()
+    }
+
+    /// Tells the client that nothing more comes.
+    private func leave() throws(ConnectionEnd) {
+        connection.socket.shutDown(.writing)
+    }
+}

@@ -1,0 +1,110 @@
+/// A strict HTTP/1.1 server for tests, on the loopback or a unix socket: it serves any executor, and misbehaves on order.
+///
+/// It exists inside ``withTestServer(serving:on:limits:behaving:_:)``. Its threads are its own: a client under test that
+/// occupies every thread of the cooperative pool does not keep it from reading and writing.
+public struct TestServer: Sendable {
+    let state: ServerState
+
+    /// Where the server listens.
+    public let address: Address
+
+    /// Where a server listens.
+    public enum Address: Hashable, Sendable {
+        /// 127.0.0.1 at a port that the system chooses; 0 before that.
+        case loopback(port: Int = 0)
+        /// A unix socket at a path that does not exist yet, at most 103 bytes; it is removed at the end.
+        case unix(path: String)
+
+        /// A unix socket at a new path in the folder for temporary files.
+        public static func temporarySocket() -> Address {
+            .unix(path: "/tmp/requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock")
+        }
+    }
+
+    /// What the server takes of a request before it refuses it.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of a body, 64 MiB; beyond them it answers 413.
+        public var bodyBytes: Int
+        /// Bytes of a head, 256 KiB; beyond them it answers 431.
+        public var headBytes: Int
+        /// The methods that are served, nil for all but CONNECT; others are answered with 405.
+        public var methods: Set<HTTPMethod>?
+
+        /// Limits of the values given.
+        public init(bodyBytes: Int = 64 << 20, headBytes: Int = 256 << 10, methods: Set<HTTPMethod>? = nil) {
+            self.bodyBytes = bodyBytes
+            self.headBytes = headBytes
+            self.methods = methods
+        }
+    }
+
+    /// A request as it arrived, by the connection and the place on it: what keep-alive is judged by.
+    public struct Exchange: Sendable {
+        /// Which of the server's connections, from 0 in the order they were accepted.
+        public let connection: Int
+        /// Which of the connection's requests, from 0.
+        public let index: Int
+        /// The method.
+        public let method: HTTPMethod
+        /// The request target as it stood on the wire.
+        public let target: String
+        /// All fields, those of the framing included.
+        public let header: Header
+        /// The body, undone from its framing; what has arrived of it while ``isComplete`` is false.
+        public internal(set) var body = Data()
+        /// The fields after the body.
+        public internal(set) var trailers = Header.empty
+        /// Whether the request has arrived to its end.
+        public internal(set) var isComplete = false
+    }
+
+    /// What the server has seen up to now.
+    public struct Record: Sendable {
+        /// The requests whose heads have arrived, in that order.
+        public internal(set) var exchanges: [Exchange] = []
+        /// Connections accepted.
+        public internal(set) var acceptedConnections = 0
+        /// Connections that are open at this moment.
+        public internal(set) var openConnections = 0
+        /// Bytes received on all connections.
+        public internal(set) var receivedBytes = 0
+    }
+}
+
+extension TestServer {
+    /// The URL of the server's root; for a unix socket `http://localhost`.
+    public var baseURL: URL {
+        switch address {
+        case .loopback(let port): Self.url("http://127.0.0.1:\(port)")
+        case .unix: Self.url("http://localhost")
+        }
+    }
+
+    /// The port, or nil for a unix socket.
+    public var port: Int? {
+        if case .loopback(let port) = address { port } else { nil }
+    }
+
+    /// The path of the unix socket, or nil.
+    public var socketPath: String? {
+        if case .unix(let path) = address { path } else { nil }
+    }
+
+    /// What the server has seen up to now.
+    public var record: Record { state.record }
+
+    /// The requests whose heads have arrived, in that order.
+    public var exchanges: [Exchange] { record.exchanges }
+
+    /// Waits until what the server has seen satisfies `condition`, which is judged after every change.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    public func waitUntil(_ condition: @escaping @Sendable (Record) -> Bool) async throws {
+        try await state.waitUntil(condition)
+    }
+
+    private static func url(_ text: String) -> URL {
+        guard let url = URL(string: text) else { preconditionFailure("\(text) is made of a host and a port") }
+        return url
+    }
+}

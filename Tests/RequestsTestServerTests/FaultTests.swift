@@ -1,0 +1,141 @@
+import RequestsMock
+import RequestsPOSIX
+import RequestsTestServer
+import Testing
+
+private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n\r\n"
+private let chunkedHead = head.replacing("Content-Length: 10", with: "Transfer-Encoding: chunked")
+
+@Suite("Test server: faults", .timeLimit(.minutes(1)))
+struct FaultTests {
+    private let mock = MockExecutor(.ok("0123456789"))
+
+    private func answer(_ behavior: Behavior, _ request: String = get) async throws -> String {
+        try await withTestServer(serving: mock, behaving: behavior) { server in
+            let client = try await RawClient(server)
+            try await client.send(request)
+            client.endSending()
+            return try await client.receive()
+        }
+    }
+
+    @Test(
+        "a fault is what arrives, byte for byte (PM-130, T-87)",
+        arguments: [
+            (.closeBeforeHead, ""), (.stallBeforeHead, ""), (.truncateHead(atByte: 9), "HTTP/1.1 "),
+            (.truncateHead(atByte: 0), ""), (.truncateBody(atByte: 4), head + "0123"),
+            (.truncateBody(atByte: 0), head), (.truncateBody(atByte: 10), head + "0123456789"),
+            (.stallBody(atByte: 3), head + "012"), (.garbage, "garbage, and not a status line\r\n\r\n"),
+            (.raw([0, 255]), "\u{0}\u{FFFD}"), (.rawWithoutClosing([65]), "A"),
+            (.extraBytes([65, 66]), head + "0123456789AB"), (.closeAfterResponse, head + "0123456789"),
+        ] as [(Fault, String)])
+    func faults(fault: Fault, expected: String) async throws {
+        #expect(try await answer(.failing(fault)) == expected)
+    }
+
+    @Test("a reset is a reset", arguments: [Fault.resetBeforeHead, .resetBody(atByte: 3)])
+    func resets(fault: Fault) async throws {
+        let error = await #expect(throws: SystemError.self) { try await answer(.failing(fault)) }
+        #expect(error?.isReset == true)
+    }
+
+    @Test(
+        "bodies are framed as ordered (PM-130)",
+        arguments: [
+            (
+                Behavior(framing: .chunked(sizes: [1, 4])),
+                chunkedHead + "1\r\n0\r\n4\r\n1234\r\n4\r\n5678\r\n1\r\n9\r\n0\r\n\r\n"
+            ),
+            (Behavior(framing: .chunked(sizes: []), fault: .truncateBody(atByte: 10)), chunkedHead + "a\r\n0123456789"),
+            (
+                Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: 5)),
+                chunkedHead + "4\r\n0123\r\n4\r\n4"
+            ),
+            (
+                Behavior(framing: .untilClose),
+                head.replacing("Content-Length: 10", with: "Connection: close") + "0123456789"
+            ),
+            (
+                Behavior(interim: [102, 103]),
+                "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + head + "0123456789"
+            ),
+        ])
+    func framing(behavior: Behavior, expected: String) async throws {
+        #expect(try await answer(behavior) == expected)
+    }
+
+    @Test("a slow response arrives whole, and not at once (R-48)")
+    func pace() async throws {
+        let start = ContinuousClock.now
+        try await withTestServer(serving: mock, behaving: Behavior(pace: .drip(20, every: .milliseconds(5)))) {
+            server in
+            let client = try await RawClient(server)
+            try await client.send(get)
+            #expect(try await client.receive(head.utf8.count + 10) == head + "0123456789")
+        }
+        #expect(ContinuousClock.now - start >= .milliseconds(5 * (head.utf8.count / 20)))
+    }
+
+    @Test("a body whose length nobody knows is chunked, with its trailers, and closes to a client of HTTP/1.0 (PM-130)")
+    func unknownLength() async throws {
+        let mock = MockExecutor { _ in
+            MockResponse(
+                body: [.chunks(count: 2) { Data("\($0)".utf8) }], trailers: [Field(name: "X-Sum", value: "1")])
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = try await RawClient(server)
+            try await client.send(get)
+            try await client.send("GET / HTTP/1.0\r\n\r\n")
+            #expect(
+                try await client.receive() == """
+                    HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n0\r\n1\r\n1\r\n0\r\nX-Sum: 1\r\n\r\n\
+                    HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n01
+                    """)
+        }
+    }
+
+    @Test("a body that fails in the executor is cut short on the wire (R-20)")
+    func failingBody() async throws {
+        var response = MockResponse(body: [.bytes(Data("abc".utf8)), .failure(RequestError(.connectionLost))])
+        response.header = [Field(name: .contentLength, value: "64")]
+        try await withTestServer(serving: MockExecutor(response)) { server in
+            let client = try await RawClient(server)
+            try await client.send(get)
+            #expect(try await client.receive() == "HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\nabc")
+        }
+    }
+
+    @Test("faults are chosen by connection and exchange")
+    func chosen() async throws {
+        let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+            connection == 0 && exchange == 1 ? .failing(.closeBeforeHead) : .standard
+        }
+        try await withTestServer(serving: mock, behaving: behavior) { server in
+            let client = try await RawClient(server)
+            try await client.send(get + get)
+            #expect(try await client.receive() == head + "0123456789")
+            let other = try await RawClient(server)
+            try await other.send(get + get)
+            other.endSending()
+            #expect(try await other.receive() == head + "0123456789" + head + "0123456789")
+        }
+    }
+
+    @Test("a port refuses, and another never answers (T-87, R-48)")
+    func unresponsive() async throws {
+        try await withRefusingPort { port in
+            let error = await #expect(throws: (any Error).self) { try await connect(to: port, within: .seconds(30)) }
+            #expect(error as? WaitError != .timedOut)
+        }
+        try await withUnansweringPort { port in
+            await #expect(throws: WaitError.timedOut) { try await connect(to: port, within: .milliseconds(300)) }
+        }
+    }
+
+    private func connect(to port: Int, within limit: Duration) async throws {
+        let address = SocketAddress.loopback(port: UInt16(clamping: port))
+        let channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
+        try await channel.connect(to: address, by: .after(limit))
+    }
+}

@@ -1,0 +1,78 @@
+import RequestsHTTP1
+import RequestsPOSIX
+import RequestsTestServer
+
+/// A client that sends whatever bytes it is told to.
+struct RawClient {
+    private let channel: Channel
+
+    init(_ server: TestServer) async throws {
+        let address: SocketAddress =
+            switch server.address {
+            case .loopback(let port): .loopback(port: UInt16(clamping: port))
+            case .unix(let path): try SocketAddress(unixPath: path)
+            }
+        channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
+        try await channel.connect(to: address)
+    }
+
+    func send(_ text: String) async throws {
+        try await send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) async throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch try rest.withUnsafeBytes({ try channel.write($0) }) {
+            case .bytes(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: try await channel.waitUntilWritable()
+            case .end: return
+            }
+        }
+    }
+
+    func endSending() {
+        channel.socket.shutDown(.writing)
+    }
+
+    /// What arrives until the server closes, or until there are so many bytes; throws when it resets.
+    func receive(_ limit: Int = .max) async throws -> String {
+        String(decoding: try await receiveBytes(limit), as: UTF8.self)
+    }
+
+    func receiveBytes(_ limit: Int = .max) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while all.count < limit {
+            switch try part.withUnsafeMutableBytes({ try channel.read(into: $0) }) {
+            case .bytes(let count): all += part[..<count]
+            case .wouldBlock: try await channel.waitUntilReadable()
+            case .end: return all
+            }
+        }
+        return all
+    }
+
+    /// The statuses of the responses in `bytes` to requests of these methods, in order.
+    static func statuses(in bytes: [UInt8], answering methods: [HTTPMethod]) throws -> [Int] {
+        var rest = bytes[...]
+        var statuses: [Int] = []
+        var methods = methods[...]
+        while !rest.isEmpty {
+            var reader = ResponseReader(answering: methods.popFirst() ?? .get)
+            reading: while true {
+                let (consumed, event) = try reader.next(in: rest.span)
+                rest = rest.dropFirst(consumed)
+                switch event {
+                case .head(let response): statuses.append(response.line.status.code)
+                case .end: break reading
+                case .needMore:
+                    _ = try reader.receiveEnd()
+                    break reading
+                default: break
+                }
+            }
+        }
+        return statuses
+    }
+}

@@ -1,0 +1,145 @@
+import RequestsMock
+import RequestsTestServer
+import Testing
+
+private let get = "GET /a?b=1 HTTP/1.1\r\nHost: test.example\r\n\r\n"
+
+enum Place: CaseIterable {
+    case loopback, unixSocket
+
+    var address: TestServer.Address { self == .loopback ? .loopback() : .temporarySocket() }
+}
+
+private enum Thread {
+    /// Whether the task that asks runs with an executor of its own.
+    static var isOurs: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } }
+}
+
+@Suite("Test server: serving", .timeLimit(.minutes(1)))
+struct ServingTests {
+    @Test("serves an executor over TCP and over a unix socket (PM-130)", arguments: Place.allCases)
+    func serves(place: Place) async throws {
+        let mock = MockExecutor { request in .ok("\(request.method) \(request.target)") }
+        try await withTestServer(serving: mock, on: place.address) { server in
+            let client = try await RawClient(server)
+            let expected = """
+                HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 31\r\n\r\n\
+                GET http://test.example/a?b=1
+                """.replacing("31", with: "29")
+            try await client.send(get)
+            #expect(try await client.receive(expected.utf8.count) == expected)
+        }
+        #expect(mock.recorded.map(\.header) == [.empty])
+    }
+
+    @Test("counts exchanges by connection and place, so that keep-alive can be told (PM-130)")
+    func keepAlive() async throws {
+        try await withTestServer(serving: MockExecutor(.status(204))) { server in
+            let first = try await RawClient(server)
+            try await first.send(get + get)
+            try await first.send(get.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"))
+            let answer = try await first.receiveBytes()
+            #expect(try RawClient.statuses(in: answer, answering: []) == [204, 204, 204])
+            let second = try await RawClient(server)
+            try await second.send(get)
+            try await server.waitUntil { $0.exchanges.count == 4 && $0.openConnections == 1 }
+            #expect(server.exchanges.map { [$0.connection, $0.index] } == [[0, 0], [0, 1], [0, 2], [1, 0]])
+            #expect(server.record.acceptedConnections == 2)
+            #expect(server.exchanges[0].target == "/a?b=1")
+        }
+    }
+
+    @Test("reads bodies of both framings and their trailers, answers Expect, and serves a client of HTTP/1.0 (PM-130)")
+    func bodies() async throws {
+        let mock = MockExecutor { request in
+            guard case .bytes(let data) = request.body else { return .status(400) }
+            return .data(data)
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = try await RawClient(server)
+            try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try await client.receive(25) == "HTTP/1.1 100 Continue\r\n\r\n")
+            try await client.send("abcPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try await client.send("2;x=1\r\nde\r\n1\r\nf\r\n0\r\nX-Sum: 3\r\n\r\n")
+            try await client.send("POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\ng")
+            let answer = try await client.receive()
+            #expect(answer.split(separator: "\r\n\r\n").compactMap(\.first) == ["H", "a", "d", "g"])
+            #expect(server.exchanges.map(\.body) == ["abc", "def", "g"].map { Data($0.utf8) })
+            #expect(server.exchanges[1].trailers["X-Sum"] == "3")
+        }
+    }
+
+    @Test(
+        "refuses what it does not take, each with its status, and closes (PM-130, R-73)",
+        arguments: [
+            ("GET /\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / HTTP/1.1\r\n\r\n", 400),
+            ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405), ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", 413),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n123456789\r\n0\r\n\r\n", 413),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2000))\r\n\r\n", 431),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: tea\r\n\r\n", 417),
+            ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400), ("GET / HT", 400),
+        ])
+    func refuses(request: String, status: Int) async throws {
+        let mock = MockExecutor(.ok())
+        let limits = TestServer.Limits(bodyBytes: 8, headBytes: 1000, methods: [.get, .put, .connect])
+        try await withTestServer(serving: mock, limits: limits, behaving: { _, _ in .standard }) { server in
+            let client = try await RawClient(server)
+            try await client.send(request)
+            if request.hasSuffix("HT") { client.endSending() }
+            let answer = try await client.receive()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
+            #expect(answer.contains("\r\nConnection: close\r\n"))
+        }
+        #expect(mock.recorded.isEmpty)
+    }
+
+    @Test("a response without a body has none: HEAD, 204, 304 (PM-130)")
+    func bodiless() async throws {
+        let mock = MockExecutor { request in
+            .status(HTTPStatus(Int(request.target.path.dropFirst()) ?? 200), "body")
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = try await RawClient(server)
+            for (method, status) in [("HEAD", 200), ("GET", 204), ("GET", 304), ("GET", 200)] {
+                try await client.send("\(method) /\(status) HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            try await client.send("HEAD /404 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let answer = try await client.receiveBytes()
+            let statuses = try RawClient.statuses(in: answer, answering: [.head, .get, .get, .get, .head])
+            #expect(statuses == [200, 204, 304, 200, 404])
+            #expect(String(decoding: answer, as: UTF8.self).ranges(of: "body").count == 1)
+            #expect(String(decoding: answer, as: UTF8.self).ranges(of: "Content-Length: 4").count == 3)
+        }
+    }
+
+    @Test("the executor runs on the connection's thread: none of the pool is needed (R-73)")
+    func ownThreads() async throws {
+        let mock = MockExecutor { _ in
+            try await Task.sleep(for: .milliseconds(1))
+            return .ok(String(Thread.isOurs))
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = try await RawClient(server)
+            try await client.send(get.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"))
+            #expect(try await client.receive().hasSuffix("true"))
+        }
+    }
+
+    @Test("an executor that waits is cancelled when the scope ends, and the error of the scope comes out")
+    func ends() async {
+        struct Odd: Error {}
+        let mock = MockExecutor(.ok().delayed(by: .endless))
+        await #expect(throws: Odd.self) {
+            try await withTestServer(serving: mock) { server in
+                let client = try await RawClient(server)
+                try await client.send(get)
+                try await server.waitUntil { $0.exchanges.last?.isComplete == true }
+                throw Odd()
+            }
+        }
+    }
+}
