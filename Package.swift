@@ -38,7 +38,8 @@ let package = Package(
             name: "ReadmeV032Mode6Tests", dependencies: ["RequestsFoundation", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
-        .testTarget(name: "RequestsPOSIXTests", dependencies: ["RequestsPOSIX"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(
             name: "RequestsTestServerTests",

@@ -6,6 +6,7 @@
 #define REQUESTS_POSIX_SHIM_H
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -206,6 +209,18 @@ static inline int rp_take_socket_error(int descriptor) {
     return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : -1;
 }
 
+// MARK: Names
+
+/// Whether a code of getaddrinfo says that the name has no address, as opposed to "could not find out".
+static inline int rp_is_unknown_host(int code) {
+#if defined(__linux__)
+    const int no_data = -5, no_address_in_family = -9;
+    return code == EAI_NONAME || code == no_data || code == no_address_in_family;
+#else
+    return code == EAI_NONAME || code == EAI_NODATA;
+#endif
+}
+
 // MARK: Files
 
 static inline int rp_open(const char *path, int flags) { return open(path, flags, 0600); }
@@ -282,6 +297,17 @@ static inline void rp_wake_drain(int reading) {
 }
 
 static inline int rp_set_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
+
+// MARK: What only tests ask
+
+static inline int rp_get_descriptor_flags(int descriptor) { return fcntl(descriptor, F_GETFD); }
+
+// glibc declares which limit and which timer with an enum of its own.
+static inline int rp_limit_descriptors(const struct rlimit *limit) { return setrlimit(RLIMIT_NOFILE, limit); }
+
+static inline int rp_start_timer(const struct itimerval *interval) {
+    return setitimer(ITIMER_REAL, interval, NULL);
+}
 
 // MARK: Threads
 

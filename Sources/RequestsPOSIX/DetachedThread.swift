@@ -22,6 +22,11 @@ package enum DetachedThread {
         }
     }
 
+    /// Lets other threads run before this one goes on.
+    package static func yield() {
+        sched_yield()
+    }
+
     private final class Body: Sendable {
         let run: @Sendable () -> Void
 

@@ -24,7 +24,7 @@ package final class Reactor: Sendable {
         core.stop()
     }
 
-    private static let common = Mutex<Reactor?>(nil)
+    private static let common = Lock<Reactor?>(nil)
 
     /// The reactor of the process, started when first asked for.
     ///
@@ -81,7 +81,7 @@ extension SystemError {
 
 /// What the reactor's thread and its users share; outlives both.
 final class ReactorCore: Sendable {
-    let table = Mutex(SlotTable())
+    let table = Lock(SlotTable())
     /// The instant at which the thread will look for overdue waits; never later than any waiter's deadline.
     let nextWake = Atomic<Int64>(.max)
     let queue: ReadinessQueue

@@ -158,7 +158,7 @@ extension Socket {
         }
 
         /// Gives both ends away.
-        package consuming func apart<Result, Failure: Error>(
+        package consuming func apart<Result: ~Copyable, Failure: Error>(
             _ body: (consuming Socket, consuming Socket) throws(Failure) -> Result
         ) throws(Failure) -> Result {
             try body(first, second)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Something one task waits for and anyone can signal: a finished lookup, a free place in a pool.
 ///
 /// Signals are not counted; one that comes while nobody waits is kept for the next wait.

@@ -1,5 +1,7 @@
+import CRequestsPOSIX
 import RequestsPOSIX
 import Synchronization
+import Testing
 
 /// A connected pair of channels on a reactor of its own, so that counters are the test's alone.
 struct ChannelPair {
@@ -53,9 +55,18 @@ extension Channel {
     }
 }
 
-/// Lets other tasks run until a condition holds; the suite's time limit is the end of patience.
-func eventually(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+/// Lets other tasks run until a condition holds.
+///
+/// Patience ends before the suite's time limit does: a child process has no such limit.
+func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+    let end = Deadline.after(.seconds(45))
+    while !condition() {
+        guard !end.hasPassed else {
+            Issue.record("never came true", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 /// Counts from any thread.
@@ -77,5 +88,43 @@ func outcome(of wait: () async throws(WaitError) -> Void) async -> WaitError? {
         return nil
     } catch {
         return error
+    }
+}
+
+/// A folder under the system's temporary folder, removed with its files when the value goes away.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let base = Terminal.environment("TMPDIR") ?? "/tmp"
+        path = "\(base)/requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        try #require(mkdir(path, 0o700) == 0)
+    }
+
+    deinit {
+        for name in names { unlink("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    func path(of name: String) -> String { "\(path)/\(name)" }
+
+    /// The files in it, hidden ones too.
+    var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        var writer = try FileWriter(replacing: path(of: name))
+        try bytes.withUnsafeBytes { try writer.write($0) }
+        try writer.finish()
     }
 }

@@ -1,0 +1,113 @@
+import CRequestsPOSIX
+import RequestsPOSIX
+import Testing
+
+@Suite("Files")
+struct FileTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func read(_ path: String) throws -> [UInt8] {
+        try bytes(of: FileReader(path: path), from: 0)
+    }
+
+    private func bytes(of file: borrowing FileReader, from offset: Int64) throws -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(file.size) + 10, alignment: 1)
+        defer { buffer.deallocate() }
+        return Array(buffer[..<(try file.read(into: buffer, at: offset))])
+    }
+
+    @Test("a finished file has its bytes, is its owner's alone, and replaces what was there (R-74)")
+    func writes() throws {
+        try folder.write([1, 2, 3], to: "a")
+        #expect(try read(folder.path(of: "a")) == [1, 2, 3])
+        try folder.write([4], to: "a")
+        #expect(try read(folder.path(of: "a")) == [4])
+        #expect(folder.names == ["a"])
+        var status = stat()
+        #expect(stat(folder.path(of: "a"), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test("a writer dropped before it is finished leaves nothing and changes nothing")
+    func dropped() throws {
+        try folder.write([1], to: "a")
+        do {
+            var writer = try FileWriter(replacing: folder.path(of: "a"))
+            try [UInt8](repeating: 2, count: 10).withUnsafeBytes { try writer.write($0) }
+            #expect(writer.size == 10)
+            #expect(folder.names.count == 2)
+        }
+        #expect(folder.names == ["a"])
+        #expect(try read(folder.path(of: "a")) == [1])
+    }
+
+    @Test("finishing onto a folder fails, and the temporary file is removed")
+    func ontoFolder() throws {
+        let inner = folder.path(of: "inner")
+        #expect(mkdir(inner, 0o700) == 0)
+        defer { rmdir(inner) }
+        #expect(throws: FileError.self) {
+            let writer = try FileWriter(replacing: inner)
+            try writer.finish()
+        }
+        #expect(folder.names == ["inner"])
+    }
+
+    @Test("paths that cannot be are typed errors")
+    func invalidPaths() {
+        for path in ["", "a\0b"] {
+            #expect(throws: FileError.invalidPath) { _ = try FileReader(path: path) }
+            #expect(throws: FileError.invalidPath) { _ = try FileWriter(replacing: path) }
+        }
+        let error = #expect(throws: FileError.self) { _ = try FileReader(path: folder.path(of: "missing")) }
+        guard case .system(let system, _) = error else {
+            Issue.record("no system error")
+            return
+        }
+        #expect(system.isNotFound)
+        #expect(throws: FileError.self) { _ = try FileWriter(replacing: folder.path(of: "missing/a")) }
+    }
+
+    @Test("a folder or a pipe is refused, and a pipe does not block")
+    func notRegular() {
+        #expect(throws: FileError.notRegular(path: folder.path)) { _ = try FileReader(path: folder.path) }
+        let pipe = folder.path(of: "pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        #expect(throws: FileError.notRegular(path: pipe)) { _ = try FileReader(path: pipe) }
+    }
+
+    @Test("reading past the end gives nothing, from the middle the rest")
+    func offsets() throws {
+        try folder.write([1, 2, 3], to: "a")
+        let file = try FileReader(path: folder.path(of: "a"))
+        #expect(try bytes(of: file, from: 1) == [2, 3])
+        #expect(try bytes(of: file, from: 99).isEmpty)
+    }
+}
+
+@Suite("Terminal")
+struct TerminalTests {
+    @Test(
+        "NO_COLOR counts when it has a value, TERM=dumb always",
+        arguments: [
+            ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["NO_COLOR": "0"], false),
+            (["TERM": "dumb"], false), (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "x"], false),
+        ] as [([String: String], Bool)])
+    func color(environment: [String: String], allowed: Bool) {
+        #expect(Terminal.allowsColor { environment[$0] } == allowed)
+    }
+
+    @Test("a file is no terminal and has no columns")
+    func notTerminal() throws {
+        let pair = try Socket.Pair()
+        try pair.apart { first, _ throws(SystemError) in
+            #expect(!Terminal.isTerminal(first.descriptor.number))
+            #expect(Terminal.columns(of: first.descriptor.number) == nil)
+            #expect(!Terminal.wantsColor(first.descriptor.number) { _ in nil })
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import RequestsPOSIX
+import Synchronization
+import Testing
+
+@Suite("Resolver", .timeLimit(.minutes(1)))
+struct ResolverTests {
+    let reactor: Reactor
+
+    init() throws {
+        reactor = try Reactor()
+    }
+
+    /// A lookup that answers when it is told to, and counts.
+    private final class Gate: Sendable {
+        let began = Counter()
+        let running = Counter()
+        private let isOpen = Atomic(false)
+        private let most = Atomic(0)
+        private let inside = Atomic(0)
+
+        var mostAtOnce: Int { most.load(ordering: .acquiring) }
+
+        func open() {
+            isOpen.store(true, ordering: .releasing)
+        }
+
+        func pass() {
+            began.increment()
+            let count = inside.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+            _ = most.max(count, ordering: .acquiringAndReleasing)
+            while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() }
+            inside.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+        }
+    }
+
+    @Test(
+        "a literal is answered at once and meets no lookup",
+        arguments: [("127.0.0.1", "127.0.0.1:8080"), ("::1", "[::1]:8080"), ("[::1]", "[::1]:8080")])
+    func literals(host: String, expected: String) async throws {
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
+        let addresses = try await resolver.addresses(of: host, port: 8080, on: reactor)
+        #expect(addresses.map(\.description) == [expected])
+    }
+
+    @Test(
+        "what cannot be a host name is refused without a lookup",
+        arguments: ["", "a\0b", "[localhost]", String(repeating: "a", count: 256)])
+    func impossible(host: String) async {
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
+        await #expect(throws: ResolverError.hostNotFound("not a host name")) {
+            try await resolver.addresses(of: host, port: 1, on: reactor)
+        }
+    }
+
+    @Test("localhost resolves to loopback addresses with the port asked for")
+    func localhost() async throws {
+        let addresses = try await Resolver().addresses(of: "LocalHost", port: 81, on: reactor)
+        #expect(!addresses.isEmpty)
+        for address in addresses {
+            #expect(["127.0.0.1:81", "[::1]:81"].contains(address.description))
+        }
+    }
+
+    @Test("who asks for a name that is being looked up shares the answer, each with its port")
+    func coalescing() async throws {
+        let gate = Gate()
+        let resolver = Resolver { _ throws(ResolverError) in
+            gate.pass()
+            return [.loopback(), .loopbackIPv6()]
+        }
+        let tasks = (1...20).map { port in
+            Task { [reactor] in
+                try await resolver.addresses(of: port % 2 == 0 ? "a.test" : "A.TEST", port: UInt16(port), on: reactor)
+            }
+        }
+        await eventually { reactor.pendingWaits == 20 }
+        gate.open()
+        for (port, task) in zip(1..., tasks) {
+            #expect(try await task.value == [.loopback(port: UInt16(port)), .loopbackIPv6(port: UInt16(port))])
+        }
+        #expect(gate.began.value == 1)
+        #expect(resolver.pendingLookups == 0)
+        #expect(reactor.registrations == 0)
+    }
+
+    @Test("at most four names are looked up at once, all get their answer")
+    func threads() async throws {
+        let gate = Gate()
+        let resolver = Resolver { _ throws(ResolverError) in
+            gate.pass()
+            return [.loopback()]
+        }
+        let tasks = (0..<12).map { number in
+            Task { [reactor] in try await resolver.addresses(of: "h\(number)", port: 1, on: reactor) }
+        }
+        await eventually { reactor.pendingWaits == 12 && gate.began.value == 4 }
+        gate.open()
+        for task in tasks { #expect(try await task.value == [.loopback(port: 1)]) }
+        #expect(gate.began.value == 12)
+        #expect(gate.mostAtOnce <= 4)
+    }
+
+    @Test("a deadline and a cancellation abandon the wait; the lookup goes on for the others (R-67)")
+    func abandoned() async throws {
+        let gate = Gate()
+        let resolver = Resolver { _ throws(ResolverError) in
+            gate.pass()
+            return [.loopback()]
+        }
+        let patient = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
+        await eventually { reactor.pendingWaits == 1 }
+        await #expect(throws: ResolverError.timedOut) {
+            try await resolver.addresses(of: "a", port: 1, by: .after(.milliseconds(5)), on: reactor)
+        }
+        let cancelled = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
+        await eventually { reactor.pendingWaits == 2 }
+        cancelled.cancel()
+        await #expect(throws: ResolverError.cancelled) { try await cancelled.value }
+        gate.open()
+        #expect(try await patient.value == [.loopback(port: 1)])
+        #expect(gate.began.value == 1)
+    }
+
+    @Test("a queued lookup that nobody waits for any more is never begun")
+    func dropped() async throws {
+        let gate = Gate()
+        let resolver = Resolver(threads: 1) { _ throws(ResolverError) in
+            gate.pass()
+            return [.loopback()]
+        }
+        let first = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
+        await eventually { gate.began.value == 1 }
+        await #expect(throws: ResolverError.timedOut) {
+            try await resolver.addresses(of: "b", port: 1, by: .after(.milliseconds(1)), on: reactor)
+        }
+        #expect(resolver.pendingLookups == 1)
+        gate.open()
+        _ = try await first.value
+        #expect(gate.began.value == 1)
+    }
+
+    @Test("the error of a lookup reaches every waiter; the next question asks again")
+    func errors() async throws {
+        let asked = Counter()
+        let resolver = Resolver { _ throws(ResolverError) in
+            if asked.increment() == 1 { throw .temporaryFailure("try again") }
+            return [.loopback()]
+        }
+        await #expect(throws: ResolverError.temporaryFailure("try again")) {
+            try await resolver.addresses(of: "a", port: 1, on: reactor)
+        }
+        #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
+    }
+}

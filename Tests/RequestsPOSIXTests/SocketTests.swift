@@ -1,0 +1,223 @@
+import RequestsPOSIX
+import Testing
+
+@Suite("Socket", .timeLimit(.minutes(1)))
+struct SocketTests {
+    let reactor: Reactor
+
+    init() throws {
+        reactor = try Reactor()
+    }
+
+    /// Connects to a listener and accepts that connection.
+    private func connect(
+        to listener: borrowing Socket, on reactor: Reactor
+    ) async throws -> (client: Channel, server: Channel) {
+        let address = try listener.localAddress()
+        let client = Channel(try Socket(for: address), reactor: reactor)
+        try await client.connect(to: address)
+        try listener.waitInPlace(for: .reading)
+        guard let server = try listener.accept() else { throw WaitError.closed }
+        return (client, Channel(server, reactor: reactor))
+    }
+
+    @Test(
+        "connects over loopback and carries bytes both ways",
+        arguments: [SocketAddress.loopback(), .loopbackIPv6()])
+    func loopback(address: SocketAddress) async throws {
+        let listener = try Socket.listening(on: address)
+        let (client, server) = try await connect(to: listener, on: reactor)
+        client.socket.setNoDelay()
+        #expect(try client.socket.peerAddress() == listener.localAddress())
+        #expect(try client.socket.localAddress() == server.socket.peerAddress())
+        #expect(try listener.localAddress().port != 0)
+        try client.writeOnce(Array("ping".utf8))
+        #expect(try await server.readAll(upTo: 4) == Array("ping".utf8))
+        server.socket.shutDown(.writing)
+        #expect(try await client.readAll().isEmpty)
+    }
+
+    @Test("connects over a unix path, relative or absolute, and says what is missing (R-59)")
+    func unixPath() async throws {
+        let folder = try TemporaryFolder()
+        let address = try SocketAddress(unixPath: folder.path(of: "s"))
+        let client = try Socket(for: address)
+        let error = #expect(throws: SystemError.self) { try client.startConnecting(to: address) }
+        #expect(error?.isNotFound == true)
+        let listener = try Socket.listening(on: address)
+        #expect(try listener.localAddress() == address)
+        let (near, far) = try await connect(to: listener, on: reactor)
+        try near.writeOnce([1])
+        #expect(try await far.readAll(upTo: 1) == [1])
+        let second = #expect(throws: SystemError.self) { _ = try Socket.listening(on: address) }
+        #expect(second?.isAddressInUse == true)
+    }
+
+    @Test("a refused connection is a typed error with the system's words")
+    func refused() async throws {
+        let closed = try Socket.listening(on: .loopback()).localAddress()
+        let client = Channel(try Socket(for: closed), reactor: reactor)
+        let error = await outcome { () throws(WaitError) in try await client.connect(to: closed) }
+        guard case .failed(let system) = error else {
+            Issue.record("not refused: \(String(describing: error))")
+            return
+        }
+        #expect(system.isRefused)
+        #expect(system.description.hasPrefix("connect: Connection refused"))
+    }
+
+    @Test("a listener whose queue is full never answers: the connect deadline fires (R-48)")
+    func connectTimeout() async throws {
+        let listener = try Socket.listening(on: .loopback(), backlog: 0)
+        let address = try listener.localAddress()
+        var fillers: [Channel] = []
+        // What the queue holds beyond its backlog is the system's business: fill it until one hangs.
+        while fillers.count < 64 {
+            let filler = Channel(try Socket(for: address), reactor: reactor)
+            fillers.append(filler)
+            let error = await outcome { () throws(WaitError) in
+                try await filler.connect(to: address, by: .after(.milliseconds(30)))
+            }
+            if error == .timedOut { return }
+            #expect(error == nil)
+        }
+        Issue.record("every connection was taken")
+    }
+
+    @Test("a peek tells idle, closed, reset and stray bytes apart and takes nothing (R-53, R-22)")
+    func liveness() async throws {
+        let listener = try Socket.listening(on: .loopback())
+        var (client, server): (Channel, Channel?) = try await connect(to: listener, on: reactor)
+        #expect(client.socket.liveness() == .idle)
+        try server?.writeOnce([9])
+        try await client.waitUntilReadable()
+        #expect(client.socket.liveness() == .strayBytes)
+        #expect(try client.readOnce() == .bytes(1))
+        server = nil
+        await eventually { client.socket.liveness() != .idle }
+        #expect(client.socket.liveness() == .closed)
+
+        (client, server) = try await connect(to: listener, on: reactor)
+        try server?.socket.setResetOnClose()
+        server = nil
+        await eventually { client.socket.liveness() != .idle }
+        #expect(client.socket.liveness() == .closed)
+    }
+
+    @Test("a reset is ECONNRESET for who reads")
+    func reset() async throws {
+        let listener = try Socket.listening(on: .loopback())
+        var (client, server): (Channel, Channel?) = try await connect(to: listener, on: reactor)
+        try server?.socket.setResetOnClose()
+        server = nil
+        try await client.waitUntilReadable()
+        let error = #expect(throws: SystemError.self) { try client.readOnce() }
+        #expect(error?.isReset == true)
+        #expect(error?.isConnectionLoss == true)
+        client = try ChannelPair(on: reactor).near
+    }
+
+    @Test("a small socket buffer takes part of a write; the rest follows (R-55)")
+    func partialWrites() async throws {
+        let pair = try ChannelPair(on: reactor)
+        try pair.near.socket.setKernelBuffers(sending: 1024)
+        try pair.far.socket.setKernelBuffers(receiving: 1024)
+        let all = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        guard case .bytes(let first) = try pair.near.writeOnce(all) else {
+            Issue.record("nothing was taken")
+            return
+        }
+        #expect(first < all.count)
+        async let received = pair.far.readAll(upTo: all.count)
+        try await pair.near.writeAll(Array(all[first...]))
+        #expect(try await received == all)
+    }
+
+    @Test("two buffers go out as one, whichever is empty", arguments: [("ab", "cd"), ("", "cd"), ("ab", ""), ("", "")])
+    func twoBuffers(first: String, second: String) async throws {
+        let pair = try ChannelPair(on: reactor)
+        let result = try Array(first.utf8).withUnsafeBytes { first in
+            try Array(second.utf8).withUnsafeBytes { try pair.near.write(first, $0) }
+        }
+        #expect(result == .bytes(first.utf8.count + second.utf8.count))
+        pair.near.socket.shutDown(.writing)
+        #expect(try await pair.far.readAll() == Array((first + second).utf8))
+    }
+
+    @Test("planted faults cut transfers short and fail the chosen one (R-70)")
+    func faults() async throws {
+        let plan = TransferFaults(longestRead: 2, longestWrite: 3, failingTransfer: 4, code: 5)
+        let pair = try ChannelPair(on: reactor, nearFaults: plan)
+        #expect(try pair.near.writeOnce([1, 2, 3, 4]) == .bytes(3))
+        let two = try [UInt8](repeating: 0, count: 2).withUnsafeBytes { try pair.near.write($0, $0) }
+        #expect(two == .bytes(3))
+        try pair.far.writeOnce([1, 2, 3])
+        #expect(try pair.near.readOnce() == .bytes(2))
+        #expect(throws: SystemError.self) { try pair.near.readOnce() }
+        #expect(try pair.near.readOnce() == .bytes(1))
+        #expect(plan.transfers == 5)
+    }
+
+    @Test("a file goes out by sendfile from any place; its end is zero bytes")
+    func sendFile() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path(of: "body")
+        let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        try folder.write(content, to: "body")
+        let file = try FileReader(path: path)
+        #expect(file.size == 100_000)
+        let pair = try ChannelPair(on: reactor)
+        let far = pair.far
+        async let received = far.readAll(upTo: 99_990)
+        var offset: Int64 = 10
+        while offset < file.size {
+            switch try pair.near.writeFile(file, from: offset, count: Int(file.size - offset)) {
+            case .bytes(let count): offset += Int64(count)
+            case .wouldBlock: try await pair.near.waitUntilWritable()
+            case .end: Issue.record("a write cannot end")
+            }
+        }
+        #expect(try await received == Array(content[10...]))
+        #expect(try pair.near.writeFile(file, from: file.size, count: 10) == .bytes(0))
+    }
+
+    @Test("a blocking wait answers in place and obeys its deadline and its signal")
+    func blockingWait() throws {
+        let pair = try ChannelPair(on: reactor)
+        let start = ContinuousClock.now
+        #expect(throws: WaitError.timedOut) { try pair.near.waitReadableInPlace(by: .after(.milliseconds(5))) }
+        #expect(start.duration(to: .now) >= .milliseconds(5))
+        try pair.near.waitWritableInPlace(by: .now)
+        try pair.far.writeOnce([1])
+        try pair.near.waitReadableInPlace()
+        #expect(try pair.near.readOnce() == .bytes(1))
+        let signal = try WakeSignal()
+        signal.signal()
+        #expect(throws: WaitError.closed) { try pair.near.socket.waitInPlace(for: .reading, orUntil: signal) }
+        signal.drain()
+        #expect(throws: WaitError.timedOut) {
+            try pair.near.socket.waitInPlace(for: .reading, by: .now, orUntil: signal)
+        }
+        pair.near.abandon()
+        #expect(throws: WaitError.closed) { try pair.near.waitReadableInPlace() }
+        #expect(reactor.registrations == 0)
+    }
+
+    @Test("a blocking wait inside a task notices its cancellation (R-67)")
+    func blockingCancellation() async throws {
+        let pair = try ChannelPair(on: reactor)
+        let ready = Counter()
+        let wait = Task { () -> WaitError? in
+            ready.increment()
+            do throws(WaitError) {
+                try pair.near.waitReadableInPlace()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        await eventually { ready.value == 1 }
+        wait.cancel()
+        #expect(await wait.value == .cancelled)
+    }
+}
