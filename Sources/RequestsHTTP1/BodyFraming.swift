@@ -14,7 +14,8 @@ package enum BodyFraming: Hashable, Sendable {
 
 /// Where the body of a response ends (RFC 9112 §6.3, in its order; CONNECT is never sent).
 ///
-/// Transfer-Encoding with Content-Length, in HTTP/1.0, or with a coding other than chunked is refused.
+/// Transfer-Encoding with Content-Length, in HTTP/1.0, or with a coding other than chunked is refused; Content-Length
+/// that is no number, or several numbers, even where there is no body.
 package func framing(
     of line: StatusLine, _ header: Header, answering method: HTTPMethod
 ) throws(WireError) -> BodyFraming {

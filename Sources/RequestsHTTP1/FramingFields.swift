@@ -39,7 +39,11 @@ extension Field.Name {
 // RFC 9112 §6.3, in its order.
 extension FramingFields {
     func framing(of line: StatusLine, answering method: HTTPMethod) throws(WireError) -> BodyFraming {
-        if line.status.forbidsBody || method == .head { return .none }
+        if line.status.forbidsBody || method == .head {
+            // Lengths that differ mean that two readers of this head could differ, body or not.
+            if !line.status.isInformational { _ = try length() }
+            return .none
+        }
         if try isChunked(in: line.version) { return .chunked }
         guard let length = try length() else { return .untilClose }
         return .counted(bytes: length)

@@ -80,8 +80,7 @@ struct FramingTests {
         "HEAD, 204 and 304 have no body whatever the head says, and the connection goes on (R-19)",
         arguments: [(HTTPMethod.head, 200), (.get, 204), (.get, 304), (.head, 404), (.put, 204)] as [(HTTPMethod, Int)],
         [
-            "Content-Length: 5", "Transfer-Encoding: chunked", "Content-Length: x",
-            "Content-Length: 5\r\nTransfer-Encoding: a",
+            "Content-Length: 5", "Transfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: a",
         ])
     func noBody(exchange: (method: HTTPMethod, status: Int), fields: String) throws {
         let text = "HTTP/1.1 \(exchange.status) X\r\n\(fields)\r\n\r\n"
@@ -90,6 +89,17 @@ struct FramingTests {
         #expect(reading.body.isEmpty)
         #expect(reading.isReusable)
         #expect(try readResponse((text + "hello").utf8, answering: exchange.method).unread == 5)
+    }
+
+    @Test(
+        "lengths that differ are refused even where there is no body (R-9, R-19)",
+        arguments: [(HTTPMethod.get, 204), (.get, 304), (.head, 200)] as [(HTTPMethod, Int)],
+        ["Content-Length: 7\r\nContent-Length: 8", "Content-Length: 7, 8", "Content-Length: x"])
+    func noBodyButLengths(exchange: (method: HTTPMethod, status: Int), fields: String) throws {
+        let text = "HTTP/1.1 \(exchange.status) X\r\n\(fields)\r\n\r\n"
+        #expect(throws: WireError.self) { try readResponse(text.utf8, answering: exchange.method) }
+        let interim = "HTTP/1.1 103 X\r\n\(fields)\r\n\r\nHTTP/1.1 204 X\r\n\r\n"
+        #expect(try readResponse(interim.utf8).interim.count == 1)
     }
 
     @Test(
