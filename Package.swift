@@ -15,6 +15,7 @@ let package = Package(
     products: [
         .library(name: "Requests", targets: ["Requests"]),
         .library(name: "RequestsMock", targets: ["RequestsMock"]),
+        .library(name: "RequestsSocket", targets: ["RequestsSocket"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
         .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
     ],
@@ -24,6 +25,9 @@ let package = Package(
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
+        .target(
+            name: "RequestsSocket", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
+            swiftSettings: settings),
         .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
         .target(
             name: "RequestsTestServer", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
@@ -40,6 +44,9 @@ let package = Package(
         .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsSocketTests", dependencies: ["RequestsSocket", "RequestsHTTP1", "RequestsPOSIX"],
+            swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(
             name: "RequestsTestServerTests",

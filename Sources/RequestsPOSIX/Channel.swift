@@ -11,7 +11,7 @@ package final class Channel: Sendable {
     package let reactor: Reactor
     private let point = WaitPoint()
     private let registered = Atomic<UInt8>(0)
-    private let registration = Lock<SlotToken?>(nil)
+    private let registration = Mutex<SlotToken?>(nil)
     private let faults: TransferFaults?
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
@@ -87,6 +87,16 @@ extension Channel {
     package func waitUntilWritable(by deadline: Deadline? = nil) async throws(WaitError) {
         try register(.writing)
         try await point.wait(for: .writing, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    }
+
+    /// Suspends until bytes can be written or read, or the peer is gone: what an upload waits for that may be answered
+    /// before its end.
+    ///
+    /// No other task may wait for reading meanwhile. Try both afterwards: the readiness of both is consumed.
+    package func waitUntilWritableOrReadable(by deadline: Deadline? = nil) async throws(WaitError) {
+        try register(.reading)
+        try register(.writing)
+        try await point.wait(for: .writing, isForBoth: true, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
     }
 
     /// Connects, suspending until that is done.

@@ -49,6 +49,8 @@ extension SystemError {
     package var isTimeout: Bool { code == ETIMEDOUT }
     package var isAddressInUse: Bool { code == EADDRINUSE }
     package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code) }
+    /// Of a unix socket's connect: the listener's queue is full.
+    package var isFullQueue: Bool { code == EAGAIN }
     package var isBrokenPipe: Bool { code == EPIPE }
     package var isReset: Bool { code == ECONNRESET }
 }

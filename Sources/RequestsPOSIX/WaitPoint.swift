@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A direction of a connection.
 package enum Direction: Sendable {
     case reading, writing
@@ -45,6 +47,8 @@ final class WaitPoint: Sendable {
         var isReady = false
         var ticket: UInt64 = 0
         var phase = Phase.vacant
+        /// Whether the wait is for the other direction as well; only that for writing can be.
+        var isForBoth = false
 
         /// Ends the wait that is suspended, if there is one.
         mutating func takeWaiter() -> Continuation? {
@@ -89,25 +93,37 @@ final class WaitPoint: Sendable {
                 }
             }
         }
+
+        /// Takes the sticky bit of the direction, or of both; whether one was set.
+        mutating func consumeReadiness(_ direction: Direction, isForBoth: Bool) -> Bool {
+            let isReady = self[direction].isReady || (isForBoth && reading.isReady)
+            self[direction].isReady = false
+            if isForBoth { reading.isReady = false }
+            return isReady
+        }
+
+        /// Who waits for bytes to read: in that direction, or in both.
+        mutating func latchReading() -> Continuation? {
+            if writing.isForBoth, let waiter = writing.takeWaiter() { return waiter }
+            return reading.latch()
+        }
     }
 
-    private let state = Lock(State())
+    private let state = Mutex(State())
 }
 
 // MARK: The waiting task's side
 
 extension WaitPoint {
     /// Consumes readiness if it is there, else begins a wait.
-    private func begin(_ direction: Direction) -> Beginning {
+    private func begin(_ direction: Direction, isForBoth: Bool) -> Beginning {
         state.withLock { state in
             guard case .vacant = state[direction].phase else { return .occupied }
-            if state[direction].isReady {
-                state[direction].isReady = false
-                return .ready
-            }
+            if state.consumeReadiness(direction, isForBoth: isForBoth) { return .ready }
             if state.isClosed { return .closed }
             state[direction].ticket &+= 1
             state[direction].phase = .armed
+            state[direction].isForBoth = isForBoth
             return .ticket(state[direction].ticket)
         }
     }
@@ -119,8 +135,7 @@ extension WaitPoint {
                 state[direction].phase = .vacant
                 return .cancelled
             }
-            if state[direction].isReady {
-                state[direction].isReady = false
+            if state.consumeReadiness(direction, isForBoth: state[direction].isForBoth) {
                 state[direction].phase = .vacant
                 return .ready
             }
@@ -142,13 +157,15 @@ extension WaitPoint {
         waiter?.resume(returning: .cancelled)
     }
 
-    /// Waits until the direction is ready.
+    /// Waits until the direction is ready, or reading too with `isForBoth`.
     ///
     /// `clock` learns of the deadline once the wait is in place.
-    func wait(for direction: Direction, by deadline: Int64, clock: ReactorCore) async throws(WaitError) {
+    func wait(
+        for direction: Direction, isForBoth: Bool = false, by deadline: Int64, clock: ReactorCore
+    ) async throws(WaitError) {
         if Task.isCancelled { throw .cancelled }
         let ticket: UInt64
-        switch begin(direction) {
+        switch begin(direction, isForBoth: isForBoth) {
         case .ready: return
         case .closed: throw .closed
         case .occupied: throw .failed(.occupied)
@@ -181,7 +198,7 @@ extension WaitPoint {
     func deliver(_ ready: Interest) {
         let (reader, writer) = state.withLock { state in
             (
-                ready.contains(.reading) ? state.reading.latch() : nil,
+                ready.contains(.reading) ? state.latchReading() : nil,
                 ready.contains(.writing) ? state.writing.latch() : nil
             )
         }

@@ -1,0 +1,53 @@
+import Requests
+import RequestsPOSIX
+
+/// A connection that stands, with the buffer its responses are received into.
+///
+/// It is closed when the last reference goes away, and its place in the pool is free again.
+final class Connection: @unchecked Sendable {  // one exchange owns it at a time: the pool hands it out under its lock
+    // Before the slot, so that the descriptor is closed when somebody else may open one.
+    let channel: Channel
+    let slot: Slot
+    var inbound = ReceiveBuffer()
+    /// Whether it has carried a request before.
+    var isReused = false
+    /// Until when it may be used again.
+    var idleUntil = Deadline.distantFuture
+
+    init(_ channel: Channel, in slot: Slot) {
+        self.channel = channel
+        self.slot = slot
+    }
+
+    /// Whether an idle connection can carry another request: its time is not over, the peer has not ended it, and
+    /// nothing that nobody asked for has arrived.
+    func isUsable(at now: Deadline) -> Bool {
+        now < idleUntil && channel.socket.liveness() == .idle
+    }
+}
+
+// MARK: Transfers without waiting
+
+extension Connection {
+    /// Receives into the buffer.
+    func fill() throws(SystemError) -> TransferResult {
+        let result = try channel.read(into: inbound.space())
+        if case .bytes(let count) = result { inbound.add(count) }
+        return result
+    }
+
+    /// Sends what comes from `offset` on of two parts that follow each other, at most 256 KiB of it.
+    func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
+        let result = head.withUnsafeBytes { head in
+            body.withUnsafeBytes { body in
+                let first = head.dropFirst(offset)
+                let second = body.dropFirst(max(0, offset - head.count)).prefix(256 << 10)
+                return Result<TransferResult, SystemError> { () throws(SystemError) in
+                    try channel.write(
+                        UnsafeRawBufferPointer(rebasing: first), UnsafeRawBufferPointer(rebasing: second))
+                }
+            }
+        }
+        return try result.get()
+    }
+}

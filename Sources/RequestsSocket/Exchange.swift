@@ -1,0 +1,121 @@
+import Requests
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
+struct Exchange {
+    private static let additions = [Field(name: .acceptEncoding, value: "identity")]
+
+    private let request: PreparedRequest
+    private let pool: ConnectionPool
+    private let origin: Origin
+    private let patience: Patience
+    private let payload: Payload
+    private let head: [UInt8]
+    private var metrics = RawResponse.Metrics()
+
+    /// Checks everything that can be known before a connection is asked for.
+    init(_ request: PreparedRequest, over pool: ConnectionPool) throws(RequestError) {
+        self.request = request
+        self.pool = pool
+        patience = Patience(request)
+        do throws(RequestError) {
+            origin = try Origin(of: request, by: pool.destination)
+            payload = try Payload(request.body)
+            var head: [UInt8] = []
+            head.reserveCapacity(512)
+            let framing = request.framing(ofLength: payload.length)
+            try RequestHeadWriter.append(request, framing: framing, adding: Self.additions, to: &head)
+            self.head = head
+        } catch {
+            throw error.beforeSending()
+        }
+    }
+
+    /// Sends the request and gives the response.
+    mutating func run() async throws(RequestError) -> RawResponse {
+        var connection = try await obtainConnection()
+        while true {
+            var transfer = Transfer(request, over: connection, of: pool, patience)
+            do throws(RequestError) {
+                return try await perform(&transfer)
+            } catch {
+                guard canResend(after: error, transfer) else {
+                    throw transfer.written == 0 ? error.beforeSending() : error
+                }
+            }
+            // The slot stays ours: the fresh connection takes the place of the dead one.
+            let slot = connection.slot
+            metrics.sendings += 1
+            connection = try await connect(in: slot)
+        }
+    }
+
+    private mutating func obtainConnection() async throws(RequestError) -> Connection {
+        do throws(RequestError) {
+            try patience.check()
+            let lease = try await pool.lease(origin, patience)
+            switch lease {
+            case .connection(let connection):
+                metrics.reusedConnection = true
+                return connection
+            case .slot(let slot): return try await connect(in: slot)
+            }
+        } catch {
+            throw error.beforeSending()
+        }
+    }
+
+    private mutating func connect(in slot: Slot) async throws(RequestError) -> Connection {
+        let connector = Connector(configuration: pool.configuration, reactor: try pool.reactor(), patience: patience)
+        let connection = Connection(try await connector.connect(to: origin), in: slot)
+        metrics.reusedConnection = false
+        metrics.connecting = patience.elapsed
+        return connection
+    }
+
+    /// Whether the request may be sent once more, on a fresh connection: a connection that was idle turned out to be
+    /// dead, nothing of an answer came, and the server cannot have acted on it, or may act on it twice.
+    private func canResend(after error: RequestError, _ transfer: Transfer) -> Bool {
+        guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer else { return false }
+        return transfer.written == 0 || (request.method.isIdempotent && request.body.isReplayable)
+    }
+
+    private mutating func perform(_ transfer: inout Transfer) async throws(RequestError) -> RawResponse {
+        try patience.check()
+        try await transfer.send(head, payload)
+        let answer = try await transfer.receiveHead()
+        metrics.untilHead = patience.elapsed
+        let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)
+        return try await deliver(head, &transfer)
+    }
+}
+
+// MARK: Handing over
+
+extension Exchange {
+    private func deliver(_ head: ResponseHead, _ transfer: inout Transfer) async throws(RequestError) -> RawResponse {
+        var response = RawResponse(head: head, body: .bytes(Data()), metrics: metrics)
+        switch request.delivery {
+        case .collected(let limit): response.body = .bytes(try await transfer.collect(limit, head))
+        case .streamed: response.body = .stream(try await stream(head, transfer))
+        case .file(let path) where head.status.isSuccess:
+            try await transfer.save(to: path, head)
+            response.body = .file(path: path)
+        case .file: response.body = .bytes(try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false))
+        }
+        response.trailers = transfer.trailers
+        return response
+    }
+
+    private func stream(_ head: ResponseHead, _ transfer: Transfer) async throws(RequestError) -> ResponseStream {
+        var transfer = transfer
+        let length = transfer.expectedLength
+        guard length != 0 else {
+            // Read to its end at once, so that nobody has to ask for the connection back.
+            try await transfer.finishEmptyBody()
+            return ResponseStream(Data())
+        }
+        return ResponseStream(length: length, StreamedBody(transfer, request, head))
+    }
+}

@@ -1,0 +1,2 @@
+// One import is enough: a user of this executor sees the whole of Requests.
+@_exported public import Requests

@@ -1,0 +1,58 @@
+/// Received bytes that have not been read yet, in memory that a connection uses again for every response.
+struct ReceiveBuffer: ~Copyable {
+    /// Room for most heads together with a small body; what does not fit is received straight to its destination.
+    private static let usualSize = 16 << 10
+
+    private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 16)
+    private var start = 0
+    private var end = 0
+
+    deinit {
+        storage.deallocate()
+    }
+
+    var isEmpty: Bool { start == end }
+
+    var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
+
+    /// Forgets the first `count` unread bytes, which the caller has read.
+    mutating func consume(_ count: Int) {
+        start = min(end, start &+ count)
+    }
+
+    /// Room to receive into, never empty; moves the unread bytes, and grows when they fill everything.
+    mutating func space() -> UnsafeMutableRawBufferPointer {
+        if start == end {
+            start = 0
+            end = 0
+        } else if end == storage.count {
+            start == 0 ? resize(to: storage.count * 2) : compact()
+        }
+        return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
+    }
+
+    /// Takes note that `count` bytes were received into the space.
+    mutating func add(_ count: Int) {
+        end = min(storage.count, end &+ count)
+    }
+
+    /// Gives back what an uncommonly long head needed; the buffer must be empty.
+    mutating func shrink() {
+        guard storage.count > Self.usualSize, isEmpty else { return }
+        (start, end) = (0, 0)
+        resize(to: Self.usualSize)
+    }
+
+    private mutating func compact() {
+        storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
+        (start, end) = (0, end - start)
+    }
+
+    private mutating func resize(to size: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
+        storage.deallocate()
+        storage = larger
+        (start, end) = (0, end - start)
+    }
+}

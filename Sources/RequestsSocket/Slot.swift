@@ -1,0 +1,53 @@
+import RequestsPOSIX
+import Synchronization
+
+/// A place in the pool for one connection, taken before the connection is made.
+///
+/// It is given back when the last reference goes away, which is when its connection closes: nothing has to be counted
+/// at the many ends an exchange can have.
+final class Slot: Sendable {
+    let origin: Origin
+    private weak let pool: ConnectionPool?
+
+    init(_ origin: Origin, in pool: ConnectionPool) {
+        self.origin = origin
+        self.pool = pool
+    }
+
+    deinit {
+        pool?.vacate(origin)
+    }
+}
+
+/// What a call gets from the pool.
+enum Lease: Sendable {
+    /// An idle connection.
+    case connection(Connection)
+    /// The right to make one.
+    case slot(Slot)
+}
+
+/// A call that waits for its lease.
+final class Waiter: Sendable {
+    let origin: Origin
+    private let event: WakeEvent
+    private let lease = Mutex<Lease?>(nil)
+
+    init(for origin: Origin, on reactor: Reactor) {
+        self.origin = origin
+        event = WakeEvent(on: reactor)
+    }
+
+    func give(_ lease: Lease) {
+        self.lease.withLock { $0 = lease }
+        event.signal()
+    }
+
+    func take() -> Lease? {
+        lease.withLock { $0.take() }
+    }
+
+    func wait(by deadline: Deadline) async throws(WaitError) {
+        try await event.wait(by: deadline)
+    }
+}

@@ -1,0 +1,50 @@
+/// Performs HTTP/1.1 requests over raw POSIX sockets: TCP, or a unix socket.
+///
+/// ```swift
+/// let executor = SocketExecutor()
+/// let engine = SocketExecutor(.unix(path: "/run/engine.sock"))
+/// ```
+/// It is a handle: copies share one pool of connections, and dropping the last copy closes the idle ones. There is
+/// nothing to shut down. Reading and writing happen in place, on the thread that runs the calling task; only what the
+/// kernel cannot do yet suspends it.
+///
+/// It speaks http and nothing else: https is refused with ``RequestError/Reason/unsupportedScheme`` (the executor of
+/// RequestsURLSession speaks it). It asks for bodies without a content coding (`Accept-Encoding: identity`) unless the
+/// request says otherwise, and hands them over as they come.
+///
+/// A request's deadline ends streamed bodies too. After `fork` without `exec` a child's calls fail with
+/// ``RequestError/Reason/connectionFailed``.
+public struct SocketExecutor: RequestExecutor {
+    /// Where the connections of an executor lead.
+    public enum Destination: Hashable, Sendable {
+        /// To the host and port of each request's URL.
+        case url
+        /// To the unix socket at `path`, whatever the URL's host is; Host is still the URL's.
+        ///
+        /// At most 107 bytes on Linux, 103 on Darwin. On Linux a leading `@` is an abstract name. Redirects to another
+        /// origin than the one that sent them are refused with ``RequestError/Reason/unexpectedRedirect``: what they
+        /// name is not behind this socket.
+        case unix(path: String)
+    }
+
+    private let pool: ConnectionPool
+
+    /// An executor with a pool of its own.
+    ///
+    /// Opens nothing: connections are made when requests need them.
+    public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
+        pool = ConnectionPool(destination, configuration)
+    }
+
+    /// Sends `request` and gives the response.
+    ///
+    /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
+    public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            var exchange = try Exchange(request, over: pool)
+            return try await exchange.run()
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Requests
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// A request and its response on one connection: how far both have come.
+///
+/// Its parts: sending, receiving the head, receiving the body. None of them suspends before the kernel says "not yet".
+struct Transfer: Sendable {
+    let connection: Connection
+    let pool: ConnectionPool
+    let patience: Patience
+    var reader: ResponseReader
+    var reporter: ProgressReporter
+    /// Bytes of the request, its head included, that the kernel took.
+    var written = 0
+    var isUploadComplete = false
+    /// Why sending ended early; an answer may have come all the same.
+    var sendFailure: SystemError?
+    /// The head of the final response, once it is here.
+    var answer: ReceivedResponse?
+    /// When the first byte must be here; set by the first wait for it.
+    var firstByteLimit: Deadline?
+    /// Where in the connection's buffer bytes of the body lie that have been read, but not handed over.
+    var pending = 0
+    var isAtEnd = false
+    var trailers = Header.empty
+    private var effort = Effort()
+
+    init(
+        _ request: PreparedRequest, over connection: Connection, of pool: ConnectionPool, _ patience: Patience
+    ) {
+        self.connection = connection
+        self.pool = pool
+        self.patience = patience
+        reader = ResponseReader(answering: request.method, limits: pool.configuration.wireLimits)
+        reporter = ProgressReporter(request.onProgress)
+    }
+
+    /// Whether a byte of the response has come.
+    var hasBegunAnswer: Bool { reader.hasStarted || !connection.inbound.isEmpty }
+
+    /// The number of bytes of the response's body, when its head says.
+    var expectedLength: Int? {
+        switch answer?.framing {
+        case .some(.none): 0
+        case .counted(let bytes): bytes
+        default: nil
+        }
+    }
+
+    /// The response has been read to its end: the connection goes back to the pool if it may carry another request.
+    mutating func finish(_ trailers: Header) {
+        isAtEnd = true
+        self.trailers = trailers
+        reporter.report(atEnd: true)
+        guard let answer, answer.isReusable, isUploadComplete, connection.inbound.isEmpty else { return }
+        let keepAlive = KeepAlive(answer.header)
+        guard keepAlive?.max != 0 else { return }
+        pool.park(connection, lifetime: keepAlive?.timeout.map { .seconds($0) })
+    }
+
+    /// Waits for the connection; whatever was done without a wait no longer counts.
+    mutating func wait(
+        for readiness: Readiness, until limit: Deadline, in phase: RequestError.Phase
+    ) async throws(RequestError) {
+        effort = Effort()
+        try await connection.wait(for: readiness, until: limit, in: phase, patience)
+    }
+
+    /// Takes note of a system call that moved `count` bytes; after many of them without a wait, lets others run.
+    mutating func rest(after count: Int) async throws(RequestError) {
+        guard effort.isSpent(by: count) else { return }
+        effort = Effort()
+        try patience.check()
+        await Task.yield()
+    }
+}
+
+/// Work done without a wait.
+private struct Effort: Sendable {
+    private var calls = 0
+    private var bytes = 0
+
+    mutating func isSpent(by count: Int) -> Bool {
+        calls += 1
+        bytes &+= count
+        return calls >= 32 || bytes >= 256 << 10
+    }
+}
