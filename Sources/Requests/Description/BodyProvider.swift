@@ -41,10 +41,12 @@ extension BodyProvider {
 
     /// `value` as JSON, encoded each time the request is prepared.
     ///
-    /// The encoder is made for each use, because encoders are not safe to share. What it throws becomes
+    /// The encoder is made for each use, because encoders are not safe to share; the usual one sorts keys and leaves
+    /// slashes as they are, so that equal values give equal bytes. What it throws becomes
     /// ``RequestError/Reason/bodyNotEncoded`` with the encoder's error underneath.
     public static func json(
-        _ value: some Encodable & Sendable, using makeEncoder: @escaping @Sendable () -> JSONEncoder = { JSONEncoder() }
+        _ value: some Encodable & Sendable,
+        using makeEncoder: @escaping @Sendable () -> JSONEncoder = BodyProvider.deterministicEncoder
     ) -> BodyProvider {
         BodyProvider { header in
             let data = try makeEncoder().encode(value)
@@ -56,13 +58,24 @@ extension BodyProvider {
     /// `value` as JSON, encoded at once by `encoder`; what that throws is thrown when the request is prepared.
     ///
     /// The form of Requests 0.3.2, for values that are not `Sendable`.
-    public static func json(encoded value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) -> BodyProvider {
+    public static func json(
+        encoded value: some Encodable, using encoder: JSONEncoder = BodyProvider.deterministicEncoder()
+    ) -> BodyProvider {
         let result = Result { try encoder.encode(value) }
         return BodyProvider { header in
             let data = try result.get()
             header.set(.contentType(.json))
             return .bytes(data)
         }
+    }
+}
+
+extension BodyProvider {
+    /// An encoder whose output follows from the value alone: keys sorted, slashes not escaped.
+    public static let deterministicEncoder: @Sendable () -> JSONEncoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
     }
 }
 

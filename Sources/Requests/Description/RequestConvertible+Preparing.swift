@@ -69,8 +69,11 @@ extension RequestConvertible {
             AuthenticationProvider.userinfo(userinfo).update(&copy)
         }
         guard copy != header else { return }
-        copy.removeAll { $0.name == .accept || $0.name == .contentType || $0.name.belongsToExecutor }
-        copy.add(header.filter { $0.name == .accept || $0.name == .contentType })
+        copy.removeAll { $0.name.belongsToExecutor }
+        for name in [Field.Name.accept, .contentType] where copy.values(of: name) != header.values(of: name) {
+            copy.remove(name)
+            copy.add(header.filter { $0.name == name })
+        }
         header = copy
     }
 }
