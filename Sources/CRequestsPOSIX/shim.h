@@ -353,6 +353,11 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
     return code;
 }
 
+// MARK: Processes
+
+/// What this process has used so far.
+static inline int rp_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
+
 // MARK: Terminals
 
 /// Columns of the terminal behind a descriptor; 0 when it is none or does not know.
