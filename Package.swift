@@ -1,13 +1,15 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+// CI sets it; whoever depends on this package is not bothered by a newer compiler's warnings.
+if Context.environment["REQUESTS_STRICT"] != nil { settings.append(.treatAllWarnings(as: .error)) }
 
 let package = Package(
     name: "Requests",
@@ -32,6 +34,29 @@ let package = Package(
         .target(
             name: "RequestsTestServer", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
+        .executableTarget(
+            name: "requests-tour",
+            dependencies: ["Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer"],
+            resources: [
+                .embedInCode("Data/bodies.json"), .embedInCode("Data/log.txt"), .embedInCode("Data/saturn.png"),
+            ], swiftSettings: settings),
+        .executableTarget(
+            name: "requests-bench",
+            dependencies: ["Requests", "RequestsFoundation", "RequestsMock", "RequestsPOSIX", "RequestsSocket"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "requests-socket-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/SocketOnly",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "requests-readme-program", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/ReadmeProgram",
+            swiftSettings: settings),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["requests-tour", "RequestsMock", "RequestsTestServer"],
+            exclude: ["tour.golden.txt"], swiftSettings: settings),
+        .testTarget(
+            name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],
+            swiftSettings: settings),
+        .testTarget(name: "ReadmeTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),

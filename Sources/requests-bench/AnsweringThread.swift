@@ -1,0 +1,101 @@
+import Requests
+import RequestsPOSIX
+
+/// Threads that answer every request with the same small response, and the plainest client of them: the yardstick.
+///
+/// A request is whatever ends with an empty line; nothing is parsed.
+final class AnsweringThread: Sendable {
+    static let body = Data(#"{"id":7,"name":"Either/Or","year":1843,"author":"S. K.","pages":838,"active":true}"#.utf8)
+
+    let url: URL
+    private let address: SocketAddress
+    private let signal: Signal
+
+    /// Tells the accepting thread to end.
+    private final class Signal: Sendable {
+        let wake: WakeSignal
+        init() throws(SystemError) { wake = try WakeSignal() }
+    }
+
+    init() throws {
+        let listener = try Socket.listening(on: .loopback())
+        let signal = try Signal()
+        address = try listener.localAddress()
+        guard let url = URL(string: "http://\(address)/small") else { throw Mistake("no URL: \(address)") }
+        self.url = url
+        self.signal = signal
+        let server = Server(listener: listener)
+        try DetachedThread.start(named: "bench.accept") { server.run(until: signal.wake) }
+    }
+
+    func stop() { signal.wake.signal() }
+
+    /// Microseconds a request, sent and received `times` times over one connection with nothing around it.
+    func exchange(times: Int) throws -> Double {
+        let connection = Connection(try Socket(for: address))
+        try connection.connect(to: address)
+        let request = Array("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n".utf8)
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let start = ContinuousClock.now
+        for _ in 0..<times { try connection.exchange(request, receiving: Server.answer.count, into: &buffer) }
+        return (ContinuousClock.now - start) / .microseconds(1) / Double(times)
+    }
+
+    private struct Server: ~Copyable, Sendable {
+        static let answer =
+            Array(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n".utf8)
+            + body
+
+        let listener: Socket
+
+        func run(until signal: borrowing WakeSignal) {
+            while (try? listener.waitInPlace(for: .reading, orUntil: signal)) != nil {
+                while let socket = try? listener.accept() {
+                    let connection = Connection(socket)
+                    try? DetachedThread.start(named: "bench.answer") { connection.run() }
+                }
+            }
+        }
+    }
+
+    private final class Connection: Sendable {
+        let socket: Socket
+
+        init(_ socket: consuming Socket) { self.socket = socket }
+
+        func connect(to address: SocketAddress) throws {
+            if try !socket.startConnecting(to: address) {
+                try socket.waitInPlace(for: .writing)
+                try socket.finishConnecting()
+            }
+            socket.setNoDelay()
+        }
+
+        func exchange(_ request: [UInt8], receiving count: Int, into buffer: inout [UInt8]) throws {
+            _ = try request.withUnsafeBytes { try socket.send($0) }
+            var received = 0
+            while received < count {
+                switch try buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
+                case .bytes(let more): received += more
+                case .wouldBlock: try socket.waitInPlace(for: .reading)
+                case .end: throw Mistake("the server closed")
+                }
+            }
+        }
+
+        func run() {
+            socket.setNoDelay()
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                switch try? buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
+                case .bytes(let count) where buffer[..<count].suffix(4).elementsEqual([13, 10, 13, 10]):
+                    _ = try? Server.answer.withUnsafeBytes { try socket.send($0) }
+                case .bytes: continue
+                case .wouldBlock: guard (try? socket.waitInPlace(for: .reading)) != nil else { return }
+                case .end, nil: return
+                }
+            }
+        }
+    }
+}

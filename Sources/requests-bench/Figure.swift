@@ -1,0 +1,61 @@
+import Requests
+
+/// One measured row: what, how long each, and how that compares with its own yardstick in the same run.
+struct Figure: Sendable {
+    let name: String
+    let unit: String
+    /// The median of the rounds.
+    let median: Double
+    let least: Double
+    let most: Double
+    /// What the ratio is to.
+    var yardstick: String?
+    /// The median of the ratios, paired round by round.
+    var ratio: Double?
+}
+
+/// Figures as a table for people, or as JSON.
+struct Table {
+    let figures: [Figure]
+
+    init(_ figures: [Figure]) { self.figures = figures }
+
+    var text: String {
+        let rows = figures.map { figure in
+            let range = "\(Self.short(figure.least))–\(Self.short(figure.most))"
+            let ratio = figure.ratio.map { "\(Self.short($0)) × \(figure.yardstick ?? "")" } ?? "–"
+            return [figure.name, "\(Self.short(figure.median)) \(figure.unit)", range, ratio]
+        }
+        let all = [["what", "median", "range", "ratio"]] + rows
+        let widths = (0..<4).map { column in all.map { $0[column].count }.max() ?? 0 }
+        var lines = all.map { Self.line($0, widths) }
+        lines.insert("|" + widths.map { String(repeating: "-", count: $0 + 2) + "|" }.joined(), at: 1)
+        return lines.joined(separator: "\n")
+    }
+
+    private static func line(_ cells: [String], _ widths: [Int]) -> String {
+        let padded = zip(cells, widths).map { cell, width in
+            cell + String(repeating: " ", count: width - cell.count)
+        }
+        return "| " + padded.joined(separator: " | ") + " |"
+    }
+
+    var json: String {
+        let rows = figures.map { figure in
+            var fields = [
+                "\"name\":\"\(figure.name)\"", "\"unit\":\"\(figure.unit)\"", "\"median\":\(figure.median)",
+                "\"least\":\(figure.least)", "\"most\":\(figure.most)",
+            ]
+            if let ratio = figure.ratio { fields.append("\"ratio\":\(ratio)") }
+            if let yardstick = figure.yardstick { fields.append("\"yardstick\":\"\(yardstick)\"") }
+            return "{\(fields.joined(separator: ","))}"
+        }
+        return "[\(rows.joined(separator: ","))]"
+    }
+
+    private static func short(_ value: Double) -> String {
+        let scale: Double = value < 10 ? 100 : value < 100 ? 10 : 1
+        let rounded = (value * scale).rounded() / scale
+        return rounded == rounded.rounded() && scale == 1 ? "\(Int(rounded))" : "\(rounded)"
+    }
+}

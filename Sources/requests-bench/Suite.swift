@@ -1,0 +1,100 @@
+import Requests
+import RequestsFoundation
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+
+/// Everything we claim a figure for, interleaved in one run so that ratios hold when the machine's speed drifts.
+struct Suite: Sendable {
+    let rounds: Int
+    /// The share of the usual number of repetitions.
+    let scale: Double
+
+    @concurrent
+    func run() async throws -> [Figure] {
+        let server = try AnsweringThread()
+        defer { server.stop() }
+        let executor = SocketExecutor()
+        let request = try PreparedRequest(url: server.url)
+        let mock = MockExecutor(.data(AnsweringThread.body, contentType: .json))
+        let client = Client(Catalogue(baseURL: server.url), executor: mock)
+        let description = Catalogue(baseURL: URL("https://api.example.com/v1"))
+
+        var samples: [[Double]] = Array(repeating: [], count: 6)
+        for _ in 0..<rounds {
+            samples[0].append(try server.exchange(times: times(5000)))
+            samples[1].append(
+                try await microseconds(times(5000)) { _ = try await executor.execute(request) })
+            samples[2].append(
+                try await microseconds(times(5000)) { _ = try await mock.execute(request) })
+            samples[3].append(
+                try await microseconds(times(5000)) { _ = try await client.perform(.item(7)) })
+            samples[4].append(try nanoseconds(times(20000)) { try description.wireBytes() })
+            samples[5].append(try nanoseconds(times(20000)) { try description.search().toURLRequest() })
+        }
+        return [
+            figure("send and receive, blocking: the yardstick", "µs", samples[0]),
+            figure("socket, async, 100-byte GET", "µs", samples[1], to: samples[0], "send and receive"),
+            figure("mock round trip", "µs", samples[2], to: samples[0], "send and receive"),
+            figure("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
+            figure("describe, prepare, wire bytes", "ns", samples[4]),
+            figure("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
+        ]
+    }
+
+    private func times(_ count: Int) -> Int { max(1, Int(Double(count) * scale)) }
+
+    private func microseconds(_ count: Int, _ body: () async throws -> Void) async throws -> Double {
+        let start = ContinuousClock.now
+        for _ in 0..<count { try await body() }
+        return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
+    }
+
+    private func nanoseconds<Value>(_ count: Int, _ body: () throws -> Value) throws -> Double {
+        let start = ContinuousClock.now
+        for _ in 0..<count { withExtendedLifetime(try body()) {} }
+        return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
+    }
+
+    private func figure(
+        _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil
+    ) -> Figure {
+        let ratios = other.map { zip(samples, $0).map { $0 / $1 } }
+        return Figure(
+            name: name, unit: unit, median: Self.median(samples), least: samples.min() ?? 0, most: samples.max() ?? 0,
+            yardstick: yardstick, ratio: ratios.map(Self.median))
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        values.sorted()[values.count / 2]
+    }
+}
+
+/// The API of the measurements: three fields, four query items with something to escape.
+struct Catalogue: RequestProviding {
+    let baseURL: URL
+
+    func search() -> Request<Catalogue, Void> {
+        request(to: "/items/\("a b")/search", using: .get)
+            .adding(headerFields: .accept(.json), .acceptLanguage("en"), .userAgent("requests-bench"))
+            .with(query: ["q": "swift & linux", "page": 2, "limit": 30, "sort": "stars/desc"])
+    }
+
+    /// The head of the request as bytes, the way an executor writes it.
+    func wireBytes() throws(RequestError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        try RequestHeadWriter.append(search().prepared(), framing: .none, to: &bytes)
+        return bytes
+    }
+}
+
+/// What the catalogue's items look like.
+struct Item: Decodable, Sendable {
+    let id: Int
+    let name: String
+}
+
+extension Call<Catalogue, Item> {
+    static func item(_ id: Int) -> Self { Call { $0.get(.json(), from: "/items/\(id)") } }
+}

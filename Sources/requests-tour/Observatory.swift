@@ -1,0 +1,102 @@
+import Requests
+
+/// The API that the tour visits: bodies of the solar system, a log, an image, and what an observer writes down.
+enum Observatory: RequestProviding {
+    case at(URL)
+
+    var baseURL: URL {
+        switch self {
+        case .at(let url): url
+        }
+    }
+
+    /// Every request names the program: the place where an API key would go.
+    func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Observatory, Void> {
+        Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
+            .adding(headerField: .userAgent("requests-tour"))
+    }
+}
+
+/// A body of the solar system.
+struct CelestialBody: Codable, Equatable {
+    let name: String
+    /// From the Sun, in astronomical units.
+    let distance: Double
+    /// In kilometres.
+    let diameter: Int
+    let moons: Int
+}
+
+extension CelestialBody: CustomStringConvertible {
+    var description: String { "\(name): \(distance) au from the Sun, \(diameter) km across, moons: \(moons)" }
+}
+
+/// What an observer has seen; the server gives it a number.
+struct Observation: Codable, Equatable {
+    var number: Int?
+    let body: String
+    let note: String
+}
+
+extension Observation: CustomStringConvertible {
+    var description: String { "no. \(number.map(String.init) ?? "–"), \(body): “\(note)”" }
+}
+
+/// Who is logged in.
+struct Observer: Codable, Equatable {
+    let name: String
+}
+
+/// Endpoints whose answer is one body: an enum, one line a case.
+enum Bodies: Endpoint, CaseIterable {
+    case comet, moved, missing
+
+    func request(from api: Observatory) -> Request<Observatory, CelestialBody> {
+        switch self {
+        case .comet: api.get(.json(), from: "/bodies/\("67P/Churyumov–Gerasimenko")")
+        case .moved: api.get(.json(), from: "/planets/\("Saturn")")
+        case .missing: api.get(.json(), from: "/bodies/\("Vulcan")")
+        }
+    }
+}
+
+// Calls with types of their own: the result follows from the call.
+
+extension Call<Observatory, [CelestialBody]> {
+    static func bodies(nearerThan distance: Double) -> Self {
+        Call { $0.get(.json(), from: "/bodies").with(query: ["nearer": distance, "order": "distance"]) }
+    }
+}
+
+extension Call<Observatory, Observation> {
+    static func record(_ observation: Observation, token: String) -> Self {
+        Call { api in
+            api.post(.json(observation), to: "/observations", receiving: .json())
+                .authenticated(with: .bearerToken(token))
+        }
+    }
+}
+
+extension Call<Observatory, Observer> {
+    static func whoAmI(name: String, password: String) -> Self {
+        Call { $0.get(.json(), from: "/me").authenticated(with: .basicAuth(username: name, password: password)) }
+    }
+}
+
+extension Call<Observatory, String> {
+    static var motto: Self { Call { $0.get(.text, from: "/motto") } }
+}
+
+extension Call<Observatory, ResponseLines> {
+    static var log: Self { Call { $0.get(.lines, from: "/log") } }
+}
+
+extension Call<Observatory, URL> {
+    static func image(savingTo path: String) -> Self {
+        Call { $0.get(.download(to: path), from: "/images/saturn.png") }
+    }
+}
+
+extension Call<Observatory, Void> {
+    static func forget(_ number: Int) -> Self { Call { $0.delete("/observations/\(number)") } }
+}

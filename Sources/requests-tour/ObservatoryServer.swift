@@ -1,0 +1,67 @@
+import Requests
+import RequestsMock
+
+/// Plays the observatory: a function from request to response, the same in memory and behind a socket.
+struct ObservatoryServer: Sendable {
+    static let token = "stargazer-7"
+    static let password = "open-sesame"
+
+    private let bodies: [CelestialBody]
+
+    init() throws {
+        bodies = try JSONDecoder().decode([CelestialBody].self, from: Data(PackageResources.bodies_json))
+    }
+
+    var executor: MockExecutor { MockExecutor { request in try answer(request) } }
+
+    private func answer(_ request: PreparedRequest) throws -> MockResponse {
+        let segments = request.target.path.split(separator: "/").map(PercentEncoding.decode)
+        switch (request.method, segments.first ?? "", segments.dropFirst().first) {
+        case (.get, "bodies", let name?): return try body(called: name)
+        case (.get, "bodies", nil): return try .json(list(request.target.query ?? ""))
+        case (.get, "planets", let name?): return .redirect(301, to: "/bodies/\(name)")
+        case (.post, "observations", nil): return try record(request)
+        case (.delete, "observations", _?): return .status(204)
+        case (.get, "me", nil): return try identify(request)
+        case (.get, "motto", nil): return .ok("Ad astra per aspera")
+        case (.get, "log", nil): return log
+        case (.get, "images", "saturn.png"): return .data(Data(PackageResources.saturn_png), contentType: .png)
+        default: return .status(404, "There is nothing at \(request.target.path).")
+        }
+    }
+
+    private func body(called name: String) throws -> MockResponse {
+        guard let body = bodies.first(where: { $0.name == name }) else {
+            return .status(404, "No body is called \(name).")
+        }
+        return try .json(body)
+    }
+
+    private func list(_ query: String) -> [CelestialBody] {
+        let nearer = query.split(separator: "&").first { $0.hasPrefix("nearer=") }.flatMap { Double($0.dropFirst(7)) }
+        return bodies.filter { $0.distance < nearer ?? .infinity }.sorted { $0.distance < $1.distance }
+    }
+
+    private func record(_ request: PreparedRequest) throws -> MockResponse {
+        guard request.header[.authorization] == "Bearer \(Self.token)", case .bytes(let data) = request.body else {
+            return .status(401)
+        }
+        var observation = try JSONDecoder().decode(Observation.self, from: data)
+        observation.number = 1
+        return try .json(observation, status: 201)
+    }
+
+    private func identify(_ request: PreparedRequest) throws -> MockResponse {
+        let expected = Data("vera:\(Self.password)".utf8).base64EncodedString()
+        guard request.header[.authorization] == "Basic \(expected)" else { return .status(401) }
+        return try .json(Observer(name: "vera"))
+    }
+
+    /// The log, in pieces that do not respect its lines.
+    private var log: MockResponse {
+        let text = PackageResources.log_txt
+        let pieces = stride(from: 0, to: text.count, by: 50).map { Data(text[$0..<min($0 + 50, text.count)]) }
+        return MockResponse(
+            header: [.contentType(.plainText)], body: [.chunks(count: pieces.count) { pieces[$0] }])
+    }
+}

@@ -1,0 +1,56 @@
+import Requests
+import RequestsPOSIX
+import RequestsSocket
+
+let usage = """
+    usage: requests-tour                                 the tour: one API in every environment
+           requests-tour [--executor socket] URL         GET a URL and print the answer
+    """
+
+/// What the command line asks for.
+enum Command {
+    case tour
+    case fetch(URL, executor: any RequestExecutor)
+    case help(String)
+
+    init(_ arguments: [String]) {
+        var words = arguments
+        var executor: any RequestExecutor = SocketExecutor()
+        if let option = words.firstIndex(of: "--executor") {
+            guard option + 1 < words.count, let named = Self.executor(named: words[option + 1]) else {
+                self = .help("the executors are: socket")
+                return
+            }
+            executor = named
+            words.removeSubrange(option...option + 1)
+        }
+        switch words.count {
+        case 0: self = .tour
+        case 1 where !words[0].hasPrefix("-"):
+            self = URL(string: words[0]).map { .fetch($0, executor: executor) } ?? .help("no URL: \(words[0])")
+        default: self = .help("not understood: \(words.joined(separator: " "))")
+        }
+    }
+
+    private static func executor(named name: String) -> (any RequestExecutor)? {
+        name == "socket" ? SocketExecutor() : nil
+    }
+}
+
+let style = Style(isColoured: Terminal.wantsColor(Terminal.standardOutput))
+
+switch Command(Array(CommandLine.arguments.dropFirst())) {
+case .help(let problem):
+    print(problem)
+    print(usage)
+    terminate(2)
+case .fetch(let url, let executor):
+    do throws(RequestError) {
+        print(try await Fetch(style: style, executor: executor).report(on: url))
+    } catch {
+        print(style.red(error.debugDescription))
+        terminate(1)
+    }
+case .tour:
+    terminate(try await Tour(page: TourPage(style: style)).run() ? 0 : 1)
+}

@@ -1,0 +1,68 @@
+import Foundation
+import RequestsMock
+import RequestsTestServer
+import Testing
+
+@Suite("The tour", .timeLimit(.minutes(1)))
+struct TourTests {
+    /// Runs the tour's executable; standard output and standard error come as one text.
+    static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            .deletingLastPathComponent().appending(path: "requests-tour")
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = pipe
+        process.standardError = pipe
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    /// The output with what differs from run to run replaced: the port, and the times with their padding.
+    static func masked(_ output: String) -> String {
+        output.replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
+            .replacing(/\ +\d+\ (?:µs|ms)/, with: " TIME")
+    }
+
+    @Test("prints what it always prints, and every environment agrees")
+    func golden() throws {
+        let (status, output) = try Self.run()
+        let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "tour.golden.txt")
+        #expect(try Self.masked(output) == String(contentsOf: golden, encoding: .utf8))
+        #expect(status == 0)
+    }
+
+    @Test("prints no colour where there is no terminal")
+    func noColour() throws {
+        #expect(try !Self.run().1.contains("\u{1B}"))
+    }
+
+    @Test("GETs a URL that it is given, by the executor that it is told")
+    func fetch() async throws {
+        try await withTestServer(serving: MockExecutor(.status(404, "nothing here"))) { server in
+            let (status, output) = try Self.run(["--executor", "socket", server.baseURL.absoluteString])
+            #expect(status == 0)
+            #expect(output.contains("404 Not Found"))
+            #expect(output.contains("nothing here"))
+        }
+    }
+
+    @Test(
+        "tells what is wrong with a URL and exits with 1", arguments: ["https://127.0.0.1/", "http://bücher.example/"])
+    func refused(url: String) throws {
+        let (status, output) = try Self.run([url])
+        #expect(status == 1)
+        #expect(output.contains(url.hasPrefix("https") ? "RequestsURLSession" : "not ASCII"))
+    }
+
+    @Test("explains itself when it is misunderstood", arguments: [["--help"], ["--executor", "pigeon", "http://x"]])
+    func usage(arguments: [String]) throws {
+        let (status, output) = try Self.run(arguments)
+        #expect(status == 2)
+        #expect(output.contains("usage:"))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@Suite("The feature map")
+struct FeatureMapTests {
+    /// One row of Docs/Features.md.
+    struct Row: Sendable {
+        let id: String
+        let state: String
+
+        /// The files the row says prove it; nil when it does not say that it is tested.
+        var files: [String]? {
+            guard state.hasPrefix("tested: ") else { return nil }
+            return state.dropFirst("tested: ".count).split(separator: ",").map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+
+    static func rows() throws -> [Row] {
+        try Repository.here.text(of: "Docs/Features.md").split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 3, cells[0].contains(/^(?:RQ|PM|PF|AF|HT|T|D|R)-\d+$|^[LC]\d+$/) else { return nil }
+            return Row(id: cells[0], state: cells[2])
+        }
+    }
+
+    /// The ids at the end of test names and in the rows of scenarios, by the name of the file.
+    static func proven() throws -> [String: Set<String>] {
+        var proven: [String: Set<String>] = [:]
+        for file in try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources") {
+            let name = URL(filePath: file.path).deletingPathExtension().lastPathComponent
+            for match in file.text.matches(of: /@(?:Test|Suite)\(\s*"(?:[^"\\]|\\.)*\(([^()"]*)\)"/) {
+                proven[name, default: []].formUnion(ids(in: match.1))
+            }
+            for match in file.text.matches(of: /rows: \[([^\]]*)\]/) {
+                proven[name, default: []].formUnion(ids(in: match.1))
+            }
+        }
+        return proven
+    }
+
+    static func ids(in text: Substring) -> Set<String> {
+        Set(text.matches(of: /(?:RQ|PM|PF|AF|HT|T|D|R)-\d+|\b[LC]\d+\b/).map { String($0.0) })
+    }
+
+    @Test("it has every id, once")
+    func complete() throws {
+        let ids = try Self.rows().map(\.id)
+        #expect(Set(ids).count == ids.count)
+        let families = ["RQ": 36, "PF": 10, "HT": 38, "T": 89, "D": 23, "R": 75, "PM": 98, "AF": 46, "L": 18, "C": 33]
+        for (family, count) in families {
+            #expect(ids.filter { $0.prefix { $0.isLetter } == family }.count == count, "\(family)")
+        }
+    }
+
+    @Test("a row that says tested is proven by the files it names")
+    func tested() throws {
+        let proven = try Self.proven()
+        for row in try Self.rows() {
+            for file in row.files ?? [] {
+                #expect(proven[file]?.contains(row.id) == true, "\(row.id) in \(file)")
+            }
+        }
+    }
+
+    @Test("what a test's name says it proves, the map says too")
+    func mapped() throws {
+        let claimed = Dictionary(uniqueKeysWithValues: try Self.rows().map { ($0.id, Set($0.files ?? [])) })
+        for (file, ids) in try Self.proven() {
+            for id in ids { #expect(claimed[id]?.contains(file) == true, "\(id) in \(file)") }
+        }
+    }
+
+    @Test("a row that is neither tested nor planned says why in one line")
+    func reasons() throws {
+        for row in try Self.rows() where row.files == nil {
+            #expect(row.state.hasPrefix("planned: ") || row.state.hasSuffix("."), "\(row.id): \(row.state)")
+        }
+    }
+}

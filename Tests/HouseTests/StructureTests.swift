@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@Suite("The house")
+struct StructureTests {
+    /// What each target may import; what is not listed here is not a room of this house.
+    static let allowed: [String: Set<String>] = [
+        "Requests": ["FoundationEssentials", "Foundation", "Dispatch", "Synchronization"],
+        "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
+        "RequestsMock": ["Requests", "Synchronization"],
+        "RequestsHTTP1": ["Requests"],
+        "RequestsPOSIX": ["CRequestsPOSIX", "Glibc", "Musl", "Darwin", "Synchronization"],
+        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
+        "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
+        "RequestsConformance": [
+            "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
+        ],
+        "requests-tour": ["Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer"],
+        "requests-bench": [
+            "Requests", "RequestsFoundation", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "RequestsSocket",
+            "RequestsTestServer", "Synchronization",
+        ],
+    ]
+
+    /// The files that may ask what can be imported, and why each is the only one of its kind.
+    static let conditionalFiles: Set<String> = [
+        "Sources/Requests/Exports.swift",  // FoundationEssentials or Foundation
+        "Sources/RequestsFoundation/Exports.swift",  // FoundationNetworking
+        "Sources/RequestsPOSIX/Libc.swift",  // which libc
+        "Sources/RequestsPOSIX/ReadinessQueue+Epoll.swift",  // epoll
+        "Sources/RequestsPOSIX/ReadinessQueue+Kqueue.swift",  // kqueue
+    ]
+
+    @Test("every import is one its target is allowed")
+    func imports() throws {
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            let allowed = try #require(Self.allowed[file.target], "\(file.path) is in no room of the house")
+            #expect(file.imports.subtracting(allowed).isEmpty, "\(file.path)")
+        }
+    }
+
+    @Test("only the files named for it ask what can be imported")
+    func conditions() throws {
+        for file in try Repository.here.swiftFiles(in: "Sources") where !Self.conditionalFiles.contains(file.path) {
+            #expect(!file.text.contains("canImport("), "\(file.path)")
+        }
+    }
+
+    @Test("no file is longer than 400 lines", arguments: ["Sources", "Tests"])
+    func lengths(folder: String) throws {
+        for file in try Repository.here.swiftFiles(in: folder) {
+            #expect(file.lines.count <= 401, "\(file.path)")
+        }
+    }
+
+    @Test("no source leaves work for later or looks behind an access level")
+    func smells() throws {
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for word in ["TODO", "FIXME", "XXX", "HACK", "@testable"] {
+                #expect(!file.text.contains(word), "\(word) in \(file.path)")
+            }
+        }
+    }
+
+    @Test("unsafe promises say why in the line that makes them or the one before")
+    func promises() throws {
+        let marks = ["@unchecked Sendable", "nonisolated(unsafe)", "unsafeBitCast", "try!", "as!", "fatalError("]
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for (index, line) in file.lines.enumerated() where marks.contains(where: line.contains) {
+                let before = index > 0 ? file.lines[index - 1] : ""
+                #expect(line.contains("//") || before.contains("//"), "\(file.path):\(index + 1)")
+            }
+        }
+    }
+
+    @Test("public top-level names stay clear of what app code already has")
+    func names() throws {
+        let taken: Set = ["Path", "Query", "Body", "Task", "Response", "State", "Image", "Text", "View", "Environment"]
+        let declaration =
+            /^(?:@\w+(?:\([^)]*\))? )*public (?:final )?(?:struct|enum|class|protocol|typealias|actor) (\w+)/
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for line in file.lines {
+                guard let match = line.firstMatch(of: declaration) else { continue }
+                #expect(!taken.contains(String(match.1)), "\(match.1) in \(file.path)")
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import RequestsMock
+import Testing
+
+enum Library: RequestProviding {
+    case local, staging
+    var baseURL: URL {
+        switch self {
+        case .local: URL("http://127.0.0.1:8080/api")
+        case .staging: URL("http://staging.example.com/api")
+        }
+    }
+}
+
+struct Book: Codable, Sendable {
+    let title: String
+    let year: Int
+}
+
+enum Books: Endpoint {
+    case titled(String), add(Book)
+    func request(from api: Library) -> Request<Library, Book> {
+        switch self {
+        case .titled(let title): api.get(.json(), from: "/books/\(title)")
+        case .add(let book): api.post(.json(book), to: "/books", receiving: .json())
+        }
+    }
+}
+
+@Suite("The README")
+struct ReadmeTests {
+    @Test("its test in memory (RQ-1, RQ-9)")
+    func inMemory() async throws {
+        try await books()
+    }
+
+    @Test("its middleware sees every request (HT-22)")
+    func middleware() async throws {
+        let mock = MockExecutor(.ok())
+        let signed = signing(mock)
+        try await Client(Library.local, executor: signed).perform { $0.delete("/books/1") }
+        #expect(mock.recorded.map { $0.header["X-Trace"] } == ["42"])
+    }
+
+    @Test("its errors tell what happened (PM-69)")
+    func errors() async throws {
+        let mock = MockExecutor(.status(404, "no such book"))
+        let library = Client(Library.local, executor: mock)
+        #expect(await found("Emma", in: library) == nil)
+    }
+}
+
+func books() async throws {
+    let mock = MockExecutor { request in try .json(Book(title: "Either/Or", year: 1843)) }
+    let library = Client(Library.local, executor: mock)
+
+    let book = try await library.perform(Books.titled("Either/Or"))
+    #expect(book.year == 1843)
+    #expect(mock.recorded.map(\.target.path) == ["/api/books/Either%2FOr"])
+
+    let prepared = try library.prepared(Books.titled("Emma"))  // nothing is sent
+    #expect(prepared.wireText == "GET /api/books/Emma HTTP/1.1\nHost: 127.0.0.1:8080\nAccept: application/json\n\n")
+}
+
+func signing(_ executor: some RequestExecutor) -> some RequestExecutor {
+    executor.intercepted { request, next in
+        var request = request
+        request.header.set(Field(name: "X-Trace", value: "42"))
+        return try await next.execute(request)
+    }
+}
+
+func found(_ title: String, in library: Client<Library>) async -> Book? {
+    do throws(RequestError) {
+        return try await library.perform(Books.titled(title))
+    } catch {
+        switch error.reason {
+        case .unacceptableStatus where error.status == .notFound: print("no such book")
+        case .timedOut(let phase): print("too slow: \(phase)")
+        case .cancelled: break
+        default: print(error)
+        }
+        return nil
+    }
+}
