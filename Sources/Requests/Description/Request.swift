@@ -41,7 +41,7 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     }
 
     /// The same request, read by `decoder`.
-    public func receiving<Other>(_ decoder: ResponseDecoder<Other>) -> Request<API, Other> {
+    public consuming func receiving<Other>(_ decoder: ResponseDecoder<Other>) -> Request<API, Other> {
         Request<API, Other>(api: api, responseDecoder: decoder, parts: parts)
     }
 }

@@ -29,29 +29,43 @@ public struct PercentEncoding: Hashable, Sendable {
 
     /// `text` as UTF-8 with every byte that is not left alone encoded.
     public func encode(_ text: some StringProtocol) -> String {
-        guard !text.utf8.allSatisfy(leaves) else { return String(text) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count * 2)
-        for byte in text.utf8 {
-            if leaves(byte) { bytes.append(byte) } else { Self.append(byte, to: &bytes) }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        var text = String(text)
+        return text.withUTF8 { source in
+            source.allSatisfy(leaves) ? nil : encoded(source, keepingEscapes: false)
+        } ?? text
     }
 
     /// `text` encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
     func encodeKeepingEscapes(_ text: some StringProtocol) -> String {
-        guard !text.utf8.allSatisfy(leaves) else { return String(text) }
-        let source = Array(text.utf8)
+        var text = String(text)
+        return text.withUTF8 { source in
+            source.allSatisfy(leaves) ? nil : encoded(source, keepingEscapes: true)
+        } ?? text
+    }
+
+    private func encoded(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.count + 16)
+        bytes.reserveCapacity(source.count * 2)
+        append(source, keepingEscapes: keepingEscapes, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Appends `text` encoded to `bytes`.
+    func append(_ text: String, keepingEscapes: Bool = false, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { append($0, keepingEscapes: keepingEscapes, to: &bytes) }
+    }
+
+    private func append(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool, to bytes: inout [UInt8]) {
         for (index, byte) in source.enumerated() {
-            if leaves(byte) || (byte == UInt8(ascii: "%") && Self.isEscape(source[index...])) {
+            if leaves(byte)
+                || (keepingEscapes && byte == UInt8(ascii: "%") && Self.isEscape(source[index...].prefix(3)))
+            {
                 bytes.append(byte)
             } else {
                 Self.append(byte, to: &bytes)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// `text` with every valid `%XX` decoded; bytes that are no UTF-8 become U+FFFD.
@@ -78,9 +92,8 @@ public struct PercentEncoding: Hashable, Sendable {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 
-    private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
-        bytes.count >= 3 && Hex.value(of: bytes[bytes.startIndex + 1]) != nil
-            && Hex.value(of: bytes[bytes.startIndex + 2]) != nil
+    private static func isEscape(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+        bytes.count >= 3 && bytes.dropFirst().prefix(2).allSatisfy { Hex.value(of: $0) != nil }
     }
 
     private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {

@@ -44,10 +44,17 @@ public struct QueryItems: Hashable, Sendable {
 
     /// The query as it will be sent, without a question mark; empty when there are no items.
     public func encoded(with encoding: PercentEncoding = .strict) -> String {
-        items.map { item in
-            let name = encoding.encode(item.name)
-            return item.value.map { name + "=" + encoding.encode($0) } ?? name
-        }.joined(separator: "&")
+        guard !items.isEmpty else { return "" }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(items.count * 24)
+        for (index, item) in items.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: "&")) }
+            encoding.append(item.name, to: &bytes)
+            guard let value = item.value else { continue }
+            bytes.append(UInt8(ascii: "="))
+            encoding.append(value, to: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -19,8 +19,9 @@ public struct RequestPath: Hashable, Sendable {
 
     /// A path that is known only at run time, treated like a literal: what it holds is trusted.
     public init(_ text: some StringProtocol) {
+        let text = String(text)
         encoded = PercentEncoding.path.encodeKeepingEscapes(text)
-        template = String(text)
+        template = text
         problem = Self.problem(inLiteral: text)
     }
 
@@ -33,7 +34,7 @@ public struct RequestPath: Hashable, Sendable {
     /// The empty path: the base URL itself.
     public static let empty = RequestPath("")
 
-    fileprivate static func problem(inLiteral text: some StringProtocol) -> InvalidRequest? {
+    fileprivate static func problem(inLiteral text: String) -> InvalidRequest? {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "?"): return .queryInPath
@@ -57,21 +58,21 @@ extension RequestPath: ExpressibleByStringInterpolation {
         var interpolation = stringInterpolation
         interpolation.endSegment()
         self.init(
-            encoded: interpolation.encoded, template: interpolation.template, problem: interpolation.problem)
+            encoded: String(decoding: interpolation.encoded, as: UTF8.self), template: interpolation.template,
+            problem: interpolation.problem)
     }
 
     /// Collects the pieces of an interpolated path.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
-        fileprivate var encoded = ""
+        fileprivate var encoded: [UInt8] = []
         fileprivate var template = ""
         fileprivate var problem: InvalidRequest?
-        private var segmentStart: String.Index
+        private var segmentStart = 0
         private var isInterpolated = false
 
         /// Makes room for the pieces.
         public init(literalCapacity: Int, interpolationCount: Int) {
             encoded.reserveCapacity(literalCapacity + interpolationCount * 12)
-            segmentStart = encoded.startIndex
         }
 
         /// Appends trusted text.
@@ -82,59 +83,55 @@ extension RequestPath: ExpressibleByStringInterpolation {
 
         /// Appends `value` as part of one segment, percent-encoded.
         public mutating func appendInterpolation(_ value: some PathValue) {
-            appendValue(PercentEncoding.rfc3986.encode(value.pathText))
+            appendValue(value.pathText)
         }
 
         /// Appends the raw value of `value` as part of one segment, percent-encoded.
         public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
         where Value.RawValue: PathValue {
-            appendValue(PercentEncoding.rfc3986.encode(value.rawValue.pathText))
+            appendValue(value.rawValue.pathText)
         }
 
         /// Appends a value that is a `PathValue` and has a raw value: its own path text wins.
         public mutating func appendInterpolation<Value: RawRepresentable & PathValue>(_ value: Value)
         where Value.RawValue: PathValue {
-            appendValue(PercentEncoding.rfc3986.encode(value.pathText))
+            appendValue(value.pathText)
         }
 
         /// Appends text that is trusted like the literal: slashes separate segments, valid `%XX` is kept.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
             template += "{}"
-            appendTrusted(text)
+            appendTrusted(String(text))
         }
 
-        private mutating func appendTrusted(_ text: some StringProtocol) {
+        private mutating func appendTrusted(_ text: String) {
             problem = problem ?? RequestPath.problem(inLiteral: text)
-            var rest = Substring(text)
-            while let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) {
-                encoded += PercentEncoding.path.encodeKeepingEscapes(rest[..<slash])
-                endSegment()
-                encoded += "/"
-                beginSegment()
-                rest = rest[rest.utf8.index(after: slash)...]
-            }
-            encoded += PercentEncoding.path.encodeKeepingEscapes(rest)
+            let start = encoded.count
+            PercentEncoding.path.append(text, keepingEscapes: true, to: &encoded)
+            guard let first = encoded[start...].firstIndex(of: UInt8(ascii: "/")) else { return }
+            endSegment(at: first)
+            segmentStart = (encoded.lastIndex(of: UInt8(ascii: "/")) ?? first) + 1
+            isInterpolated = false
         }
 
         private mutating func appendValue(_ text: String) {
-            encoded += text
+            PercentEncoding.rfc3986.append(text, to: &encoded)
             template += "{}"
             isInterpolated = true
         }
 
-        private mutating func beginSegment() {
-            segmentStart = encoded.endIndex
-            isInterpolated = false
+        fileprivate mutating func endSegment() {
+            endSegment(at: encoded.count)
         }
 
         /// Notes a segment that an interpolation left empty or turned into one that climbs.
-        fileprivate mutating func endSegment() {
-            guard isInterpolated else { return }
-            switch encoded[segmentStart...].replacing("%2e", with: ".").replacing("%2E", with: ".") {
-            case "": problem = problem ?? .emptySegment
-            case ".", "..": problem = problem ?? .dotSegment
-            default: break
-            }
+        private mutating func endSegment(at end: Int) {
+            guard isInterpolated, problem == nil else { return }
+            let length = end - segmentStart
+            if length == 0 { problem = .emptySegment }
+            guard length > 0, length <= 6 else { return }
+            let segment = PercentEncoding.decode(String(decoding: encoded[segmentStart..<end], as: UTF8.self))
+            if segment == "." || segment == ".." { problem = .dotSegment }
         }
     }
 }
