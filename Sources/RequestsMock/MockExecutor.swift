@@ -35,6 +35,11 @@ public struct MockExecutor: RequestExecutor {
     /// A request is recorded once its body has been read to the end, before it is answered.
     public var recorded: [PreparedRequest] { record.requests.withLock { $0 } }
 
+    /// What the function gives for `request`; nothing is recorded.
+    package func response(to request: PreparedRequest) async throws -> MockResponse {
+        try await handler(request)
+    }
+
     /// Answers `request` and records it.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {

@@ -1,7 +1,7 @@
 /// What a ``MockExecutor`` answers: status, header, and a script of what happens to the body.
 ///
 /// The target of the response's head is that of the request. Content-Length is added when the script tells how long the
-/// body is and the header does not.
+/// body is and the header does not; a body with trailers has none, as over a connection.
 public struct MockResponse: Sendable {
     /// The status code.
     public var status: HTTPStatus
@@ -126,6 +126,7 @@ extension MockResponse {
     /// How many bytes the body is said to have: by Content-Length, else by the script where that can tell.
     var announcedLength: Int? {
         if let value = header[.contentLength] { return Int(value).flatMap { $0 < 0 ? nil : $0 } }
+        guard trailers.isEmpty else { return nil }
         var length = 0
         for piece in body {
             switch piece {

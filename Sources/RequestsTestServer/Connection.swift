@@ -15,6 +15,7 @@ enum ConnectionEnd: Error {
 final class Connection: Sendable {
     let index: Int
     let socket: Socket
+    private let onStall: @Sendable () -> Void
     private let wake: WakeSignal
     private let executor = ThreadExecutor()
     private let handler = Mutex<Handler>(Handler())
@@ -24,8 +25,9 @@ final class Connection: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    init(_ index: Int, _ socket: consuming Socket) throws(SystemError) {
+    init(_ index: Int, _ socket: consuming Socket, onStall: @escaping @Sendable () -> Void) throws(SystemError) {
         self.index = index
+        self.onStall = onStall
         self.socket = socket
         wake = try WakeSignal()
     }
@@ -51,7 +53,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Sends all of `bytes`.
+    /// Sends all of `bytes`; ``onStall`` is told of each write that waits for a quarter of a second.
     func send(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
         var rest = bytes
         while !rest.isEmpty {
@@ -63,7 +65,10 @@ final class Connection: Sendable {
             }
             switch result {
             case .bytes(let count): rest = rest.dropFirst(count)
-            case .wouldBlock: _ = try wait(for: .writing)
+            case .wouldBlock:
+                if try wait(for: .writing, by: .after(.milliseconds(250))) { continue }
+                onStall()
+                _ = try wait(for: .writing)
             case .end: throw .closed
             }
         }

@@ -16,6 +16,7 @@ struct ResponseOutput {
     private var bodyBytes = 0
     private var encoder = ChunkEncoder()
     private var chunk = 0
+    private var hasSent = false
 
     init(_ connection: Connection, _ behavior: Behavior) {
         self.connection = connection
@@ -83,14 +84,15 @@ struct ResponseOutput {
         guard let pace = behavior.pace else { return try connection.send(pending[...]) }
         var rest = pending[...]
         while !rest.isEmpty {
+            if hasSent { try input.pause(until: .after(pace.interval)) }
             try connection.send(rest.prefix(pace.bytes))
             rest = rest.dropFirst(pace.bytes)
-            if !rest.isEmpty { try input.pause(until: .after(pace.interval)) }
+            hasSent = true
         }
     }
 
-    /// Does what the fault is, where it happens before the response; false when there is a response to send.
-    mutating func replacesResponse(_ input: inout RequestInput) throws(ConnectionEnd) {
+    /// Does what the fault is, where it happens instead of the response.
+    mutating func failBeforeResponse(_ input: inout RequestInput) throws(ConnectionEnd) {
         switch behavior.fault {
         case .closeBeforeHead: throw .closed
         case .resetBeforeHead: try reset()

@@ -100,7 +100,8 @@ extension ServerState {
             record.openConnections += 1
             return record.acceptedConnections - 1
         }
-        let connection = try Connection(index, socket)
+        let connection = try Connection(
+            index, socket, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
         state.withLock { $0.connections[index] = connection }
         try startThread(named: "test-connection") {
             self.run(index)

@@ -55,7 +55,7 @@ struct Service {
     private mutating func answer(_ received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
         let behavior = state.behavior(connection.index, exchange)
         var output = ResponseOutput(connection, behavior)
-        try output.replacesResponse(&input)
+        try output.failBeforeResponse(&input)
         let request = try state.request(received, connection: connection.index, index: exchange)
         let response = try execute(request)
         for status in behavior.interim { output.append(interim: status) }

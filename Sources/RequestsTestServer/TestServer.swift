@@ -66,6 +66,8 @@ public struct TestServer: Sendable {
         public internal(set) var acceptedConnections = 0
         /// Connections that are open at this moment.
         public internal(set) var openConnections = 0
+        /// Writes that waited a quarter of a second for the client to read: what back-pressure is judged by.
+        public internal(set) var stalledWrites = 0
         /// Bytes received on all connections.
         public internal(set) var receivedBytes = 0
     }

@@ -24,6 +24,18 @@ public func withUnansweringPort<Value>(_ body: (_ port: Int) async throws -> Val
     return withExtendedLifetime(queue) { value }
 }
 
+/// Runs `body` with a port of 127.0.0.1 at which connecting works and nothing is ever read or answered.
+///
+/// - Parameter body: What to do with the port.
+/// - Returns: What `body` gives.
+/// - Throws: What `body` throws, or the system's error when no port can be had.
+@discardableResult
+public func withSilentPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
+    let queue = try SilentQueue()
+    let value = try await body(queue.port)
+    return withExtendedLifetime(queue) { value }
+}
+
 /// A port that was free a moment ago; the socket that held it is closed.
 private func refusingPort() throws -> Int {
     Int(try Socket.listening(on: .loopback()).localAddress().port ?? 0)
@@ -42,6 +54,17 @@ private final class FullQueue: Sendable {
         var last = try Guest(at: address, after: nil)
         while last.isConnected { last = try Guest(at: address, after: last) }
         guests = last
+    }
+}
+
+/// A listener that never accepts, its queue empty: the system completes connections on its behalf.
+private final class SilentQueue: Sendable {
+    let port: Int
+    private let listener: Socket
+
+    init() throws {
+        listener = try Socket.listening(on: .loopback())
+        port = Int(try listener.localAddress().port ?? 0)
     }
 }
 
