@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "RequestsSocket", targets: ["RequestsSocket"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
         .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
+        .library(name: "RequestsConformance", targets: ["RequestsConformance"]),
     ],
     targets: [
         .target(name: "Requests", swiftSettings: settings),
@@ -57,6 +58,9 @@ let package = Package(
             name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],
             swiftSettings: settings),
         .testTarget(name: "ReadmeTests", dependencies: ["RequestsMock"], swiftSettings: settings),
+        .target(
+            name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
+            swiftSettings: settings),
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
@@ -77,6 +81,8 @@ let package = Package(
             name: "RequestsTestServerTests",
             dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
+        .testTarget(
+            name: "RequestsConformanceTests", dependencies: ["RequestsConformance"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,165 @@
+extension Scenario {
+    static let faults: [Scenario] = [
+        Scenario(
+            name: "a connection that ends before the head is lost, and the request was sent once",
+            rows: ["T-87", "R-20", "L4"], group: .faults
+        ) {
+            context in
+            for fault in [
+                Fault.closeBeforeHead, .resetBeforeHead, .truncateHead(atByte: 0), .truncateHead(atByte: 12),
+                .truncateHead(atByte: 30),
+            ] {
+                try await context.run(serving: MockExecutor(.ok("0123456789")), fault: fault) { client in
+                    for method in [HTTPMethod.get, .post] {
+                        let error = try await expectFailure(.connectionLost, context: "\(fault)") {
+                            try await client.send(try client.request(method))
+                        }
+                        try expect(error.mayHaveReachedServer, "the request may have reached the server")
+                        try expect("the response", error.response, is: nil)
+                        try expect("the request of the error", error.request?.method, is: method)
+                    }
+                    if client.server != nil {
+                        try expect("requests", client.received.map(\.method), is: [.get, .post])
+                    }
+                    try await client.waitUntilOpen(0)
+                }
+            }
+        },
+        Scenario(
+            name: "a body cut short is an error, never a short value", rows: ["R-20", "T-87", "L4"], group: .faults
+        ) { context in
+            let mock = MockExecutor(.ok("0123456789"))
+            for behavior in (0..<10).flatMap(Self.cuts) {
+                try await context.run(serving: mock, behaving: behavior) { client in
+                    let error = try await expectFailure(.connectionLost, context: "\(behavior)") {
+                        try await client.send(try client.request())
+                    }
+                    try expect("the status", error.status, is: 200)
+                    let begun = String(decoding: error.body ?? Data(), as: UTF8.self)
+                    try expect("0123456789".hasPrefix(begun), "the error's body is a beginning: \(begun)")
+                    try await client.waitUntilOpen(0)
+                }
+            }
+        },
+        Scenario(
+            name: "a stream cut short gives what came and then the error, again and again", rows: ["R-20", "T-87"],
+            group: .faults
+        ) {
+            context in
+            let mock = MockExecutor(.ok("0123456789"))
+            for behavior in [0, 1, 9].flatMap(Self.cuts) {
+                try await context.run(serving: mock, behaving: behavior) { client in
+                    let stream = try await client.send(try client.request(delivery: .streamed)).streamed
+                    let begun = Begun()
+                    try await expectFailure(.connectionLost, context: "\(behavior)") {
+                        while let chunk = try await stream.next() { begun.append(chunk) }
+                    }
+                    try expect(Data("0123456789".utf8).starts(with: begun.data), "what came is a beginning")
+                    try await expectFailure(.connectionLost, context: "once more") { try await stream.next() }
+                }
+            }
+        },
+        Scenario(
+            name: "a chunked body that ends before its last chunk is cut short", rows: ["R-20", "L17"], group: .faults,
+            needs: .server
+        ) {
+            context in
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            let whole = "3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n"
+            for length in 0..<whole.utf8.count {
+                let bytes = Array((head + whole).utf8.prefix(head.utf8.count + length))
+                try await context.run(fault: .raw(bytes)) { client in
+                    try await expectFailure(.connectionLost, context: "cut at \(length)") {
+                        try await client.send(try client.request())
+                    }
+                }
+            }
+            try await context.run(fault: .raw(Array((head + whole).utf8))) { client in
+                try expect("the whole", try await client.text(try client.request()), is: "abc")
+            }
+        },
+        Scenario(name: "what is no response is a violation of the protocol", rows: ["T-87", "L4"], group: .faults) {
+            context in
+            try await context.run(fault: .garbage) { client in
+                let error = try await expectFailure(.protocolViolation) { try await client.send(try client.request()) }
+                try expect("the response", error.response, is: nil)
+                try expect(error.mayHaveReachedServer, "the request may have reached the server")
+                try await client.waitUntilOpen(0)
+            }
+        },
+        Scenario(
+            name: "a response that two readers could read differently is a violation of the protocol",
+            rows: ["R-20", "T-87"], group: .faults, needs: .server
+        ) { context in
+            let responses = [
+                "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+                "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0x3\r\n\r\nabc",
+                "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+                "HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 99 Odd\r\n\r\n", "HTTP/3.0 200 OK\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n",
+            ]
+            for response in responses {
+                try await context.run(fault: .rawWithoutClosing(Array(response.utf8))) { client in
+                    try await expectFailure(.protocolViolation, context: response) {
+                        try await client.send(try client.request())
+                    }
+                    try await client.waitUntilOpen(0)
+                }
+            }
+        },
+        Scenario(
+            name: "a refused port is a connection that failed, and nothing was sent", rows: ["T-87", "L4"],
+            group: .faults, needs: .port
+        ) {
+            context in
+            try await withRefusingPort { port in
+                let executor = context.executor()
+                let request = PreparedRequest(method: .post, target: try TargetURI("http://127.0.0.1:\(port)/"))
+                let error = try await expectFailure(.connectionFailed) { try await executor.execute(request) }
+                try expect(!error.mayHaveReachedServer, "nothing has reached the server")
+            }
+        },
+        // A label of 64 bytes is longer than a name may have, so that no server is asked.
+        Scenario(
+            name: "a host without an address is not found, and nothing was sent", rows: ["T-87", "L4"], group: .faults,
+            needs: .port
+        ) {
+            context in
+            let host = String(repeating: "a", count: 64) + ".invalid"
+            let request = PreparedRequest(method: .post, target: try TargetURI("http://\(host)/"))
+            let error = try await expectFailure(.hostNotFound) { try await context.executor().execute(request) }
+            try expect(!error.mayHaveReachedServer, "nothing has reached the server")
+        },
+        Scenario(
+            name: "a scheme that is not spoken is unsupported, and nothing was sent", rows: ["R-30"], group: .faults,
+            needs: .server
+        ) {
+            context in
+            for scheme in ["ftp", "file", "unix", "gopher"] {
+                let request = PreparedRequest(target: try TargetURI("\(scheme)://127.0.0.1/"))
+                let error = try await expectFailure(.unsupportedScheme, context: scheme) {
+                    try await context.executor().execute(request)
+                }
+                try expect(!error.mayHaveReachedServer, "nothing has reached the server")
+            }
+        },
+    ]
+
+    /// A body of ten bytes ended at `byte`, in each way a body can end early.
+    private static func cuts(at byte: Int) -> [Behavior] {
+        [
+            .failing(.truncateBody(atByte: byte)), .failing(.resetBody(atByte: byte)),
+            Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: byte)),
+        ]
+    }
+}
+
+/// What has come of a body.
+private final class Begun {
+    private(set) var data = Data()
+
+    func append(_ chunk: Data) { data.append(chunk) }
+}

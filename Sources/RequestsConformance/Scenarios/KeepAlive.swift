@@ -1,0 +1,105 @@
+extension Scenario {
+    static let keepAlive: [Scenario] = [
+        Scenario(
+            name: "a connection is used again after a response that allows it", rows: ["R-44"], group: .keepAlive,
+            needs: .server
+        ) { context in
+            let mock = MockExecutor { request in
+                request.target.path == "/204" ? .status(204) : .ok("hello")
+            }
+            try await context.run(serving: mock) { client in
+                for (method, path) in [(HTTPMethod.get, "/"), (.head, "/"), (.get, "/204"), (.get, "/")] {
+                    _ = try await client.send(try client.request(method, path))
+                }
+                let streamed = try await client.send(try client.request(delivery: .streamed))
+                _ = try await streamed.streamed.collect()
+                let last = try await client.send(try client.request(.put, body: Chunks.body("a", "b")))
+                try expect("the places", client.places, is: (0..<6).map { [0, $0] })
+                try expect(last.metrics.reusedConnection, "the metrics tell the reuse")
+            }
+        },
+        Scenario(
+            name: "a connection that the server closes is not used again", rows: ["R-44"], group: .keepAlive,
+            needs: .server
+        ) { context in
+            let closing = MockResponse.ok("a").adding(Field(name: .connection, value: "close"))
+            try await context.run(serving: MockExecutor(closing)) { client in
+                for _ in 0..<3 { _ = try await client.send(try client.request()) }
+                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+            }
+            try await context.run(serving: MockExecutor(.ok("a")), behaving: Behavior(framing: .untilClose)) { client in
+                for _ in 0..<2 { _ = try await client.send(try client.request()) }
+                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+            }
+        },
+        Scenario(
+            name: "a pooled connection that the server has closed is replaced", rows: ["R-42"], group: .keepAlive,
+            needs: .server
+        ) { context in
+            try await context.run(serving: MockExecutor(.ok("a")), fault: .closeAfterResponse) { client in
+                for _ in 0..<3 {
+                    try expect("the text", try await client.text(try client.request()), is: "a")
+                    try await client.server?.waitUntil { $0.openConnections == 0 }
+                }
+                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+            }
+        },
+        Scenario(
+            name: "bytes nobody asked for end their connection and not the response", rows: ["R-44"],
+            group: .keepAlive, needs: .server
+        ) { context in
+            let stray = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
+            try await context.run(serving: MockExecutor(.ok("good")), fault: .extraBytes(stray)) { client in
+                for _ in 0..<3 { try expect("the text", try await client.text(try client.request()), is: "good") }
+                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+            }
+        },
+        Scenario(
+            name: "a half-read response closes its connection, and the next request has another", rows: ["R-44"],
+            group: .keepAlive, needs: .server
+        ) { context in
+            let mock = MockExecutor { request in
+                request.target.path == "/long"
+                    ? MockResponse(body: [.chunks(count: 4096) { _ in Data(count: 65_536) }]) : .ok("short")
+            }
+            try await context.run(serving: mock) { client in
+                try await Self.readOneChunk(client)
+                try await client.waitUntilOpen(0)
+                try expect("the text", try await client.text(try client.request()), is: "short")
+                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+            }
+        },
+        Scenario(
+            name: "a response over the limit closes its connection", rows: ["R-44"], group: .keepAlive, needs: .server
+        ) { context in
+            try await context.run(serving: MockExecutor(.ok(String(repeating: "x", count: 300_000)))) { client in
+                try await expectFailure(.tooLarge(limit: 1000)) {
+                    try await client.send(try client.request(delivery: .collected(limit: 1000)))
+                }
+                try await client.waitUntilOpen(0)
+                _ = try await client.send(try client.request())
+                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+            }
+        },
+        Scenario(
+            name: "a body that failed closes its connection, and the next request has another", rows: ["R-5", "R-44"],
+            group: .keepAlive, needs: .server
+        ) { context in
+            try await context.run { client in
+                _ = try await client.send(try client.request())
+                let broken = try client.request(.put, body: Chunks.body("ab", length: 3))
+                try await expectFailure(.bodyNotEncoded) { try await client.send(broken) }
+                try await client.waitUntilOpen(0)
+                _ = try await client.send(try client.request())
+                try expect("the last connection is another", client.places.last?.last, is: 0)
+                try expect("complete requests", client.received.count, is: 2)
+            }
+        },
+    ]
+
+    /// Reads a part of a long response and lets go of it.
+    private static func readOneChunk(_ client: ScenarioClient) async throws {
+        let stream = try await client.send(try client.request(.get, "/long", delivery: .streamed)).streamed
+        try expect(try await stream.next() != nil, "a first chunk comes")
+    }
+}

@@ -1,0 +1,218 @@
+extension Scenario {
+    private static let secrets: [(Field.Name, String)] = [
+        ("authorization", "Bearer secret"), ("COOKIE", "a=secret"), ("pRoXy-AuThOrIzAtIoN", "Basic secret"),
+    ]
+
+    /// Where a redirect from `http://api.example.com` may lead, and whether that is the same origin.
+    private static let locations: [(what: String, location: String, isSameOrigin: Bool)] = [
+        ("the same path", "/next", true), ("a relative path", "next?q", true),
+        ("the same URL", "http://api.example.com/next", true),
+        ("another case", "HTTP://API.Example.COM/next", true),
+        ("the default port", "http://api.example.com:80/next", true),
+        ("no scheme", "//api.example.com/next", true), ("userinfo", "http://user:pass@api.example.com/next", true),
+        ("another host", "http://other.example/next", false),
+        ("another port", "http://api.example.com:8080/next", false),
+        ("another scheme", "https://api.example.com/next", false),
+        ("a subdomain", "http://sub.api.example.com/next", false),
+        ("a parent domain", "http://example.com/next", false),
+        ("a trailing dot", "http://api.example.com./next", false),
+        ("another host, with userinfo", "http://user:pass@other.example/next", false),
+    ]
+
+    static let redirects: [Scenario] = [
+        Scenario(
+            name: "303, and 301 and 302 of POST, become GET without a body; 307 and 308 keep both",
+            rows: ["T-59", "R-32", "L2", "L3"], group: .redirects
+        ) { context in
+            let table: [(status: Int, method: HTTPMethod, becomes: HTTPMethod)] = [
+                (301, .post, .get), (302, .post, .get), (303, .post, .get), (307, .post, .post), (308, .post, .post),
+                (301, .put, .put), (302, .put, .put), (303, .put, .get), (307, .put, .put), (308, .patch, .patch),
+                (302, .delete, .delete), (303, .delete, .get), (303, .get, .get),
+            ]
+            for (status, method, becomes) in table {
+                let mock = MockExecutor { request in
+                    request.target.path == "/" ? .redirect(HTTPStatus(status), to: "/next") : .ok("there")
+                }
+                try await context.run(serving: mock) { client in
+                    let body = method == .get ? BodyProvider.none : .text("hello")
+                    let request = client.client.api.request(to: "/", using: method).receiving(.text).sending(body)
+                    try expect("the text", try await client.client.perform(request), is: "there")
+                    let last = try need("the last request", client.received.last)
+                    try expect("\(method) after \(status)", last.method, is: becomes)
+                    let keepsBody = becomes == method && method != .get
+                    try expect("the body after \(status)", last.body, is: keepsBody ? Data("hello".utf8) : Data())
+                    try expect("Content-Type after \(status)", last.header.contains(.contentType), is: keepsBody)
+                    try expect("requests", client.received.count, is: 2)
+                }
+            }
+        },
+        Scenario(
+            name: "a body that can be sent once is refused by 307 and 308, and nothing follows",
+            rows: ["R-33"], group: .redirects
+        ) { context in
+            for status in [307, 308] as [HTTPStatus] {
+                try await context.run(serving: MockExecutor(.redirect(status, to: "/next"))) { client in
+                    let request = client.client.api.post(.body(.oneShot(length: 1, Chunks("x"))), to: "/")
+                    try await expectFailure(.bodyNotReplayable) { try await client.client.perform(request) }
+                    try expect("requests", client.received.count, is: 1)
+                }
+            }
+        },
+        Scenario(
+            name: "secrets stay with their origin: scheme, host and port", rows: ["T-59", "R-27", "L3"],
+            group: .redirects, needs: .memory
+        ) { context in
+            for status in [301, 302, 303, 307, 308] as [HTTPStatus] {
+                for (what, location, isSameOrigin) in locations {
+                    let sent = try await headers(context, redirecting: [location], status: status)
+                    let last = try need("the second request", sent.dropFirst().first)
+                    for (name, value) in secrets + [("X-Key", "secret")] {
+                        try expect("\(name) after \(status) to \(what)", last[name], is: isSameOrigin ? value : nil)
+                    }
+                    try expect("X-Open after \(status) to \(what)", last["x-open"], is: "open")
+                }
+            }
+        },
+        Scenario(
+            name: "secrets that stayed behind do not come back on a later hop", rows: ["R-28"], group: .redirects,
+            needs: .memory
+        ) { context in
+            let hops = ["http://other.example/next", "http://api.example.com/next"]
+            let sent = try await headers(context, redirecting: hops, status: 307)
+            try expect("requests", sent.count, is: 3)
+            for (name, _) in secrets { try expect("\(name) at the end", sent[2][name], is: nil) }
+        },
+        Scenario(
+            name: "a name with white space around it is refused, never sent as a secret nobody knows", rows: ["R-27"],
+            group: .redirects
+        ) { context in
+            try await context.run { client in
+                for name in ["Authorization ", " Authorization", "Authorization\t"] {
+                    let field = Field(name: Field.Name(name), value: "secret")
+                    try await expectFailure(.invalidRequest(.invalidFieldName), context: name) {
+                        try await client.send(try client.request(header: [field]))
+                    }
+                }
+                try expect("requests", client.received.count, is: 0)
+            }
+        },
+        Scenario(
+            name: "from one server to another go no secrets", rows: ["T-59", "R-27"], group: .redirects, needs: .port
+        ) { context in
+            try await context.run(serving: MockExecutor(.ok("there"))) { other in
+                let location = "\(other.baseURL.absoluteString)/next"
+                try await context.run(serving: MockExecutor(.redirect(307, to: location))) { client in
+                    let fields = secrets.map { Field(name: $0.0, value: $0.1) } + [Field(name: "X-Open", value: "open")]
+                    let request = client.client.api.post(.text("hello"), to: "/", receiving: .text).adding(
+                        headerFields: fields)
+                    try expect("the text", try await client.client.perform(request), is: "there")
+                    let last = try need("the request", other.received.first)
+                    try expect("the body", last.body, is: Data("hello".utf8))
+                    try expect("X-Open", last.header["X-Open"], is: "open")
+                    for (name, _) in secrets { try expect("\(name)", last.header[name], is: nil) }
+                    try expect("X-Open at first", client.received.first?.header["X-Open"], is: "open")
+                    try expect("secrets at first", client.received.first?.header[.cookie], is: "a=secret")
+                }
+            }
+        },
+        Scenario(
+            name: "a target that is not http, or leads from https to http, is refused", rows: ["R-29", "R-30"],
+            group: .redirects
+        ) { context in
+            let targets = [
+                "ftp://a.example/", "file:///etc/passwd", "javascript:alert(1)", "data:,x", "unix:/run/x",
+                "gopher://a/", "http://", "http://a b/",
+            ]
+            for target in targets {
+                try await context.run(serving: MockExecutor(.redirect(to: target))) { client in
+                    let error = try await expectFailure(.unexpectedRedirect, context: target) {
+                        try await client.client.perform(client.client.api.get(.text, from: "/"))
+                    }
+                    try expect("the status", error.status, is: 302)
+                    try expect("requests", client.received.count, is: 1)
+                }
+            }
+            guard context.isInMemory else { return }
+            let mock = MockExecutor(.redirect(to: "http://api.example.com/next"))
+            let client = Client(Probe(baseURL: URL("https://api.example.com")), executor: mock)
+            try await expectFailure(.unexpectedRedirect, context: "from https to http") {
+                try await client.perform(client.api.get(.text, from: "/"))
+            }
+        },
+        Scenario(
+            name: "a Location is resolved against the request, its bytes escaped; two that differ are refused",
+            rows: ["R-31", "L3"], group: .redirects
+        ) { context in
+            let table = [
+                ("../x", "/a/x"), ("?q=1", "/a/b/c?q=1"), ("/x y", "/x%20y"), ("./ü", "/a/b/%C3%BC"), ("", nil),
+                ("/x#part", "/x"), ("/%2e%2E/x", nil),
+            ].filter { $0.1 != nil }
+            for (location, target) in table {
+                let mock = MockExecutor { request in
+                    request.target.path == "/a/b/c" && request.target.query == nil
+                        ? .redirect(to: location) : .ok("there")
+                }
+                try await context.run(serving: mock) { client in
+                    _ = try await client.client.perform(client.client.api.get(.text, from: "/a/b/c"))
+                    try expect("the target of “\(location)”", client.received.last?.target, is: target)
+                }
+            }
+            let two = MockResponse.redirect(to: "/x").adding(Field(name: .location, value: "/y"))
+            try await context.run(serving: MockExecutor(two)) { client in
+                try await expectFailure(.unexpectedRedirect, context: "two Locations") {
+                    try await client.client.perform(client.client.api.get(.text, from: "/"))
+                }
+            }
+        },
+        Scenario(
+            name: "a chain over the limit is refused with the last response", rows: ["T-59", "R-34"], group: .redirects
+        ) { context in
+            try await context.run(serving: MockExecutor(.redirect(to: "/again"))) { client in
+                let error = try await expectFailure(.unexpectedRedirect) {
+                    try await client.client.perform(client.client.api.get(.text, from: "/"))
+                }
+                try expect("the status", error.status, is: 302)
+                try expect("requests", client.received.count, is: 21)
+            }
+        },
+        Scenario(
+            name: "a redirect that is not followed is the answer or an error, as the validator has it", rows: ["T-60"],
+            group: .redirects
+        ) { context in
+            let mock = MockExecutor { request in
+                request.target.path == "/304" ? .status(304) : .redirect(to: "/next")
+            }
+            try await context.run(serving: mock) { client in
+                let api = client.client.api
+                let kept = api.get(.data, from: "/").redirecting(.none).validating(.none)
+                let response = try await client.client.response(for: kept)
+                try expect("the status", response.status, is: 302)
+                try expect("Location", response.header[.location], is: "/next")
+                try expect(
+                    "304", try await client.client.response(for: api.get(.data, from: "/304").validating(.none)).status,
+                    is: 304)
+                for request in [api.get(.data, from: "/").redirecting(.none), api.get(.data, from: "/304")] {
+                    try await expectFailure(.unexpectedRedirect) { try await client.client.perform(request) }
+                }
+            }
+        },
+    ]
+
+    /// The headers sent by a GET that is redirected through `locations`.
+    private static func headers(
+        _ context: ScenarioContext, redirecting locations: [String], status: HTTPStatus
+    ) async throws -> [Header] {
+        let hop = Counter()
+        let mock = MockExecutor { _ in
+            let index = hop.next()
+            return index < locations.count ? .redirect(status, to: locations[index]) : .ok("there")
+        }
+        var request = Request(method: .get, baseURL: ScenarioClient.memoryURL, endpoint: "/").receiving(.text)
+        for (name, value) in secrets + [("X-Key", "secret"), ("X-Open", "open")] {
+            request = request.adding(headerField: Field(name: name, value: value))
+        }
+        request = request.redirecting(RedirectPolicy(secretFields: ["x-key"]))
+        _ = try await mock.perform(request)
+        return mock.recorded.map(\.header)
+    }
+}

@@ -1,0 +1,150 @@
+extension Scenario {
+    static let streaming: [Scenario] = [
+        Scenario(name: "a slow consumer slows the sender", rows: ["R-69"], group: .streaming) { context in
+            let (count, size) = (4096, 65_536)
+            let made = Counter()
+            let mock = MockExecutor { _ in
+                MockResponse(
+                    body: [
+                        .chunks(count: count) { index in
+                            made.next()
+                            return Data(repeating: UInt8(truncatingIfNeeded: index), count: size)
+                        }
+                    ])
+            }
+            try await context.run(serving: mock) { client in
+                let stream = try await client.send(try client.request(delivery: .streamed)).streamed
+                var received = try need("the first chunk", try await stream.next()).count
+                try await client.server?.waitUntil { $0.stalledWrites > 0 || made.value == count }
+                try expect(made.value < count / 4, "\(made.value) of \(count) chunks were made for one that was read")
+                while received < size * 100, let chunk = try await stream.next() { received += chunk.count }
+                try expect(received >= size * 100, "the rest comes when it is asked for: \(received)")
+            }
+        },
+        Scenario(name: "a stream that is dropped closes its connection", rows: ["R-44", "R-69"], group: .streaming) {
+            context in
+            let mock = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data(count: 1000) }]))
+            try await context.run(serving: mock) { client in
+                try await Self.openAndDrop(client, reading: 0)
+                try await client.waitUntilOpen(0)
+                try await Self.openAndDrop(client, reading: 1)
+                try await client.waitUntilOpen(0)
+            }
+        },
+        Scenario(
+            name: "chunks arrive as they are sent, not when the body is complete", rows: ["R-69"], group: .streaming
+        ) { context in
+            try await context.run(serving: MockExecutor(.ok("0123")), fault: .stallBody(atByte: 2)) { client in
+                let stream = try await client.send(try client.request(delivery: .streamed)).streamed
+                try expect("the first chunk", try await stream.next(), is: Data("01".utf8))
+            }
+        },
+        Scenario(name: "lines and bytes are decoders, whatever the chunks", rows: ["R-69", "RQ-31"], group: .streaming)
+        { context in
+            let text = "one\r\ntwo\n\nthree ü\nlast"
+            for behavior in [
+                Behavior.standard, Behavior(framing: .chunked(sizes: [1])), Behavior(framing: .chunked(sizes: [3])),
+            ] {
+                try await context.run(serving: MockExecutor(.ok(text)), behaving: behavior) { client in
+                    let api = client.client.api
+                    var lines: [String] = []
+                    for try await line in try await client.client.perform(api.get(.lines, from: "/")) {
+                        lines.append(line)
+                    }
+                    try expect("the lines", lines, is: ["one", "two", "", "three ü", "last"])
+                    var bytes = Data()
+                    for try await chunk in try await client.client.perform(api.get(.bytes, from: "/")) {
+                        bytes.append(chunk)
+                    }
+                    try expect("the bytes", bytes, is: Data(text.utf8))
+                }
+            }
+        },
+        Scenario(
+            name: "a collected body of the limit is taken, one byte more is too large", rows: ["R-44"],
+            group: .streaming
+        ) { context in
+            for behavior in [
+                Behavior.standard, Behavior(framing: .chunked(sizes: [7])), Behavior(framing: .untilClose),
+            ] {
+                try await context.run(serving: MockExecutor(.ok("0123456789")), behaving: behavior) { client in
+                    let taken = try client.request(delivery: .collected(limit: 10))
+                    try expect("the text", try await client.text(taken), is: "0123456789")
+                    let error = try await expectFailure(.tooLarge(limit: 9)) {
+                        try await client.send(try client.request(delivery: .collected(limit: 9)))
+                    }
+                    try expect("the status", error.status, is: 200)
+                }
+            }
+        },
+        Scenario(name: "a download appears whole and replaces what was there", rows: ["HT-6"], group: .streaming) {
+            context in
+            let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+            try await withFolder { folder in
+                let path = "\(folder)/download"
+                try Data("old".utf8).write(to: URL(filePath: path))
+                for behavior in [
+                    Behavior.standard, Behavior(framing: .chunked(sizes: [70_000])), Behavior(framing: .untilClose),
+                ] {
+                    try await context.run(serving: MockExecutor(.data(data)), behaving: behavior) { client in
+                        let response = try await client.send(try client.request(delivery: .file(path: path)))
+                        guard case .file(path) = response.body else {
+                            throw ConformanceFailure("the body is \(response.body)")
+                        }
+                        try expect(try Data(contentsOf: URL(filePath: path)) == data, "the file is the body")
+                        try expect(
+                            "the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: ["download"])
+                    }
+                }
+            }
+        },
+        Scenario(
+            name: "a download that fails leaves nothing, and what was there as it was", rows: ["R-20", "HT-6"],
+            group: .streaming
+        ) {
+            context in
+            let faults: [Fault] = [.closeBeforeHead, .truncateBody(atByte: 5), .resetBody(atByte: 0), .garbage]
+            for fault in faults {
+                try await withFolder { folder in
+                    try await context.run(serving: MockExecutor(.ok("0123456789")), fault: fault) { client in
+                        let reasons: [RequestError.Reason] = [.connectionLost, .protocolViolation]
+                        let expected = fault == .garbage ? reasons[1] : reasons[0]
+                        let request = try client.request(delivery: .file(path: "\(folder)/new"))
+                        try await expectFailure(expected, context: "\(fault)") { try await client.send(request) }
+                        try expect("the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: [])
+                        let old = Data("old".utf8)
+                        try old.write(to: URL(filePath: "\(folder)/new"))
+                        try await expectFailure(expected, context: "\(fault)") { try await client.send(request) }
+                        try expect("the file", try Data(contentsOf: URL(filePath: "\(folder)/new")), is: old)
+                        try expect(
+                            "the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: ["new"])
+                    }
+                }
+            }
+        },
+        Scenario(name: "a download of a refusal is collected, and no file is made", rows: ["HT-6"], group: .streaming) {
+            context in
+            try await withFolder { folder in
+                try await context.run(serving: MockExecutor(.status(404, "not here"))) { client in
+                    let response = try await client.send(try client.request(delivery: .file(path: "\(folder)/new")))
+                    try expect("the body", try response.collected, is: Data("not here".utf8))
+                    try expect("the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: [])
+                }
+            }
+        },
+        Scenario(name: "a download to a folder that is not there fails and says why", rows: ["HT-6"], group: .streaming)
+        { context in
+            try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
+                let request = try client.request(delivery: .file(path: "/nowhere/there/new"))
+                let error = try await expectFailure(.other) { try await client.send(request) }
+                try expect(error.underlying != nil || error.detail != nil, "the error says why: \(error)")
+            }
+        },
+    ]
+
+    /// Opens a stream, reads so many chunks, and lets go of it.
+    private static func openAndDrop(_ client: ScenarioClient, reading count: Int) async throws {
+        let stream = try await client.send(try client.request(delivery: .streamed)).streamed
+        for _ in 0..<count { _ = try await stream.next() }
+    }
+}

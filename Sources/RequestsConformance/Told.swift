@@ -1,0 +1,12 @@
+import Synchronization
+
+/// What an observer was told, in order.
+final class Told: Sendable {
+    private let values = Mutex<[TransferProgress]>([])
+
+    var all: [TransferProgress] { values.withLock { $0 } }
+
+    func tell(_ progress: TransferProgress) {
+        values.withLock { $0.append(progress) }
+    }
+}

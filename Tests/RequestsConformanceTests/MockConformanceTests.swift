@@ -1,0 +1,12 @@
+import RequestsConformance
+import Testing
+
+private let subject = ExecutorUnderTest.inMemory()
+
+@Suite("Conformance: mock", .timeLimit(.minutes(1)))
+struct MockConformanceTests {
+    @Test(arguments: Scenario.all(for: subject))
+    func scenario(_ scenario: Scenario) async throws {
+        try await subject.run(scenario)
+    }
+}
