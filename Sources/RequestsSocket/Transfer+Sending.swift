@@ -129,6 +129,8 @@ extension Transfer {
     /// Sends exactly `length` bytes; the chunk that completes them is held back until the source has said that it is
     /// the last one, so that the server never takes the beginning of a longer body for the whole.
     private mutating func push(_ head: [UInt8], counted length: Int, _ make: Make) async throws(RequestError) -> Bool {
+        // With a length of 0 the head is the whole request.
+        guard length > 0 else { return try await push(head, empty: make) }
         guard try await push(head, Data()) else { return false }
         var source = try RequestError.wrapping(.bodyNotEncoded, make)
         var left = length
@@ -146,6 +148,15 @@ extension Transfer {
             throw RequestError(.bodyNotEncoded, detail: "the body is \(left) bytes shorter than the \(length) declared")
         }
         return true
+    }
+
+    /// Sends a head that announces no bytes, once the source has said that there are none.
+    private mutating func push(_ head: [UInt8], empty make: Make) async throws(RequestError) -> Bool {
+        var source = try RequestError.wrapping(.bodyNotEncoded, make)
+        guard try await Self.next(of: &source) == nil else {
+            throw RequestError(.bodyNotEncoded, detail: "the body is longer than the 0 bytes declared")
+        }
+        return try await push(head, Data())
     }
 
     /// Sends chunks until the source ends (RFC 9112 §7.1); the last chunk goes out only then.
