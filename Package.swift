@@ -82,7 +82,8 @@ let package = Package(
             dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
         .testTarget(
-            name: "RequestsConformanceTests", dependencies: ["RequestsConformance"], swiftSettings: settings),
+            name: "RequestsConformanceTests", dependencies: ["RequestsConformance", "RequestsSocket"],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

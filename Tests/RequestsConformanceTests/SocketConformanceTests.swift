@@ -1,0 +1,19 @@
+import RequestsConformance
+import RequestsSocket
+import Testing
+
+private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor() }
+private let unixSocket = ExecutorUnderTest.overUnixSocket { path in SocketExecutor(.unix(path: path)) }
+
+@Suite("Conformance: socket", .timeLimit(.minutes(1)))
+struct SocketConformanceTests {
+    @Test("over TCP", arguments: Scenario.all(for: loopback))
+    func overLoopback(scenario: Scenario) async throws {
+        try await loopback.run(scenario)
+    }
+
+    @Test("over a unix socket", arguments: Scenario.all(for: unixSocket))
+    func overUnixSocket(scenario: Scenario) async throws {
+        try await unixSocket.run(scenario)
+    }
+}
