@@ -189,7 +189,7 @@ extension ConnectionPool {
     }
 
     /// Connections that are open or being made, and those of them that are idle; for tests.
-    package var counts: (open: Int, idle: Int) {
+    var counts: (open: Int, idle: Int) {
         state.withLock { ($0.open, $0.lanes.values.reduce(0) { $0 + $1.idle.count }) }
     }
 }

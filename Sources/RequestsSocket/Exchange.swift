@@ -9,7 +9,7 @@ struct Exchange {
     private let request: PreparedRequest
     private let pool: ConnectionPool
     private let origin: Origin
-    private let patience: Patience
+    private var patience: Patience
     private let payload: Payload
     private let head: [UInt8]
     private var metrics = RawResponse.Metrics()
@@ -47,6 +47,7 @@ struct Exchange {
             // The slot stays ours: the fresh connection takes the place of the dead one.
             let slot = connection.slot
             metrics.sendings += 1
+            patience.renewConnecting(request.timeouts.connect)
             connection = try await connect(in: slot)
         }
     }

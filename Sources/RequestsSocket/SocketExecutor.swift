@@ -47,4 +47,7 @@ public struct SocketExecutor: RequestExecutor {
             throw error.adding(request: request)
         }
     }
+
+    /// Connections that are open or being made, and those of them that are idle; for tests.
+    package var connections: (open: Int, idle: Int) { pool.counts }
 }

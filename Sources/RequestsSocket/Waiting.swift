@@ -4,7 +4,7 @@ import RequestsPOSIX
 /// When the stages of one call must have ended.
 struct Patience: Sendable {
     let began: Deadline
-    let connecting: Deadline
+    private(set) var connecting: Deadline
     let total: Deadline
     let firstByte: Duration?
     let betweenBytes: Duration?
@@ -15,6 +15,11 @@ struct Patience: Sendable {
         total = request.deadline.map(Deadline.init) ?? .distantFuture
         firstByte = request.timeouts.firstByte
         betweenBytes = request.timeouts.betweenBytes
+    }
+
+    /// Begins the connect limit anew, for a connection that replaces one that had stood.
+    mutating func renewConnecting(_ limit: Duration?) {
+        connecting = limit.map(Deadline.after) ?? .distantFuture
     }
 
     /// The time since the call began.

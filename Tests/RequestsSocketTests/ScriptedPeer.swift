@@ -17,13 +17,15 @@ final class ScriptedPeer: Sendable {
         }
 
         @discardableResult
-        func send(_ bytes: [UInt8], piece: Int = .max) -> Bool {
+        func send(_ bytes: [UInt8], piece: Int = .max, whenFull: () -> Void = {}) -> Bool {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let result = rest.prefix(piece).withUnsafeBytes { part in Result { try socket.send(part) } }
                 switch result {
                 case .success(.bytes(let count)): rest = rest.dropFirst(count)
-                case .success: guard wait(.writing) else { return false }
+                case .success:
+                    whenFull()
+                    guard wait(.writing) else { return false }
                 case .failure: return false
                 }
             }
@@ -75,6 +77,13 @@ final class ScriptedPeer: Sendable {
                 return true
             } catch {
                 return false
+            }
+        }
+
+        /// Blocks until the peer is stopped, and reads nothing.
+        func waitForStop() {
+            try? Socket.Pair().apart { near, _ in
+                try near.waitInPlace(for: .reading, orUntil: stopping.signal)
             }
         }
 

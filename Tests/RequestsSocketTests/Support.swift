@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import Synchronization
 import Testing
 
 extension ScriptedPeer {
@@ -56,9 +57,54 @@ extension SocketExecutor {
     }
 }
 
+extension Task {
+    /// The error it ended with.
+    var failure: (any Error)? {
+        get async {
+            if case .failure(let error) = await result { error } else { nil }
+        }
+    }
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    @discardableResult
+    func add(_ number: Int) -> Int {
+        count.wrappingAdd(number, ordering: .acquiringAndReleasing).newValue
+    }
+}
+
 /// Lets other tasks run until a condition holds; the suite's time limit is the end of patience.
 func eventually(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }
 
 let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+/// A folder under the system's temporary folder, removed with its files when the value goes away.
+final class TemporaryFolder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appending(path: "requests-\(UInt64.random(in: .min ... .max))")
+        .path
+
+    init() {
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    func path(of name: String) -> String { "\(path)/\(name)" }
+
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        try Data(bytes).write(to: URL(filePath: path(of: name)))
+    }
+
+    func read(_ name: String) -> Data? { FileManager.default.contents(atPath: path(of: name)) }
+}

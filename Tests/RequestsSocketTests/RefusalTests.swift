@@ -1,0 +1,142 @@
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite("What is never sent", .timeLimit(.minutes(1)))
+struct RefusalTests {
+    @Test(
+        "control bytes in a field's name or value are refused and no connection is made (R-1)",
+        arguments: ["\r", "\n", "\0", "\u{7F}", "\u{1}", "\r\n X: 1"])
+    func controlBytes(text: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+        let executor = SocketExecutor()
+        for field in [Field(name: Field.Name("X-\(text)"), value: "1"), Field(name: "X-One", value: "a\(text)b")] {
+            let error = await executor.failure(of: try peer.request(header: [field]))
+            guard case .invalidRequest = error?.reason else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(error?.mayHaveReachedServer == false)
+            #expect(error?.request != nil)
+        }
+        #expect(peer.connections == 0)
+    }
+
+    @Test(
+        "a method that is no token is refused (R-2)",
+        arguments: ["", "GET ", "GET /x HTTP/1.1\r\nX: ", "G\u{0}T", "CONNECT"])
+    func method(text: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+        let error = await SocketExecutor().failure(of: try peer.request(HTTPMethod(text)))
+        #expect(error?.mayHaveReachedServer == false)
+        #expect(peer.connections == 0)
+    }
+
+    @Test("framing fields of the caller's are left out (R-3)")
+    func framingFields() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            if let request = line.receiveRequest(bodyLength: 5) { peer.note(request) }
+            line.send(ok)
+        }
+        let header: Header = [
+            Field(name: "Content-Length", value: "3"), Field(name: "Transfer-Encoding", value: "chunked"),
+            Field(name: "Host", value: "evil"), Field(name: "Connection", value: "close"),
+        ]
+        let request = try peer.request(.post, header: header, body: .bytes(Data("hello".utf8)))
+        _ = try await SocketExecutor().execute(request)
+        #expect(
+            peer.notes == [
+                "POST / HTTP/1.1\r\nHost: \(peer.authority)\r\nAccept-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello"
+            ])
+    }
+
+    @Test(
+        "Host comes first and from the URL: brackets kept, zone and default port left out (R-4)",
+        arguments: [
+            ("http://[fe80::1%25lo]:8080/", "[fe80::1]:8080"), ("http://[::1]/", "[::1]"),
+            ("http://EXAMPLE.com:80/", "example.com"), ("http://user:pass@a.example/", "a.example"),
+        ])
+    func host(url: String, host: String) async throws {
+        let path = "@requests-\(UInt64.random(in: .min ... .max))"
+        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, peer in
+            if let request = line.receiveRequest() { peer.note(request) }
+            line.send(ok)
+        }
+        let request = PreparedRequest(target: try TargetURI(url))
+        _ = try await SocketExecutor(.unix(path: path)).execute(request)
+        #expect(peer.notes.first?.hasPrefix("GET / HTTP/1.1\r\nHost: \(host)\r\n") == true)
+    }
+
+    @Test("https is refused with a word on who speaks it")
+    func scheme() async throws {
+        for executor in [SocketExecutor(), SocketExecutor(.unix(path: "/nowhere"))] {
+            let error = await executor.failure(of: PreparedRequest(target: try TargetURI("https://127.0.0.1/")))
+            #expect(error?.reason == .unsupportedScheme)
+            #expect(error?.detail?.contains("RequestsURLSession") == true)
+            #expect(error?.mayHaveReachedServer == false)
+        }
+    }
+
+    @Test("a unix socket does not follow a redirect to another origin, and does within its own")
+    func redirects() async throws {
+        let path = "@requests-\(UInt64.random(in: .min ... .max))"
+        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in line.answerAll(ok) }
+        let executor = SocketExecutor(.unix(path: path))
+        let other = try peer.request().with { $0.redirectedFrom = try? TargetURI("http://other/") }
+        #expect(await executor.failure(of: other)?.reason == .unexpectedRedirect)
+        let same = try peer.request().with { $0.redirectedFrom = try? TargetURI("http://engine/x") }
+        #expect(try await executor.execute(same).text == "ok")
+    }
+
+    @Test("paths that are no unix socket are clear errors (R-59)")
+    func socketPaths() async throws {
+        let request = PreparedRequest(target: try TargetURI("http://engine/"))
+        for path in ["", String(repeating: "a", count: 108), "/a\0b"] {
+            let error = await SocketExecutor(.unix(path: path)).failure(of: request)
+            #expect(error?.reason == .invalidRequest(.invalidSocketPath))
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        for path in ["/nowhere/socket", "relative.socket", "/etc/passwd"] {
+            let error = await SocketExecutor(.unix(path: path)).failure(of: request)
+            #expect(error?.reason == .connectionFailed)
+            #expect(error?.underlying is SystemError)
+        }
+    }
+
+    @Test("a task that is cancelled already sends nothing (R-67)")
+    func cancelledBefore() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let request = try peer.request()
+        let task = Task { () -> RequestError? in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await SocketExecutor().failure(of: request)
+        }
+        let error = await task.value
+        #expect(error?.isCancellation == true)
+        #expect(error?.mayHaveReachedServer == false)
+        #expect(peer.connections == 0)
+    }
+
+    @Test("a deadline that has passed sends nothing (R-48)")
+    func deadlineBefore() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let error = await SocketExecutor().failure(of: try peer.request().with { $0.deadline = .now })
+        #expect(error?.reason == .timedOut(.total))
+        #expect(error?.mayHaveReachedServer == false)
+        #expect(peer.connections == 0)
+    }
+
+    @Test("a refused port is a failed connection that reached nobody, and a name without address is not found")
+    func noConnection() async throws {
+        let closed = try Socket.listening(on: .loopback()).localAddress()
+        let refused = await SocketExecutor().failure(of: PreparedRequest(target: try TargetURI("http://\(closed)/")))
+        #expect(refused?.reason == .connectionFailed)
+        #expect((refused?.underlying as? SystemError)?.isRefused == true)
+        #expect(refused?.mayHaveReachedServer == false)
+        let executor = SocketExecutor.with {
+            $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("no such name") }
+        }
+        let unknown = await executor.failure(of: PreparedRequest(target: try TargetURI("http://nobody.example/")))
+        #expect(unknown?.reason == .hostNotFound)
+    }
+}

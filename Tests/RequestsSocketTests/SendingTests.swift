@@ -1,0 +1,164 @@
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// Gives chunks, and an error at the end when told to.
+struct Chunks: RequestBodySource {
+    var chunks: [String]
+    var failsAtEnd = false
+
+    struct Failure: Error {}
+
+    mutating func next() async throws -> Data? {
+        guard !chunks.isEmpty else {
+            if failsAtEnd { throw Failure() }
+            return nil
+        }
+        return Data(chunks.removeFirst().utf8)
+    }
+}
+
+func stream(_ chunks: [String], length: Int? = nil, failsAtEnd: Bool = false) -> RequestBody {
+    .stream(length: length, replayable: true) { Chunks(chunks: chunks, failsAtEnd: failsAtEnd) }
+}
+
+/// Gives a block again and again.
+struct Blocks: RequestBodySource {
+    var left: Int
+
+    mutating func next() async throws -> Data? {
+        guard left > 0 else { return nil }
+        left -= 64 << 10
+        return Data(repeating: 97, count: 64 << 10)
+    }
+}
+
+@Suite("Sending bodies", .timeLimit(.minutes(1)))
+struct SendingTests {
+    @Test(
+        "a stream shorter or longer than declared, or that fails, is an error, and the server sees no whole body (R-5)",
+        arguments: [
+            (["ab", "c"], 4, false), (["ab", "cde"], 4, false), (["abcd", "", "e"], 4, false), (["abc"], 4, true),
+            ([], 1, false), (["a"], 0, false),
+        ] as [([String], Int, Bool)])
+    func length(chunks: [String], length: Int, fails: Bool) async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            peer.note(String(decoding: line.receiveAll(), as: UTF8.self))
+        }
+        let body = stream(chunks, length: length, failsAtEnd: fails)
+        let executor = SocketExecutor()
+        let error = await executor.failure(of: try peer.request(.post, body: body))
+        #expect(error?.reason == .bodyNotEncoded)
+        await eventually { !peer.notes.isEmpty }
+        let sent = peer.notes[0].split(separator: "\r\n\r\n", omittingEmptySubsequences: false).last ?? ""
+        #expect(length == 0 || sent.utf8.count < length)
+        #expect(executor.connections == (0, 0))
+    }
+
+    @Test("a stream without a length goes out in chunks, empty ones left out, and the connection goes on (R-6)")
+    func chunked() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            for end in ["0\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"] {
+                var all = ""
+                while !all.hasSuffix(end), let more = line.receive() { all += String(decoding: more, as: UTF8.self) }
+                peer.note(all)
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor()
+        _ = try await executor.execute(try peer.request(.put, body: stream(["", "hello, ", "", "world and more", ""])))
+        _ = try await executor.execute(try peer.request(.put, body: stream(["x"])))
+        let head = "PUT / HTTP/1.1\r\nHost: \(peer.authority)\r\nAccept-Encoding: identity\r\n"
+        #expect(
+            peer.notes[0] == head
+                + "Transfer-Encoding: chunked\r\n\r\n7\r\nhello, \r\ne\r\nworld and more\r\n0\r\n\r\n")
+        #expect(peer.connections == 1)
+    }
+
+    @Test("a chunked stream that fails never sends its last chunk (R-5)")
+    func chunkedFailure() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            peer.note(String(decoding: line.receiveAll(), as: UTF8.self))
+        }
+        let error = await SocketExecutor().failure(
+            of: try peer.request(.post, body: stream(["abc"], failsAtEnd: true)))
+        #expect(error?.reason == .bodyNotEncoded)
+        #expect(error?.underlying is Chunks.Failure)
+        await eventually { !peer.notes.isEmpty }
+        #expect(!peer.notes[0].contains("0\r\n\r\n"))
+    }
+
+    @Test("a file is sent whole or in part, and what cannot be read is known before anything is sent")
+    func files() async throws {
+        let folder = TemporaryFolder()
+        let content = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try folder.write(content, to: "body")
+        let expected = [content.count, 300_001]
+        let peer = try ScriptedPeer { line, _, peer in
+            for count in expected {
+                var all: [UInt8] = []
+                var start: Int?
+                while true {
+                    if start == nil { start = all.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound }
+                    if let start, all.count >= start + count { break }
+                    guard let more = line.receive() else { return }
+                    all += more
+                }
+                peer.note("\(Array(all.dropFirst(start ?? 0)).hashValue)")
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor()
+        let path = folder.path(of: "body")
+        _ = try await executor.execute(try peer.request(.put, body: .file(path: path)))
+        _ = try await executor.execute(try peer.request(.put, body: .file(path: path, range: 5..<300_006)))
+        #expect(peer.notes == ["\(content.hashValue)", "\(Array(content[5..<300_006]).hashValue)"])
+        #expect(peer.connections == 1)
+        for body in [
+            RequestBody.file(path: folder.path(of: "none")), .file(path: folder.path), .file(path: ""),
+            .file(path: path, range: 0..<700_001),
+        ] {
+            let error = await SocketExecutor().failure(of: try peer.request(.put, body: body))
+            #expect(error?.reason == .invalidRequest(.unreadableFile))
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        #expect(peer.connections == 1)
+    }
+
+    @Test(
+        "an answer before the body's end is delivered, the upload stops and the connection is not used again (R-45)",
+        arguments: [true, false])
+    func earlyAnswer(closes: Bool) async throws {
+        let peer = try ScriptedPeer { line, number, _ in
+            guard number == 0 else { return line.answerAll(ok) }
+            var count = 0
+            while count < 64 << 10, let more = line.receive() { count += more.count }
+            line.send("HTTP/1.1 100 Continue\r\n\r\n")
+            line.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\n\r\nmuch")
+            // Without closing the client can only notice the answer itself: the connection takes no more.
+            if !closes { line.waitForStop() }
+        }
+        let executor = SocketExecutor()
+        let body = RequestBody.stream(length: 1 << 30, replayable: true) { Blocks(left: 1 << 30) }
+        let response = try await executor.execute(try peer.request(.post, body: body))
+        #expect(response.head.status == 413)
+        #expect(response.text == "much")
+        #expect(executor.connections == (0, 0))
+        #expect(try await executor.execute(try peer.request()).metrics.reusedConnection == false)
+        peer.stop()
+    }
+
+    @Test("a peer that resets the connection during an upload is a lost connection, never a signal (R-56)")
+    func reset() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            _ = line.receive(1)
+            try? line.socket.setResetOnClose()
+        }
+        for _ in 0..<20 {
+            let body = RequestBody.stream(length: nil, replayable: true) { Blocks(left: 64 << 20) }
+            let error = await SocketExecutor().failure(of: try peer.request(.post, body: body))
+            #expect(error?.reason == .connectionLost)
+            #expect(error?.mayHaveReachedServer == true)
+        }
+    }
+}
