@@ -192,6 +192,9 @@ extension ConnectionPool {
     var counts: (open: Int, idle: Int) {
         state.withLock { ($0.open, $0.lanes.values.reduce(0) { $0 + $1.idle.count }) }
     }
+
+    /// Calls that wait; for tests.
+    var waiting: Int { state.withLock { $0.waiters.count } }
 }
 
 // MARK: Idle time

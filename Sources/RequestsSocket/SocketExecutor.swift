@@ -50,4 +50,7 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Connections that are open or being made, and those of them that are idle; for tests.
     package var connections: (open: Int, idle: Int) { pool.counts }
+
+    /// Calls that wait for a connection; for tests.
+    package var waiters: Int { pool.waiting }
 }

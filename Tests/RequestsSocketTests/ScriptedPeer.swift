@@ -82,8 +82,19 @@ final class ScriptedPeer: Sendable {
 
         /// Blocks until the peer is stopped, and reads nothing.
         func waitForStop() {
-            try? Socket.Pair().apart { near, _ in
-                try near.waitInPlace(for: .reading, orUntil: stopping.signal)
+            rest(by: nil)
+        }
+
+        /// Blocks for 5 ms.
+        func pause() {
+            rest(by: .after(.milliseconds(5)))
+        }
+
+        private func rest(by deadline: Deadline?) {
+            // Nothing ever arrives at one end for as long as the other is open.
+            try? Socket.Pair().apart { near, far in
+                try? near.waitInPlace(for: .reading, by: deadline, orUntil: stopping.signal)
+                far.shutDown(.both)
             }
         }
 
@@ -99,10 +110,24 @@ final class ScriptedPeer: Sendable {
     let address: SocketAddress
     private let stopping: SharedSignal
     private let accepted = Atomic(0)
+    private let steps = Steps()
+    private let isStopped = Atomic(false)
     private let log = Mutex<[String]>([])
 
     /// Connections accepted so far.
     var connections: Int { accepted.load(ordering: .acquiring) }
+
+    /// Lets `count` scripts that wait in `next()` go on.
+    func go(_ count: Int = 1) { steps.add(count) }
+
+    /// Blocks a script's thread until the test lets it go on; false when the peer stops.
+    func next() -> Bool {
+        while !steps.take() {
+            if isStopped.load(ordering: .acquiring) { return false }
+            DetachedThread.yield()
+        }
+        return true
+    }
 
     /// What scripts noted.
     var notes: [String] { log.withLock { $0 } }
@@ -136,7 +161,22 @@ final class ScriptedPeer: Sendable {
     }
 
     /// Ends every script's waits and the listening.
-    func stop() { stopping.signal.signal() }
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        stopping.signal.signal()
+    }
+
+    private final class Steps: Sendable {
+        private let count = Mutex(0)
+        func add(_ number: Int) { count.withLock { $0 += number } }
+        func take() -> Bool {
+            count.withLock { count in
+                guard count > 0 else { return false }
+                count -= 1
+                return true
+            }
+        }
+    }
 
     private final class Listening: Sendable {
         let socket: Socket

@@ -134,8 +134,9 @@ struct SendingTests {
             var count = 0
             while count < 64 << 10, let more = line.receive() { count += more.count }
             line.send("HTTP/1.1 100 Continue\r\n\r\n")
+            // The client has long been stuck by then, and waits.
+            if !closes { for _ in 0..<10 { line.pause() } }
             line.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\n\r\nmuch")
-            // Without closing the client can only notice the answer itself: the connection takes no more.
             if !closes { line.waitForStop() }
         }
         let executor = SocketExecutor()

@@ -1,0 +1,226 @@
+import RequestsPOSIX
+import RequestsSocket
+import Synchronization
+import Testing
+
+@Suite("The pool of connections", .timeLimit(.minutes(1)))
+struct PoolTests {
+    /// What a server does with the second request on its first connection.
+    enum Failure: String, CaseIterable, Sendable {
+        case closedWhileIdle, closedOnHead, closedInHead, closedInBody
+    }
+
+    /// A request and how often a server may see it when each failure happens, in the order of `Failure`.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let method: HTTPMethod
+        let body: @Sendable () -> RequestBody
+        var header: Header = .empty
+        let seen: [Int]
+        var testDescription: String { "\(method) with \(body())" }
+    }
+
+    @Test(
+        "a stale connection is replaced once, only where nothing came and nothing can happen twice (R-42)",
+        arguments: Failure.allCases,
+        [
+            Row(method: .get, body: { .none }, seen: [1, 2, 1, 1]),
+            Row(method: .put, body: { .bytes(Data("x".utf8)) }, seen: [1, 2, 1, 1]),
+            Row(method: .post, body: { .bytes(Data("x".utf8)) }, seen: [1, 1, 1, 1]),
+            Row(
+                method: .post, body: { .bytes(Data("x".utf8)) }, header: [Field(name: "Idempotency-Key", value: "1")],
+                seen: [1, 1, 1, 1]),
+            Row(method: .put, body: { .oneShot(length: 1, Chunks(chunks: ["x"])) }, seen: [1, 1, 1, 1]),
+        ])
+    func stale(failure: Failure, row: Row) async throws {
+        let peer = try ScriptedPeer { line, number, peer in
+            let length = row.body().isNone ? 0 : 1
+            if number == 0 {
+                _ = line.receiveRequest()
+                line.send(ok)
+                if failure == .closedWhileIdle { return peer.note("closed") }
+                guard line.receiveRequest(bodyLength: length) != nil else { return }
+                peer.note("seen")
+                if failure == .closedInHead { line.send("HTTP/1.1 200") }
+                if failure == .closedInBody { line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no") }
+                return
+            }
+            while line.receiveRequest(bodyLength: length) != nil {
+                peer.note("seen")
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor()
+        _ = try await executor.execute(try peer.request())
+        if failure == .closedWhileIdle { await eventually { peer.notes == ["closed"] } }
+        let request = try peer.request(row.method, header: row.header, body: row.body())
+        let expected = row.seen[Failure.allCases.firstIndex(of: failure) ?? 0]
+        do throws(RequestError) {
+            let response = try await executor.execute(request)
+            #expect(failure == .closedWhileIdle || expected == 2)
+            #expect(response.metrics.sendings == (failure == .closedWhileIdle ? 1 : 2))
+            #expect(response.metrics.reusedConnection == false)
+        } catch {
+            #expect(failure != .closedWhileIdle && expected == 1)
+            #expect(error.reason == .connectionLost)
+            #expect(error.mayHaveReachedServer)
+        }
+        #expect(peer.notes.count { $0 == "seen" } == expected)
+    }
+
+    @Test("a fresh connection that fails is not tried again (R-43)", arguments: ["", "HTTP/1.1 2"])
+    func fresh(answer: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            if !answer.isEmpty, line.receiveRequest() != nil { line.send(answer) }
+        }
+        #expect(await SocketExecutor().failure(of: try peer.request())?.reason == .connectionLost)
+        #expect(peer.connections == 1)
+    }
+
+    @Test(
+        "a connection is not used again when the server says so (R-47)",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=0\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nKeep-Alive: max=0\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+        ])
+    func notReused(answer: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(answer) }
+        let executor = SocketExecutor()
+        for _ in 0..<3 {
+            #expect(try await executor.execute(try peer.request()).text == "ok")
+            #expect(executor.connections == (0, 0))
+        }
+        #expect(peer.connections == 3)
+    }
+
+    @Test("bytes that nobody asked for retire an idle connection (R-22)")
+    func strayBytes() async throws {
+        let peer = try ScriptedPeer { line, number, peer in
+            _ = line.receiveRequest()
+            line.send(ok)
+            if number == 0 {
+                // After the answer has been read: the test asks for it.
+                _ = peer.next()
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+                peer.note("sent")
+            }
+            line.waitForEnd()
+        }
+        let executor = SocketExecutor()
+        #expect(try await executor.execute(try peer.request()).text == "ok")
+        peer.go()
+        await eventually { !peer.notes.isEmpty }
+        #expect(try await executor.execute(try peer.request()).text == "ok")
+        #expect(peer.connections == 2)
+    }
+
+    @Test("there are never more connections than allowed, and every call gets its turn (R-52)", arguments: [4, 1])
+    func limit(limit: Int) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
+        let request = try peer.request()
+        let calls = 300
+        let good = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<calls {
+                group.addTask { await (try? executor.execute(request))?.text == "ok" }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(good == calls)
+        #expect(peer.connections <= limit)
+        #expect(executor.connections == (peer.connections, peer.connections))
+    }
+
+    @Test("an idle connection to another origin makes room; one in use is waited for (R-52)")
+    func total() async throws {
+        let peers = try (0..<3).map { _ in try ScriptedPeer { line, _, _ in line.answerAll(ok) } }
+        let executor = SocketExecutor.with { $0.connections = 1 }
+        for _ in 0..<2 {
+            for peer in peers { #expect(try await executor.execute(try peer.request()).text == "ok") }
+        }
+        #expect(executor.connections == (1, 1))
+        #expect(peers.map(\.connections) == [2, 2, 2])
+        let streamed = try await executor.execute(try peers[0].request(delivery: .streamed))
+        let waiting = Task { try await executor.execute(try peers[1].request()).text }
+        await eventually { executor.waiters == 1 }
+        #expect(try await streamed.stream?.collect() == Data("ok".utf8))
+        #expect(try await waiting.value == "ok")
+        #expect(executor.connections == (1, 1))
+    }
+
+    @Test("a waiter that is cancelled leaves the queue and nothing behind (R-52, R-67)")
+    func cancelledWaiters() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            while line.receiveRequest() != nil {
+                _ = peer.next()
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let request = try peer.request()
+        let first = Task { try await executor.execute(request).text }
+        await eventually { executor.connections.open == 1 }
+        let others = (0..<20).map { _ in Task { try await executor.execute(request).text } }
+        await eventually { executor.waiters == 20 }
+        for other in others.dropLast() { other.cancel() }
+        for other in others.dropLast() {
+            let error = await other.failure as? RequestError
+            #expect(error?.isCancellation == true)
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        #expect(executor.waiters == 1)
+        peer.go(2)
+        #expect(try await first.value == "ok")
+        #expect(try await others[19].value == "ok")
+        #expect(peer.connections == 1)
+    }
+
+    @Test("idle connections are closed after their time, or at once when the executor goes (R-53)")
+    func idle() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            line.answerAll(ok)
+            peer.note("end")
+        }
+        let brief = SocketExecutor.with { $0.idleTimeout = .milliseconds(20) }
+        _ = try await brief.execute(try peer.request())
+        await eventually { brief.connections == (0, 0) }
+        await eventually { peer.notes.count == 1 }
+        let none = SocketExecutor.with { $0.idleConnectionsPerOrigin = 0 }
+        _ = try await none.execute(try peer.request())
+        #expect(none.connections == (0, 0))
+        await eventually { peer.notes.count == 2 }
+        do {
+            let dropped = SocketExecutor()
+            _ = try await dropped.execute(try peer.request())
+            #expect(dropped.connections == (1, 1))
+        }
+        await eventually { peer.notes.count == 3 }
+    }
+
+    @Test("every descriptor is closed once the executor and its streams are gone (R-53, R-44)")
+    func descriptors() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let broken = try ScriptedPeer { line, _, _ in _ = line.receiveRequest() }
+            _ = try await SocketExecutor().execute(try peer.request())
+            let before = openDescriptors()
+            do {
+                let executor = SocketExecutor()
+                for _ in 0..<50 {
+                    _ = try await executor.execute(try peer.request(delivery: .streamed))
+                    _ = try await executor.execute(try peer.request())
+                    _ = await executor.failure(of: try broken.request())
+                }
+                #expect(openDescriptors() > before)
+            }
+            await eventually { openDescriptors() <= before }
+        }
+    }
+}
+
+/// Descriptors of this process, as the system lists them.
+func openDescriptors() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+}

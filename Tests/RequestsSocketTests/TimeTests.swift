@@ -1,0 +1,230 @@
+import RequestsPOSIX
+import RequestsSocket
+import Synchronization
+import Testing
+
+@Suite("Limits of time, and cancellation", .timeLimit(.minutes(1)))
+struct TimeTests {
+    private static let brief = Duration.milliseconds(30)
+
+    /// The error of a call that must fail, having waited at least `brief`.
+    private func failure(
+        _ executor: SocketExecutor, _ request: PreparedRequest
+    ) async -> RequestError? {
+        let start = ContinuousClock.now
+        let error = await executor.failure(of: request)
+        #expect(ContinuousClock.now - start >= Self.brief)
+        return error
+    }
+
+    @Test("a lookup that never ends is the connect limit's (R-48)")
+    func resolving() async throws {
+        let gate = Gate()
+        let executor = SocketExecutor.with {
+            $0.resolver = Resolver { _ throws(ResolverError) in
+                gate.wait()
+                return []
+            }
+        }
+        let request = PreparedRequest(target: try TargetURI("http://slow.example/"))
+        let error = await failure(executor, request.with { $0.timeouts.connect = Self.brief })
+        #expect(error?.reason == .timedOut(.resolving))
+        #expect(error?.mayHaveReachedServer == false)
+        gate.open()
+    }
+
+    @Test("waiting for a place in the pool is the connect limit's (R-48)")
+    func waitingForConnection() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let request = try peer.request()
+        let first = Task { await executor.failure(of: request) }
+        await eventually { executor.connections.open == 1 }
+        let error = await failure(executor, request.with { $0.timeouts.connect = Self.brief })
+        #expect(error?.reason == .timedOut(.waitingForConnection))
+        #expect(error?.mayHaveReachedServer == false)
+        first.cancel()
+        #expect(await first.value?.reason == .cancelled)
+        #expect(executor.connections == (0, 0))
+    }
+
+    @Test("a listener that takes nobody is the connect limit's (R-48)")
+    func connecting() async throws {
+        let full = try FullListener()
+        let address = full.address
+        let request = PreparedRequest(target: try TargetURI("http://\(address)/")).with {
+            $0.timeouts.connect = Self.brief
+        }
+        let error = await failure(SocketExecutor(), request)
+        #expect(error?.reason == .timedOut(.connecting))
+        #expect(error?.mayHaveReachedServer == false)
+        withExtendedLifetime(full) {}
+    }
+
+    @Test("addresses are tried in turn: a refused one at once leads to the next (R-50)")
+    func nextAddress() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let port = try #require(peer.address.port)
+        let executor = SocketExecutor.with {
+            $0.resolver = Resolver { _ throws(ResolverError) in [.loopbackIPv6(), .loopback()] }
+        }
+        let request = PreparedRequest(target: try TargetURI("http://two.example:\(port)/"))
+        #expect(try await executor.execute(request).text == "ok")
+    }
+
+    @Test("a peer that reads nothing is the limit between bytes, while sending (R-48)")
+    func sending() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.waitForStop() }
+        let body = RequestBody.bytes(Data(repeating: 1, count: 64 << 20))
+        let request = try peer.request(.post, body: body).with { $0.timeouts.betweenBytes = Self.brief }
+        #expect(await failure(SocketExecutor(), request)?.reason == .timedOut(.sending))
+        peer.stop()
+    }
+
+    @Test("no answer is the first byte's limit, and half an answer that between bytes (R-48)")
+    func receiving() async throws {
+        for (answer, phase) in [
+            ("", RequestError.Phase.firstByte), ("HTTP/1.1 200", .betweenBytes),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", .betweenBytes),
+        ] {
+            let peer = try ScriptedPeer { line, _, _ in
+                _ = line.receiveRequest()
+                line.send(answer)
+                line.waitForEnd()
+            }
+            let executor = SocketExecutor()
+            let request = try peer.request().with {
+                $0.timeouts.firstByte = phase == .firstByte ? Self.brief : nil
+                $0.timeouts.betweenBytes = phase == .betweenBytes ? Self.brief : nil
+            }
+            let error = await failure(executor, request)
+            #expect(error?.reason == .timedOut(phase))
+            #expect(error?.mayHaveReachedServer == true)
+            #expect(executor.connections == (0, 0))
+        }
+    }
+
+    @Test("bytes that trickle pass the limit between them and run into the deadline (R-48)")
+    func total() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            _ = line.receiveRequest()
+            line.send("HTTP/1.1 200 OK\r\n\r\n")
+            while line.send("a") { line.pause() }
+        }
+        for delivery in [Delivery.collected(limit: 1 << 20), .streamed] {
+            let request = try peer.request(delivery: delivery).with {
+                $0.timeouts.betweenBytes = .seconds(30)
+                $0.deadline = .now + .milliseconds(100)
+            }
+            var error = RequestError(.other)
+            do throws(RequestError) {
+                let response = try await SocketExecutor().execute(request)
+                while try await response.stream?.next() != nil {}
+            } catch let failure {
+                error = failure
+            }
+            #expect(error.reason == .timedOut(.total))
+            #expect(error.status == 200)
+            #expect(ContinuousClock.now >= request.deadline ?? .now)
+        }
+    }
+
+    @Test("cancelling ends a call wherever it waits, and its connection with it (R-44, R-67)")
+    func cancelling() async throws {
+        let scripts: [@Sendable (borrowing ScriptedPeer.Line) -> Void] = [
+            { $0.waitForStop() },
+            { line in
+                _ = line.receiveRequest()
+                line.waitForStop()
+            },
+            { line in
+                _ = line.receiveRequest()
+                line.send("HTTP/1.1 200 OK\r\nContent-")
+                line.waitForStop()
+            },
+            { line in
+                _ = line.receiveRequest()
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
+                line.waitForStop()
+            },
+        ]
+        for (place, script) in scripts.enumerated() {
+            let peer = try ScriptedPeer { line, _, _ in script(line) }
+            let executor = SocketExecutor()
+            let body: RequestBody = place == 0 ? .bytes(Data(repeating: 1, count: 64 << 20)) : .none
+            let request = try peer.request(place == 0 ? .post : .get, body: body)
+            let waits = try Reactor.shared()
+            let call = Task { await executor.failure(of: request) }
+            await eventually { peer.connections == 1 && waits.pendingWaits > 0 }
+            for _ in 0..<100 { await Task.yield() }
+            call.cancel()
+            #expect(await call.value?.reason == .cancelled)
+            #expect(executor.connections == (0, 0))
+            peer.stop()
+        }
+    }
+
+    @Test("cancelled at any time, a call never gives its connection's bytes to another (R-44, R-67, R-68)")
+    func randomCancels() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            while let request = line.receiveRequest() {
+                let id = request.split(separator: " ")[1]
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: \(id.utf8.count)\r\n\r\n")
+                line.send(String(id))
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 8 }
+        let outcomes = try await withThrowingTaskGroup(of: (good: Int, cancelled: Int).self) { group in
+            for worker in 0..<16 {
+                group.addTask {
+                    var outcomes = (good: 0, cancelled: 0)
+                    for round in 0..<100 {
+                        let request = try peer.request(.get, "/\(worker)-\(round)")
+                        let call = Task { try await executor.execute(request).text }
+                        for _ in 0..<Int.random(in: 0..<12) { await Task.yield() }
+                        if round % 3 != 0 { call.cancel() }
+                        do {
+                            #expect(try await call.value == "/\(worker)-\(round)")
+                            outcomes.good += 1
+                        } catch {
+                            #expect((error as? RequestError)?.isCancellation == true)
+                            outcomes.cancelled += 1
+                        }
+                    }
+                    return outcomes
+                }
+            }
+            return try await group.reduce(into: (0, 0)) { $0 = ($0.0 + $1.good, $0.1 + $1.cancelled) }
+        }
+        #expect(outcomes.0 + outcomes.1 == 1600)
+        #expect(outcomes.0 >= 500)
+        #expect(executor.waiters == 0)
+        #expect(executor.connections.open == executor.connections.idle)
+    }
+}
+
+/// Blocks a thread until it is opened.
+final class Gate: Sendable {
+    private let isOpen = Atomic(false)
+    func open() { isOpen.store(true, ordering: .releasing) }
+    func wait() { while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() } }
+}
+
+/// A listener whose queue is full, so that whoever connects gets no answer.
+final class FullListener: Sendable {
+    private let listener: Socket
+    private let channels: [Channel]
+    let address: SocketAddress
+
+    init() throws {
+        listener = try Socket.listening(on: .loopback(), backlog: 0)
+        let address = try listener.localAddress()
+        self.address = address
+        let reactor = try Reactor.shared()
+        channels = try (0..<4).map { _ in
+            let channel = Channel(try Socket(for: address), reactor: reactor)
+            _ = try channel.socket.startConnecting(to: address)
+            return channel
+        }
+    }
+}
