@@ -11,7 +11,7 @@ package final class Channel: Sendable {
     package let reactor: Reactor
     private let point = WaitPoint()
     private let registered = Atomic<UInt8>(0)
-    private let registration = Mutex<SlotToken?>(nil)
+    private let registration = Lock<SlotToken?>(nil)
     private let faults: TransferFaults?
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A direction of a connection.
 package enum Direction: Sendable {
     case reading, writing
@@ -109,7 +107,7 @@ final class WaitPoint: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 }
 
 // MARK: The waiting task's side

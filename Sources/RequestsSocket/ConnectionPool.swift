@@ -1,6 +1,5 @@
 import Requests
 import RequestsPOSIX
-import Synchronization
 
 /// The connections of an executor: those in use are counted, the idle ones kept.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination

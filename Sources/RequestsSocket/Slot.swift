@@ -1,5 +1,4 @@
 import RequestsPOSIX
-import Synchronization
 
 /// A place in the pool for one connection, taken before the connection is made.
 ///
@@ -31,7 +30,7 @@ enum Lease: Sendable {
 final class Waiter: Sendable {
     let origin: Origin
     private let event: WakeEvent
-    private let lease = Mutex<Lease?>(nil)
+    private let lease = Lock<Lease?>(nil)
 
     init(for origin: Origin, on reactor: Reactor) {
         self.origin = origin

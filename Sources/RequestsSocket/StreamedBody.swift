@@ -1,6 +1,5 @@
 import Requests
 import RequestsPOSIX
-import Synchronization
 
 /// A body that is pulled from its connection: nothing is received that nobody has asked for.
 ///
@@ -15,12 +14,12 @@ final class StreamedBody: ResponseBodySource {
         case failed(RequestError)
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let request: PreparedRequest
     private let head: ResponseHead
 
     init(_ transfer: Transfer, _ request: PreparedRequest, _ head: ResponseHead) {
-        state = Mutex(.ready(transfer))
+        state = Lock(.ready(transfer))
         self.request = request
         self.head = head
     }

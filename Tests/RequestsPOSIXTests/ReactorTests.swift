@@ -257,3 +257,40 @@ struct ReactorTests {
         #expect(reactor.registrations == 0)
     }
 }
+
+@Suite("Waiting for both directions", .timeLimit(.minutes(1)))
+struct BothDirectionsTests {
+    @Test("an upload that is stuck is woken by bytes to read, and by room to write (R-45)")
+    func both() async throws {
+        let reactor = try Reactor()
+        let pair = try ChannelPair(on: reactor)
+        func fill() throws {
+            while case .bytes = try pair.near.writeOnce([UInt8](repeating: 1, count: 64 << 10)) {}
+        }
+        try fill()
+        let stuck = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        try pair.far.writeOnce([7])
+        #expect(await stuck.value == nil)
+        #expect(try pair.near.readOnce() == .bytes(1))
+        #expect(try pair.near.readOnce() == .wouldBlock)
+        try fill()
+        let room = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        while case .bytes = try pair.far.readOnce(1 << 20) {}
+        #expect(await room.value == nil)
+        guard case .bytes = try pair.near.writeOnce([1]) else {
+            Issue.record("no room")
+            return
+        }
+        let cancelled = Task {
+            try fill()
+            return await outcome { () throws(WaitError) in
+                while true { try await pair.near.waitUntilWritableOrReadable() }
+            }
+        }
+        await eventually { reactor.pendingWaits == 1 }
+        cancelled.cancel()
+        #expect(try await cancelled.value == .cancelled)
+    }
+}

@@ -112,7 +112,7 @@ final class ScriptedPeer: Sendable {
     private let accepted = Atomic(0)
     private let steps = Steps()
     private let isStopped = Atomic(false)
-    private let log = Mutex<[String]>([])
+    private let log = Lock<[String]>([])
 
     /// Connections accepted so far.
     var connections: Int { accepted.load(ordering: .acquiring) }
@@ -167,7 +167,7 @@ final class ScriptedPeer: Sendable {
     }
 
     private final class Steps: Sendable {
-        private let count = Mutex(0)
+        private let count = Lock(0)
         func add(_ number: Int) { count.withLock { $0 += number } }
         func take() -> Bool {
             count.withLock { count in
