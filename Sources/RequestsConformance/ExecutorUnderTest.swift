@@ -46,16 +46,27 @@ public struct ExecutorUnderTest: Sendable {
     @discardableResult
     public func run(_ scenario: Scenario) async throws -> Outcome {
         guard let deviation = deviations.first(where: { $0.scenario == scenario.name }) else {
-            try await scenario.body(ScenarioContext(subject: self))
+            try await play(scenario)
             return .passed
         }
         guard !deviation.isFatal else { return .notTried(deviation) }
         do {
-            try await scenario.body(ScenarioContext(subject: self))
+            try await play(scenario)
         } catch {
             return .deviated(deviation)
         }
         throw ConformanceFailure("the promise is kept, but listed as a deviation: \(deviation.reason)")
+    }
+
+    /// Runs a scenario; an error that it did not expect is a failure too.
+    private func play(_ scenario: Scenario) async throws {
+        do {
+            try await scenario.body(ScenarioContext(subject: self))
+        } catch let failure as ConformanceFailure {
+            throw failure
+        } catch {
+            throw ConformanceFailure("an unexpected error in “\(scenario.name)”: \(String(reflecting: error))")
+        }
     }
 
     func fulfils(_ need: Scenario.Need) -> Bool {

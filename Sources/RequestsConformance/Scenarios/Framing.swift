@@ -1,7 +1,7 @@
 extension Scenario {
     static let framing: [Scenario] = [
         Scenario(
-            name: "a response is returned whatever its status, and no redirect is followed", rows: ["T-17", "L1"],
+            name: "a response is returned whatever its status, and no redirect is followed", rows: ["T-86", "L1"],
             group: .framing
         ) {
             context in
@@ -21,7 +21,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a response to HEAD, 204 and 304 has no body, and its header is kept", rows: ["RQ-20"],
+            name: "a response to HEAD, 204 and 304 has no body, and its header is kept", rows: ["R-19"],
             group: .framing
         ) {
             context in
@@ -40,7 +40,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body is read by Content-Length, in chunks of any size, or until the end", rows: ["R-20"],
+            name: "a body is read by Content-Length, in chunks of any size, or until the end", rows: ["R-18"],
             group: .framing
         ) { context in
             let text = String((0..<5000).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
@@ -65,7 +65,7 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "an empty body is empty, however it is framed", rows: ["R-20"], group: .framing) { context in
+        Scenario(name: "an empty body is empty, however it is framed", rows: ["R-54"], group: .framing) { context in
             for behavior in [Behavior.standard, Behavior(framing: .chunked(sizes: [])), Behavior(framing: .untilClose)]
             {
                 try await context.run(serving: MockExecutor(.ok()), behaving: behavior) { client in
@@ -77,7 +77,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "trailers are given once the body is read, and never as header", rows: ["RQ-20", "L18"],
+            name: "trailers are given once the body is read, and never as header", rows: ["R-14"],
             group: .framing
         ) {
             context in

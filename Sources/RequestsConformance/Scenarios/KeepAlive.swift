@@ -1,7 +1,7 @@
 extension Scenario {
     static let keepAlive: [Scenario] = [
         Scenario(
-            name: "a connection is used again after a response that allows it", rows: ["R-44"], group: .keepAlive,
+            name: "a connection is used again after a response that allows it", rows: ["R-47"], group: .keepAlive,
             needs: .server
         ) { context in
             let mock = MockExecutor { request in
@@ -19,7 +19,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a connection that the server closes is not used again", rows: ["R-44"], group: .keepAlive,
+            name: "a connection that the server closes is not used again", rows: ["R-47"], group: .keepAlive,
             needs: .server
         ) { context in
             let closing = MockResponse.ok("a").adding(Field(name: .connection, value: "close"))
@@ -45,7 +45,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "bytes nobody asked for end their connection and not the response", rows: ["R-44"],
+            name: "bytes nobody asked for end their connection and not the response", rows: ["R-22"],
             group: .keepAlive, needs: .server
         ) { context in
             let stray = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
@@ -70,7 +70,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a response over the limit closes its connection", rows: ["R-44"], group: .keepAlive, needs: .server
+            name: "a response over the limit closes its connection", rows: ["R-25", "R-44"], group: .keepAlive,
+            needs: .server
         ) { context in
             try await context.run(serving: MockExecutor(.ok(String(repeating: "x", count: 300_000)))) { client in
                 try await expectFailure(.tooLarge(limit: 1000)) {

@@ -21,7 +21,7 @@ extension Scenario {
                 try expect(received >= size * 100, "the rest comes when it is asked for: \(received)")
             }
         },
-        Scenario(name: "a stream that is dropped closes its connection", rows: ["R-44", "R-69"], group: .streaming) {
+        Scenario(name: "a stream that is dropped closes its connection", rows: ["R-44"], group: .streaming) {
             context in
             let mock = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data(count: 1000) }]))
             try await context.run(serving: mock) { client in
@@ -39,8 +39,8 @@ extension Scenario {
                 try expect("the first chunk", try await stream.next(), is: Data("01".utf8))
             }
         },
-        Scenario(name: "lines and bytes are decoders, whatever the chunks", rows: ["R-69", "RQ-31"], group: .streaming)
-        { context in
+        Scenario(name: "lines and bytes are decoders, whatever the chunks", rows: ["R-69"], group: .streaming) {
+            context in
             let text = "one\r\ntwo\n\nthree ü\nlast"
             for behavior in [
                 Behavior.standard, Behavior(framing: .chunked(sizes: [1])), Behavior(framing: .chunked(sizes: [3])),
@@ -61,7 +61,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a collected body of the limit is taken, one byte more is too large", rows: ["R-44"],
+            name: "a collected body of the limit is taken, one byte more is too large", rows: ["R-25"],
             group: .streaming
         ) { context in
             for behavior in [
@@ -77,7 +77,7 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a download appears whole and replaces what was there", rows: ["HT-6"], group: .streaming) {
+        Scenario(name: "a download appears whole and replaces what was there", rows: ["R-69"], group: .streaming) {
             context in
             let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
             try await withFolder { folder in
@@ -99,7 +99,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a download that fails leaves nothing, and what was there as it was", rows: ["R-20", "HT-6"],
+            name: "a download that fails leaves nothing, and what was there as it was", rows: ["R-20"],
             group: .streaming
         ) {
             context in
@@ -122,7 +122,8 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a download of a refusal is collected, and no file is made", rows: ["HT-6"], group: .streaming) {
+        Scenario(name: "a download of a refusal is collected, and no file is made", rows: ["RQ-27"], group: .streaming)
+        {
             context in
             try await withFolder { folder in
                 try await context.run(serving: MockExecutor(.status(404, "not here"))) { client in
@@ -132,8 +133,9 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a download to a folder that is not there fails and says why", rows: ["HT-6"], group: .streaming)
-        { context in
+        Scenario(
+            name: "a download to a folder that is not there fails and says why", rows: ["RQ-27"], group: .streaming
+        ) { context in
             try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
                 let request = try client.request(delivery: .file(path: "/nowhere/there/new"))
                 let error = try await expectFailure(.other) { try await client.send(request) }
