@@ -17,11 +17,12 @@ public protocol RequestProviding: Sendable {
 }
 
 extension RequestProviding {
-    /// A request to `endpoint`, made by the form that takes a `String`, with the path and its template put back.
+    /// A request to `endpoint`, made by the form that takes a `String`, with what the text does not tell put back: the
+    /// template, and what makes the path impossible.
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void> {
         let text: String = endpoint.encoded
         var request: Request<Self, Void> = self.request(to: text, using: method)
-        if request.endpoint.encoded == text { request.endpoint = endpoint }
+        request.endpoint = request.endpoint.restoring(endpoint)
         return request
     }
 

@@ -15,7 +15,7 @@ public struct RequestPath: Hashable, Sendable {
     public internal(set) var template: String
 
     /// What is wrong with the path, if anything is.
-    let problem: InvalidRequest?
+    private(set) var problem: InvalidRequest?
 
     /// A path that is known only at run time, treated like a literal: what it holds is trusted.
     public init(_ text: some StringProtocol) {
@@ -33,6 +33,19 @@ public struct RequestPath: Hashable, Sendable {
 
     /// The empty path: the base URL itself.
     public static let empty = RequestPath("")
+
+    /// This path, which was made of the encoded text of `original`, with the template and the problem of that.
+    ///
+    /// A prefix that was put before the text stays, in the template too.
+    func restoring(_ original: RequestPath) -> RequestPath {
+        if encoded == original.encoded { return original }
+        var copy = self
+        copy.problem = problem ?? original.problem
+        if !original.encoded.isEmpty, template.hasSuffix(original.encoded) {
+            copy.template = template.dropLast(original.encoded.count) + original.template
+        }
+        return copy
+    }
 
     fileprivate static func problem(inLiteral text: String) -> InvalidRequest? {
         for byte in text.utf8 {

@@ -1,0 +1,92 @@
+import Requests
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+private enum Kind: String, Sendable { case user = "us/er" }
+private enum Level: Int, Sendable { case top = -3 }
+private enum Own: String, PathValue, Sendable {
+    case x
+    var pathText: String { "own" }
+}
+
+// `"/users/\(name)"` with an optional name does not compile: Optional is neither a PathValue nor raw-representable.
+@Suite("RequestPath")
+struct RequestPathTests {
+    @Test(
+        "a literal is trusted: valid escapes stay, the rest of RFC 3986's path characters too",
+        arguments: [
+            ("/users", "/users"), ("users/", "users/"), ("/a b", "/a%20b"), ("/é", "/%C3%A9"), ("/a%2Fb", "/a%2Fb"),
+            ("/a%2fb%zz%", "/a%2fb%25zz%25"), ("/a:b@c;d=e,f", "/a:b@c;d=e,f"), ("/-._~!$&'()*+", "/-._~!$&'()*+"),
+            ("/[\"<>\\^`{|}]", "/%5B%22%3C%3E%5C%5E%60%7B%7C%7D%5D"), ("//a//", "//a//"), ("/../a/.", "/../a/."),
+            ("", ""), ("/%4", "/%254"),
+        ])
+    func literal(text: String, encoded: String) throws {
+        let path = RequestPath(text)
+        #expect(path.encoded == encoded)
+        #expect(path.template == text)
+        #expect(RequestPath(path.encoded).encoded == encoded)
+        _ = try api.get(.none, from: path).prepared()
+    }
+
+    @Test("an interpolated value never leaves its segment")
+    func interpolated() {
+        let cases: [(RequestPath, String)] = [
+            ("/users/\("a/b")", "/users/a%2Fb"), ("/users/\("a?b#c")/x", "/users/a%3Fb%23c/x"),
+            ("/\("a b+%2F")", "/a%20b%2B%252F"), ("/\("é\u{0}\r\n")", "/%C3%A9%00%0D%0A"),
+            ("/\("..".dropLast() + "x")", "/.x"), ("/\("..;")", "/..%3B"), ("/v\("1")-\("2")", "/v1-2"),
+            ("/\(42)/\(-1)/\(UInt8.max)/\(Int64.min)", "/42/-1/255/-9223372036854775808"),
+            ("/\(Kind.user)", "/us%2Fer"), ("/\(Level.top)", "/-3"), ("/\(Own.x)", "/own"),
+            ("\("a")", "a"), ("/a%20b/\("c d")", "/a%20b/c%20d"), ("/\("a\\b")", "/a%5Cb"),
+            ("/%\("2e")", "/%252e"), ("/%2\("f")", "/%252f"),
+            ("/\("👩‍👩‍👧")", "/%F0%9F%91%A9%E2%80%8D%F0%9F%91%A9%E2%80%8D%F0%9F%91%A7"),
+        ]
+        for (path, encoded) in cases { #expect(path.encoded == encoded) }
+    }
+
+    @Test("an identifier is written in its canonical form")
+    func identifier() throws {
+        let id = try #require(UUID(uuidString: "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"))
+        let path: RequestPath = "/things/\(id)"
+        #expect(path.encoded == "/things/E621E1F8-C36C-495A-93FC-0C247A3E6E5F")
+    }
+
+    @Test("raw text is trusted like the literal")
+    func raw() {
+        let path: RequestPath = "/a/\(raw: "b/c%20d/../é")/e"
+        #expect(path.encoded == "/a/b/c%20d/../%C3%A9/e")
+        #expect(path.template == "/a/{}/e")
+        expectInvalid(.queryInPath) { try api.get(.none, from: "/\(raw: "a?b")").prepared() }
+    }
+
+    @Test("the template has a placeholder for each value")
+    func template() {
+        let path: RequestPath = "/users/\("x")/repos/\(7)"
+        #expect(path.template == "/users/{}/repos/{}")
+        #expect("\(path)" == "/users/x/repos/7")
+    }
+
+    @Test("what cannot be sent is told when the request is prepared")
+    func problems() {
+        let empty = ""
+        let cases: [(RequestPath, InvalidRequest)] = [
+            ("/a?b", .queryInPath), ("/a#b", .fragmentInPath), ("/a\u{0}", .controlByteInPath),
+            ("/a\r\nHost: b", .controlByteInPath), ("/a\u{7F}", .controlByteInPath), ("/a\tb", .controlByteInPath),
+            ("/\(empty)", .emptySegment), ("/a/\(empty)/b", .emptySegment), ("\(empty)", .emptySegment),
+            ("/\(empty)\(empty)/a", .emptySegment), ("/\(".")", .dotSegment), ("/\("..")/a", .dotSegment),
+            ("/.\(".")", .dotSegment), ("/\(".")\(".")/b", .dotSegment), ("/%2e\(".")/b", .dotSegment),
+            ("/%2E\(empty)", .dotSegment), ("/\(".")%2e", .dotSegment), ("\("..")", .dotSegment),
+            ("/\(raw: "%2E")\(".")", .dotSegment), ("/a/\("..")", .dotSegment),
+        ]
+        for (path, problem) in cases {
+            expectInvalid(problem, "\(path)") { try api.get(.none, from: path).prepared() }
+        }
+    }
+
+    @Test("segments that only look like those are sent")
+    func harmless() throws {
+        let empty = ""
+        let paths: [RequestPath] = ["/a\(empty)", "/\("...")", "/.\("a")", "//a", "/\("%2e")", "/\("a.")", "/x\("..")"]
+        for path in paths { #expect(throws: Never.self) { try api.get(.none, from: path).prepared() } }
+    }
+}

@@ -1,0 +1,74 @@
+import Requests
+import Testing
+
+/// Answers with what a function makes of the request; nothing leaves the process.
+struct StubExecutor: RequestExecutor {
+    let answer: @Sendable (PreparedRequest) throws(RequestError) -> RawResponse
+
+    init(_ answer: @escaping @Sendable (PreparedRequest) throws(RequestError) -> RawResponse) {
+        self.answer = answer
+    }
+
+    /// Answers every request with the same status, header and body.
+    init(_ status: HTTPStatus = 200, header: Header = .empty, _ body: String = "") {
+        self.init { request in .stub(status, header: header, body, to: request) }
+    }
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try answer(request)
+    }
+}
+
+extension RawResponse {
+    static func stub(
+        _ status: HTTPStatus, header: Header = .empty, _ body: String = "", to request: PreparedRequest
+    ) -> RawResponse {
+        RawResponse(
+            head: ResponseHead(status: status, header: header, target: request.target), body: .bytes(Data(body.utf8)))
+    }
+}
+
+extension AnonymousRequestProvider {
+    static let example = AnonymousRequestProvider("https://e.com/api")
+
+    init(text: String) throws {
+        self.init(baseURL: try #require(URL(string: text)))
+    }
+}
+
+extension RequestConvertible {
+    /// The URL this request would be sent to.
+    func preparedURL() throws -> String { try prepared().target.absoluteString }
+}
+
+/// Everything a value may be turned into text by.
+func everyText<Value>(of value: Value) -> [String] {
+    var dumped = ""
+    dump(value, to: &dumped)
+    return ["\(value)", String(describing: value), String(reflecting: value), dumped, dumped.debugDescription]
+}
+
+/// Expects that `body` throws the error of an invalid request for the reason given.
+func expectInvalid<Value>(
+    _ problem: InvalidRequest, _ label: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Value
+) {
+    let error = #expect(throws: RequestError.self, "\(label)", sourceLocation: sourceLocation) { _ = try body() }
+    #expect(error?.reason == .invalidRequest(problem), "\(label)", sourceLocation: sourceLocation)
+    #expect(error?.mayHaveReachedServer != true, "\(label)", sourceLocation: sourceLocation)
+}
+
+/// A small generator with a seed, so that a random test is the same test every time.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
