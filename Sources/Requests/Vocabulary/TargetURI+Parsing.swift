@@ -1,7 +1,9 @@
 extension TargetURI {
     /// Reads an absolute URI with an authority (RFC 3986 §3).
     ///
-    /// Bytes that may not stand in a path or query are percent-encoded; valid `%XX` is kept.
+    /// Bytes that may not stand in a path or query are percent-encoded; valid `%XX` is kept. The segments `.` and `..`
+    /// are resolved, escaped ones too. A host that ends in a number must be an IPv4 address in its usual form, because
+    /// resolvers read the others (`0x7f.1`, `2130706433`) each in their own way.
     ///
     /// - Throws: `InvalidRequest.malformedURL`, `.invalidHost`, `.nonASCIIHost` or `.controlByteInPath`.
     public init(_ text: String) throws(InvalidRequest) {
@@ -19,7 +21,7 @@ extension TargetURI {
         let authority = try Authority(authority)
         self.init(
             scheme: scheme, userinfo: authority.userinfo, host: authority.host, zone: authority.zone,
-            port: authority.port, path: try Self.encoded(parts.path, with: .path),
+            port: authority.port, path: Self.removingDotSegments(from: try Self.encoded(parts.path, with: .path)),
             query: try parts.query.map { query throws(InvalidRequest) in try Self.encoded(query, with: .query) },
             fragment: try parts.fragment.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) })
     }
@@ -75,6 +77,7 @@ private struct Authority {
     init(_ text: Substring) throws(InvalidRequest) {
         var rest = text
         if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            guard !rest[..<at].utf8.contains(where: Self.isAmbiguous) else { throw .invalidHost }
             userinfo = String(rest[..<at])
             rest = rest[rest.utf8.index(after: at)...]
         }
@@ -90,6 +93,11 @@ private struct Authority {
         port = try Self.port(rest[portStart...])
     }
 
+    /// Whether other readers would end the authority at `byte` and so see another host.
+    private static func isAmbiguous(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
+    }
+
     private static func port(_ text: Substring) throws(InvalidRequest) -> Int? {
         guard let first = text.utf8.first else { return nil }
         let digits = text.dropFirst()
@@ -103,8 +111,7 @@ private struct Authority {
     private static func literal(_ text: Substring) throws(InvalidRequest) -> (host: String, zone: String?) {
         let percent = text.utf8.firstIndex(of: UInt8(ascii: "%"))
         let address = text[..<(percent ?? text.endIndex)]
-        let isAddress = address.utf8.allSatisfy { Hex.value(of: $0) != nil || $0 == 0x3A || $0 == 0x2E }
-        guard isAddress, address.utf8.contains(UInt8(ascii: ":")) else { throw .invalidHost }
+        guard IPAddressText.isIPv6(address) else { throw .invalidHost }
         guard let percent else { return ("[\(ASCIIFolding.folded(String(address)))]", nil) }
         var zone = text[text.utf8.index(after: percent)...]
         if zone.utf8.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
@@ -117,6 +124,7 @@ private struct Authority {
         guard !text.isEmpty else { throw .invalidHost }
         if text.utf8.contains(where: { $0 >= 0x80 }) || text.hasNonASCIIEscape { throw .nonASCIIHost }
         guard text.utf8.allSatisfy(isHostByte) else { throw .invalidHost }
+        if IPAddressText.endsInNumber(text), !IPAddressText.isIPv4(text) { throw .invalidHost }
         return ASCIIFolding.folded(String(text))
     }
 

@@ -46,7 +46,7 @@ extension TargetURI {
 
     /// Resolves `.` and `..` (RFC 3986 §5.2.4).
     static func removingDotSegments(from path: String) -> String {
-        guard path.utf8.contains(UInt8(ascii: ".")) else { return path }
+        guard path.mayHoldDotSegments else { return path }
         var output: [Substring] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         for (offset, segment) in segments.enumerated() {
@@ -61,5 +61,17 @@ extension TargetURI {
             }
         }
         return "/" + output.joined(separator: "/")
+    }
+}
+
+extension String {
+    /// Whether a dot, or the beginning of an escaped one, follows a slash; cheap, and true for any dot segment.
+    fileprivate var mayHoldDotSegments: Bool {
+        var previous: UInt8 = 0
+        for byte in utf8 {
+            if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
+            previous = byte
+        }
+        return false
     }
 }

@@ -1,0 +1,69 @@
+import Requests
+
+/// The case collections of other projects, read from `../shared/corpora` or `$REQUESTS_CORPORA`; absent from the
+/// repository.
+enum Corpora {
+    static let url = load("url.json", as: URLCases.self)
+    static let mimeTypes = load("mime-types.json", as: MIMETypeCases.self)
+
+    private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let folder = ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
+        guard let data = try? Data(contentsOf: URL(filePath: folder).appending(path: name)) else { return nil }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        do {
+            return try decoder.decode(Content.self, from: data)
+        } catch {
+            print("\(name) cannot be read: \(error)")
+            return nil
+        }
+    }
+}
+
+struct MIMETypeCases: Decodable {
+    struct Case: Decodable {
+        var input: String
+        var serialized: String?
+    }
+    var cases: [Case]
+}
+
+struct URLCases: Decodable {
+    struct Resolution: Decodable {
+        struct Case: Decodable {
+            var reference: String
+            var result: String
+        }
+        var base: String
+        var cases: [Case]
+    }
+
+    /// What a browser makes of a reference, and what a plain resolver of RFC 3986 does.
+    struct BrowserCase: Decodable {
+        enum Agreement: Decodable {
+            case same
+            case other(String)
+
+            init(from decoder: any Decoder) throws {
+                let text = try? decoder.singleValueContainer().decode(String.self)
+                self = text == "same" ? .same : .other(text ?? "another result")
+            }
+        }
+        var input: String
+        var base: String?
+        var href: String?
+        var host: String?
+        var failure: Bool?
+        var rfc3986: Agreement?
+    }
+
+    struct Escaping: Decodable {
+        var input: String
+        var queryUtf8: String
+    }
+
+    var rfc3986Resolution: Resolution
+    var wptResolution: [BrowserCase]
+    var percentEncodingQuery: [Escaping]
+}

@@ -1,0 +1,118 @@
+import Requests
+import Testing
+
+@Suite("TargetURI")
+struct TargetURITests {
+    @Test(
+        "is read and written in its canonical form (RFC 3986 §3, R-4, C32)",
+        arguments: [
+            ("http://e.com", "http://e.com/"), ("HTTP://E.Com:80/A", "http://e.com/A"),
+            ("https://e.com:443", "https://e.com/"), ("https://e.com:80/", "https://e.com:80/"),
+            ("http://e.com:", "http://e.com/"), ("http://e.com:0080/", "http://e.com/"),
+            ("http://u:p@e.com/", "http://e.com/"), ("http://u@p@e.com/", "http://e.com/"),
+            ("http://e.com?a", "http://e.com/?a"), ("http://e.com#f", "http://e.com/#f"),
+            ("http://e.com/a?b#c?d#e", "http://e.com/a?b#c?d%23e"), ("http://e.com/a b", "http://e.com/a%20b"),
+            ("http://e.com/é?é", "http://e.com/%C3%A9?%C3%A9"), ("http://e.com/%7e%zz", "http://e.com/%7e%25zz"),
+            ("http://e.com/a|b^c", "http://e.com/a%7Cb%5Ec"), ("http://e.com//a//", "http://e.com//a//"),
+            ("http://[::1]", "http://[::1]/"), ("http://[2001:DB8::1]:8080/", "http://[2001:db8::1]:8080/"),
+            ("http://[fe80::1%25lo]:8080/", "http://[fe80::1]:8080/"), ("http://[fe80::1%eth0]/", "http://[fe80::1]/"),
+            ("http://[::ffff:192.0.2.1]/", "http://[::ffff:192.0.2.1]/"), ("http://192.0.2.1/", "http://192.0.2.1/"),
+            ("http://a_b.e.com./", "http://a_b.e.com./"), ("ftp://e.com:21/a", "ftp://e.com:21/a"),
+            ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/"),
+            ("http://e.com/a\\b", "http://e.com/a%5Cb"),
+            ("http://e.com/a/../b/./c/%2E%2e/d", "http://e.com/b/d"), ("http://e.com/..", "http://e.com/"),
+            ("http://1.e.com/", "http://1.e.com/"), ("http://0xa.e.com/", "http://0xa.e.com/"),
+        ])
+    func parsing(text: String, canonical: String) throws {
+        let target = try TargetURI(text)
+        #expect(target.absoluteString == canonical)
+        #expect(try TargetURI(canonical).absoluteString == canonical)
+        #expect(target.url.absoluteString == canonical)
+    }
+
+    @Test(
+        "what is no absolute URI of a host is refused (R-2, R-4)",
+        arguments: [
+            ("", InvalidRequest.malformedURL), ("e.com", .malformedURL), ("//e.com", .malformedURL),
+            ("http:e.com", .malformedURL), ("http:/e.com", .malformedURL), ("1http://e.com", .malformedURL),
+            ("ht tp://e.com", .malformedURL), ("http://e.com:x", .malformedURL), ("http://e.com:-1", .malformedURL),
+            ("http://e.com:+1", .malformedURL), ("http://e.com:65536", .malformedURL), ("http://[::1]x", .malformedURL),
+            ("http://", .invalidHost), ("http:///a", .invalidHost), ("http://:80", .invalidHost),
+            ("http://u@/", .invalidHost), ("http://e%2Fcom/", .invalidHost), ("http://e%2fcom", .invalidHost),
+            ("http://e.com%00/", .invalidHost), ("http://e com/", .invalidHost),
+            ("http://e.com\\@f.com/", .invalidHost),
+            ("http://e.com\r\n/", .invalidHost), ("http://e\u{0}.com/", .invalidHost), ("http://e<>/", .invalidHost),
+            ("http://[", .invalidHost), ("http://[]", .invalidHost), ("http://[e.com]", .invalidHost),
+            ("http://[1:2]", .invalidHost), ("http://[:::]", .invalidHost),
+            ("http://[1:2:3:4:5:6:7:8:9]", .invalidHost),
+            ("http://[::1%25]", .invalidHost), ("http://[::1%25a/b]", .invalidHost), ("http://[v1.x]", .invalidHost),
+            ("http://0x7f.1", .invalidHost), ("http://2130706433", .invalidHost), ("http://0177.0.0.1", .invalidHost),
+            ("http://256.0.0.1", .invalidHost), ("http://1.2.3.4.", .invalidHost), ("http://a.0x", .invalidHost),
+            ("http://bücher.example", .nonASCIIHost), ("http://b%C3%BCcher.example", .nonASCIIHost),
+            ("http://e.com/\r\nX: y", .controlByteInPath), ("http://e.com/\u{0}", .controlByteInPath),
+            ("http://e.com/?\u{7F}", .controlByteInPath), ("http://e.com/#\n", .controlByteInPath),
+            ("http://e.com/\t", .controlByteInPath),
+        ])
+    func refused(text: String, problem: InvalidRequest) {
+        #expect(throws: problem) { try TargetURI(text) }
+    }
+
+    @Test(
+        "IPv6 addresses are those of RFC 4291 §2.2",
+        arguments: [
+            ("::", true), ("::1", true), ("1::", true), ("1:2:3:4:5:6:7:8", true), ("1:2:3:4:5:6:1.2.3.4", true),
+            ("::1.2.3.4", true), ("1::3:4:5:6:7:8", true), ("1:2:3:4:5:6:7::", true), ("fFfF::", true),
+            ("", false), (":", false), (":::", false), ("1::2::3", false), ("12345::", false), ("g::", false),
+            ("1:2:3:4:5:6:7", false), ("1:2:3:4:5:6:7:8::", false), ("1::2:3:4:5:6:7:8", false), ("1:", false),
+            (":1", false), ("1.2.3.4", false), ("::1.2.3", false), ("::1.2.3.256", false), ("::01.2.3.4", false),
+            ("1.2.3.4::", false), ("::1.2.3.4:5", false), ("::+1", false),
+        ])
+    func ipv6(text: String, isAddress: Bool) {
+        #expect(IPAddressText.isIPv6(Substring(text)) == isAddress)
+    }
+
+    @Test("its parts are what an executor needs (R-4)")
+    func parts() throws {
+        let target = try TargetURI("https://u:p@[FE80::1%25lo]:8443/a/b?c#d")
+        #expect(target.scheme == "https")
+        #expect(target.host == "[fe80::1]")
+        #expect(target.zone == "lo")
+        #expect(target.port == 8443 && target.effectivePort == 8443)
+        #expect(target.authority == "[fe80::1]:8443")
+        #expect(target.requestTarget == "/a/b?c")
+        #expect(target.origin == "https://[fe80::1]:8443")
+        #expect(target.absoluteForm == "https://[fe80::1]:8443/a/b?c")
+        #expect(target.fragment == "d")
+        #expect(try TargetURI("http://e.com").effectivePort == 80)
+        #expect(try TargetURI("ftp://e.com").effectivePort == nil)
+    }
+
+    @Test("Foundation takes every target that random text makes; none of them holds a byte that may not be sent")
+    func fuzz() throws {
+        let pieces = [
+            "http", "https", "ftp", "a+b.c-d", ":", "//", "/", "?", "#", "@", "[", "]", "::", "::1", "fe80::1", "%25",
+            "%", "%41", "%zz", "e.com", "a", ".", "..", "-", "_", "~", "!", "$", "&", "'", "(", ")", "*", "+", ",", ";",
+            "=", " ", "\t", "\r\n", "\u{0}", "\u{7F}", "\"", "<", ">", "\\", "^", "`", "{", "|", "}", "é", "👍", "80",
+            "65535", "99999", "1.2.3.4", "0x7f", "xn--a", "..a", "1",
+        ]
+        var generator = SeededGenerator(seed: 20)
+        var accepted = 0
+        for round in 0..<100_000 {
+            var text = ["", "http://", "http://e.com/", "https://[::1]"][round % 4]
+            for _ in 0..<Int.random(in: 1...8, using: &generator) {
+                text += pieces.randomElement(using: &generator) ?? ""
+            }
+            guard let target = try? TargetURI(text) else { continue }
+            accepted += 1
+            let url = target.url
+            let written = target.absoluteString
+            if !written.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { Issue.record("\(text) gives \(written)") }
+            if url.absoluteString != written { Issue.record("\(text): Foundation makes \(url) of \(written)") }
+            if (try? TargetURI(written)) != target, target.zone == nil, !text.contains("@") {
+                Issue.record("\(text): \(written) is read differently")
+            }
+            if let next = try? target.resolving(pieces.randomElement(using: &generator) ?? "") { _ = next.url }
+        }
+        #expect(accepted > 20_000)
+    }
+}
