@@ -123,6 +123,11 @@ extension Request {
     }
 }
 
+extension Request: CustomReflectable {
+    /// What `dump` sees: the description, and the header with its secrets redacted.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description, "header": header]) }
+}
+
 /// What a request is besides its API and its decoder.
 private struct RequestParts: Sendable {
     var endpoint: RequestPath

@@ -12,6 +12,11 @@ public struct RequestAttributes: Sendable {
     }
 }
 
+extension RequestAttributes: CustomReflectable {
+    /// What `dump` sees: how many attributes there are; their values may be secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["count": values.count]) }
+}
+
 /// Names one attribute of a request and its type; adopted by an empty enum.
 public protocol RequestAttributeKey: SendableMetatype {
     /// The type of the attribute's value.

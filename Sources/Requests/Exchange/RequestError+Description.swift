@@ -15,14 +15,19 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         if let response {
             lines.append("response: \(response.status), \(response.header[.contentType] ?? "no content type")")
         }
-        if let body { lines.append("body: \(body.count) bytes: \(Self.excerpt(of: body))") }
-        if let underlying { lines.append("underlying: \(Self.explanation(of: underlying))") }
+        if let body { lines.append("body: \(body.count) bytes: \(withoutSecrets(Self.excerpt(of: body)))") }
+        if let underlying { lines.append("underlying: \(withoutSecrets(Self.explanation(of: underlying)))") }
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
         return lines.joined(separator: "\n  ")
     }
 
     /// What `dump` sees: the lines of the description, never a secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": debugDescription]) }
+
+    /// `text` of others, such as a body or an error, with the secrets of the request replaced by a mark.
+    private func withoutSecrets(_ text: String) -> String {
+        request?.secrets().reduce(text) { $0.replacing($1, with: Redaction.mark) } ?? text
+    }
 
     /// The first 200 bytes as text, or a word for bytes that are none.
     private static func excerpt(of body: Data) -> String {

@@ -81,6 +81,31 @@ extension QueryItems: RandomAccessCollection {
     public subscript(position: Int) -> Item { items[position] }
 }
 
+extension QueryItems: CustomStringConvertible, CustomReflectable {
+    /// The query as it will be sent, the values of secret items replaced by a mark.
+    public var description: String {
+        items.map(\.description).joined(separator: "&")
+    }
+
+    /// What `dump` sees: the redacted items, never a secret.
+    public var customMirror: Mirror {
+        Mirror(self, unlabeledChildren: items.map(\.description), displayStyle: .collection)
+    }
+}
+
+extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
+    /// The name and the value, percent-encoded; the value of a secret item is replaced by a mark.
+    public var description: String {
+        let name = PercentEncoding.strict.encode(name)
+        guard let value else { return name }
+        let isSecret = Redaction.standard.queryNames.contains(CaseInsensitiveString(self.name))
+        return name + "=" + (isSecret ? Redaction.mark : PercentEncoding.strict.encode(value))
+    }
+
+    /// What `dump` sees: the redacted item, never a secret.
+    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
+}
+
 /// A value that may stand in a query.
 ///
 /// Booleans read `true` and `false`; numbers as Swift prints them.

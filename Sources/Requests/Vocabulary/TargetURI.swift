@@ -82,7 +82,7 @@ public struct TargetURI: Hashable, Sendable {
     func redactedQuery(by redaction: Redaction) -> String? {
         query?.split(separator: "&", omittingEmptySubsequences: false).map { item -> String in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = CaseInsensitiveString(String(parts[0]))
+            let name = CaseInsensitiveString(PercentEncoding.decode(parts[0]))
             return parts.count == 2 && redaction.queryNames.contains(name)
                 ? "\(parts[0])=\(Redaction.mark)" : String(item)
         }.joined(separator: "&")

@@ -1,0 +1,74 @@
+import Requests
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+@Suite("QueryItems")
+struct QueryItemsTests {
+    @Test("a literal keeps order and duplicates; nil is a bare name, empty is not (RQ-14, RQ-34, C6, T-10)")
+    func literal() throws {
+        let items: QueryItems = ["b": 1, "a": "x", "b": 2, "flag": nil, "empty": "", "on": true, "pi": 2.5]
+        #expect(items.encoded() == "b=1&a=x&b=2&flag&empty=&on=true&pi=2.5")
+        #expect(items.count == 7 && items[1].name == "a")
+        let request = api.get(.none, from: "/users/search").with(query: ["query": "alex", "limit": "30"])
+        #expect(try request.preparedURL() == "https://e.com/api/users/search?query=alex&limit=30")
+        #expect(try request.with(query: [:] as QueryItems).preparedURL() == "https://e.com/api/users/search")
+    }
+
+    @Test("Foundation's items are taken as they are (RQ-14, RQ-34)")
+    func foundationItems() throws {
+        let request = api.get(.none, from: "/x")
+            .adding(queryItem: URLQueryItem(name: "a", value: "1"))
+            .adding(queryItems: URLQueryItem(name: "b", value: nil), URLQueryItem(name: "c", value: "&"))
+            .adding(queryItems: [URLQueryItem(name: "d", value: "")])
+        #expect(try request.preparedURL() == "https://e.com/api/x?a=1&b&c=%26&d=")
+    }
+
+    @Test("items are added one by one, typed (RQ-14)")
+    func adding() throws {
+        enum Order: String, QueryValue { case up = "↑" }
+        let none: Int? = nil
+        let request = api.get(.none, from: "/x").adding(queryItem: ("n", 1)).adding(queryItem: ("o", Order.up))
+            .adding(queryItem: ("none", none)).adding(queryItem: ("n", "2"))
+        #expect(try request.preparedURL() == "https://e.com/api/x?n=1&o=%E2%86%91&none&n=2")
+    }
+
+    @Test(
+        "everything but letters, digits and *-._ is encoded, a plus and a space alike (C3, C4, T-20, T-26, T-28)",
+        arguments: [
+            ("value + space", "value%20%2B%20space"), (" +&=", "%20%2B%26%3D"), ("*-.azAZ09_", "*-.azAZ09_"),
+            ("!@?;~", "%21%40%3F%3B%7E"), ("%", "%25"), ("%20", "%2520"), ("é", "%C3%A9"), ("\r\n\u{0}", "%0D%0A%00"),
+            ("!👍🏽", "%21%F0%9F%91%8D%F0%9F%8F%BD"), ("#/'\"<>[]", "%23%2F%27%22%3C%3E%5B%5D"),
+        ])
+    func encoding(text: String, encoded: String) {
+        #expect(PercentEncoding.strict.encode(text) == encoded)
+        #expect(PercentEncoding.decode(encoded) == text)
+        #expect(QueryItems([QueryItems.Item(name: text, value: text)]).encoded() == "\(encoded)=\(encoded)")
+    }
+
+    @Test("the other sets leave what they say (C3, T-25)")
+    func presets() {
+        let reserved = ":#[]@!$&'()*+,;=?/~"
+        #expect(PercentEncoding.afnetworking.encode(reserved) == "%3A%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D?/~")
+        #expect(PercentEncoding.rfc3986.encode("~?/") == "~%3F%2F")
+        #expect(PercentEncoding(leaving: "é/").encode("é/?") == "%C3%A9/%3F")
+    }
+
+    @Test(
+        "decoding leaves alone what is no escape",
+        arguments: [("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("%e9", "\u{FFFD}")])
+    func decoding(text: String, decoded: String) {
+        #expect(PercentEncoding.decode(text) == decoded)
+    }
+
+    @Test(
+        "a query in a URL is encoded byte for byte as browsers do it in UTF-8",
+        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+    func corpus() throws {
+        for item in try #require(Corpora.url).percentEncodingQuery {
+            let text = PercentEncoding.decode(item.queryUtf8)
+            #expect(text == item.input)
+            #expect(PercentEncoding.decode(PercentEncoding.strict.encode(text)) == text)
+        }
+    }
+}
