@@ -39,7 +39,7 @@ public struct MediaType: Sendable {
 
     /// Whether a decoder that asks for this type reads `other`: what ``matches(_:)`` says, and for JSON `text/json` and
     /// every subtype that ends in `+json` (RFC 6839 §3.1).
-    func reads(_ other: MediaType) -> Bool {
+    package func reads(_ other: MediaType) -> Bool {
         if matches(other) { return true }
         guard self == .json else { return false }
         let subtype = ASCIIFolding.folded(other.subtype.rawValue.rawValue)

@@ -1,0 +1,95 @@
+import Requests
+import Testing
+
+@Suite("MediaType")
+struct MediaTypeTests {
+    @Test(
+        "is read as RFC 9110 §8.3.1 has it (RQ-21)",
+        arguments: [
+            ("text/html", "text/html"), ("Text/HTML;Charset=\"utf-8\"", "Text/HTML; Charset=utf-8"),
+            (" text/html ; a=b ;c=d ", "text/html; a=b; c=d"), ("*/*", "*/*"), ("image/*;q=0.1", "image/*; q=0.1"),
+            ("a/b; c=\"d\\\"e\\\\f\"", "a/b; c=\"d\\\"e\\\\f\""), ("a/b;c=\"\"", "a/b; c=\"\""),
+            ("a/b;c=\"x;y\";d=e", "a/b; c=\"x;y\"; d=e"), ("a/b;c", "a/b"), ("a/b;c=;d=e", "a/b; d=e"),
+            ("a/b;;d=e", "a/b; d=e"), ("a/b;c=x y;d=e", "a/b; c=\"x y\"; d=e"), ("a/b;c=\"x\" y;d=e", "a/b; c=x; d=e"),
+            ("a/b;c=\"open", "a/b; c=open"), ("a/b;c=1;C=2", "a/b; c=1"), ("a/b;c =d;e=f", "a/b; e=f"),
+            ("a/b;c=x\u{1}y", "a/b"), ("application/vnd.api+json", "application/vnd.api+json"),
+        ])
+    func parsing(text: String, printed: String) throws {
+        let type = try #require(MediaType(text))
+        #expect(type.rawValue == printed)
+        #expect(try #require(MediaType(printed)).rawValue == printed)
+    }
+
+    @Test(
+        "what is no media type is nil (RQ-21)",
+        arguments: [
+            "", "/", "text", "text/", "/html", "text /html", "text/ html", "te xt/html", "text/html x", "tex\u{0}t/a",
+        ])
+    func refused(text: String) {
+        #expect(MediaType(text) == nil)
+    }
+
+    @Test("equality ignores case and parameters; they are still there (RQ-21, C28)")
+    func equality() {
+        #expect(MediaType.json == .jsonUTF8)
+        #expect(MediaType.json.hashValue == MediaType.jsonUTF8.hashValue)
+        #expect(MediaType("TEXT/plain") == .plainText)
+        #expect(MediaType.json != .xml)
+        #expect(MediaType.plainText.parameter("CHARSET") == "utf-8")
+        #expect(MediaType.json.parameter("charset") == nil)
+    }
+
+    @Test(
+        "ranges match what is within them (C28)",
+        arguments: [
+            (MediaType.any, MediaType.png, true), (MediaType(type: .image, subtype: .any), .png, true),
+            (MediaType(type: .image, subtype: .any), .json, false), (.png, .png, true), (.png, .gif, false),
+            (.png, MediaType(type: .image, subtype: .any), false),
+        ])
+    func ranges(range: MediaType, type: MediaType, matches: Bool) {
+        #expect(range.matches(type) == matches)
+    }
+
+    @Test(
+        "a JSON decoder reads every type that is JSON, and no other (RFC 6839 §3.1)",
+        arguments: [
+            ("application/json; charset=utf-8", true), ("text/json", true), ("application/problem+json", true),
+            ("application/vnd.x+JSON", true), ("application/jsonp", false), ("text/plain", false),
+            ("application/json-seq", false), ("text/html", false),
+        ])
+    func json(text: String, reads: Bool) throws {
+        #expect(MediaType.json.reads(try #require(MediaType(text))) == reads)
+    }
+
+    @Test(
+        "the constants print as Requests 0.3.2 had them, JSON bare (RQ-21, C10)",
+        arguments: [
+            (MediaType.json, "application/json"), (.jsonUTF8, "application/json; charset=utf-8"),
+            (.xml, "application/xml; charset=utf-8"),
+            (.urlEncodedForm, "application/x-www-form-urlencoded; charset=utf-8"),
+            (.plainText, "text/plain; charset=utf-8"), (.html, "text/html; charset=utf-8"),
+            (.css, "text/css; charset=utf-8"), (.binary, "application/octet-stream"), (.gif, "image/gif"),
+            (.png, "image/png"), (.jpeg, "image/jpeg"), (.svg, "image/svg+xml"),
+            (.formData(boundary: "a b"), "multipart/form-data; boundary=\"a b\""),
+            (.formData(boundary: "a\"b\\"), "multipart/form-data; boundary=\"a\\\"b\\\\\""),
+        ])
+    func constants(type: MediaType, text: String) {
+        #expect(type.rawValue == text)
+        #expect(MediaType(text)?.rawValue == text)
+    }
+
+    @Test(
+        "a WHATWG reader and this one agree on valid types",
+        .enabled(if: Corpora.mimeTypes != nil, "the case collections are not part of the repository"))
+    func corpus() throws {
+        let cases = try #require(Corpora.mimeTypes)
+        for item in cases.cases where MediaType(item.input) != nil && item.serialized != nil {
+            let expected = try #require(item.serialized.flatMap(MediaType.init))
+            #expect(MediaType(item.input) == expected, "\(item.input)")
+            #expect(MediaType(item.input)?.parameter("charset") == expected.parameter("charset"), "\(item.input)")
+        }
+        for item in cases.cases where item.serialized == nil {
+            #expect(MediaType(item.input) == nil, "\(item.input)")
+        }
+    }
+}
