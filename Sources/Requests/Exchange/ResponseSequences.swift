@@ -66,6 +66,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
         private let limit: Int
         private var chunk = Data()
         private var isAtEnd = false
+        private var failure: RequestError?
 
         fileprivate init(stream: ResponseStream, limit: Int) {
             self.stream = stream
@@ -78,7 +79,19 @@ public struct ResponseLines: AsyncSequence, Sendable {
         }
 
         /// The next line without its end; nil after the last.
+        ///
+        /// - Throws: What ended the lines early, again at every further call: what follows an error is no line.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> String? {
+            if let failure { throw failure }
+            do {
+                return try await line()
+            } catch {
+                failure = error
+                throw error
+            }
+        }
+
+        private mutating func line() async throws(RequestError) -> String? {
             var line: [UInt8] = []
             while true {
                 if let end = chunk.firstIndex(of: 0x0A) {
