@@ -1,0 +1,82 @@
+import Requests
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+@Suite("PreparedRequest")
+struct PreparedRequestTests {
+    @Test(
+        "the head tells how long the body is, once (R-3, RFC 9112 §6)",
+        arguments: [
+            (HTTPMethod.get, RequestBody.none, ""), (.head, .none, ""), (.delete, .none, ""), (.options, .none, ""),
+            ("PURGE", .none, ""), (.post, .none, "Content-Length: 0\n"), (.put, .none, "Content-Length: 0\n"),
+            (.patch, .none, "Content-Length: 0\n"), (.delete, .bytes(Data()), "Content-Length: 0\n"),
+            (.post, .bytes(Data([65, 66])), "Content-Length: 2\n"),
+            (.post, .file(path: "/f", range: 3..<10), "Content-Length: 7\n"), (.post, .file(path: "/f"), ""),
+            (.post, .stream { AsyncStream<Data> { $0.finish() } }, "Transfer-Encoding: chunked\n"),
+            (.post, .stream(length: 9) { AsyncStream<Data> { $0.finish() } }, "Content-Length: 9\n"),
+        ])
+    func framing(method: HTTPMethod, body: RequestBody, field: String) throws {
+        let request = PreparedRequest(method: method, target: try TargetURI("http://e.com/"), body: body)
+        let head = request.wireText.prefix { $0 != "<" }
+        #expect(head.hasPrefix("\(method) / HTTP/1.1\nHost: e.com\n\(field)\n"), "\(request.wireText)")
+    }
+
+    @Test("the text is the request, secrets hidden unless asked for (R-8)")
+    func wireText() throws {
+        let request = try AnonymousRequestProvider(text: "https://[::1]:8443/a?token=hunter2")
+            .post(.raw(data: Data([0xFF, 0])), to: "/b").adding(queryItem: ("x", "y z"))
+            .authenticated(with: .bearerToken("hunter2")).prepared()
+        #expect(
+            request.wireText == """
+                POST /a/b?token=<redacted>&x=y%20z HTTP/1.1
+                Host: [::1]:8443
+                Content-Type: application/octet-stream
+                Authorization: <redacted>
+                Content-Length: 2
+
+                <2 bytes>
+                """)
+        let revealed = request.wireText(.revealing)
+        #expect(revealed.contains("?token=hunter2&") && revealed.contains("Authorization: Bearer hunter2\n"))
+        let own = Redaction(alsoFields: ["content-type"], alsoQueryItems: ["X"])
+        #expect(request.wireText(.redacted, redaction: own).contains("&x=<redacted> HTTP"))
+        #expect(request.wireText(.redacted, redaction: own).contains("Content-Type: <redacted>"))
+    }
+
+    @Test("the bytes of the head are those of RFC 9112, the Host first (R-4)")
+    func bytes() throws {
+        let request = PreparedRequest(
+            method: "PURGE", target: try TargetURI("http://u:p@[fe80::1%25lo]:80/a?b#c"),
+            header: [Field(name: "x-A", value: "é")])
+        func head(_ form: RequestHeadWriter.Form, adding additions: [Field] = []) throws -> String {
+            var bytes: [UInt8] = []
+            try RequestHeadWriter.append(request, framing: .chunked, form: form, adding: additions, to: &bytes)
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let rest = "Host: [fe80::1]\r\nx-A: é\r\nTransfer-Encoding: chunked\r\n\r\n"
+        #expect(try head(.origin) == "PURGE /a?b HTTP/1.1\r\n" + rest)
+        #expect(try head(.absolute) == "PURGE http://[fe80::1]/a?b HTTP/1.1\r\n" + rest)
+        let added = try head(.origin, adding: [Field(name: "X-a", value: "no"), Field(name: "B", value: "yes")])
+        #expect(added.contains("\r\nB: yes\r\n") && !added.contains("no"))
+    }
+
+    @Test("equal requests put the same bytes on the wire; streams are never equal")
+    func equality() throws {
+        let request = try api.post(.text("a"), to: "/x").prepared()
+        #expect(try request == api.post(.text("a"), to: "/x").prepared())
+        #expect(try request != api.post(.text("b"), to: "/x").prepared())
+        #expect(try request != api.put(.text("a"), to: "/x").prepared())
+        #expect(try request != api.post(.text("a"), to: "/y").prepared())
+        var other = request
+        other.body = .stream { AsyncStream<Data> { $0.finish() } }
+        #expect(other != other)
+    }
+
+    @Test("a URL that cannot be asked is a typed error")
+    func fromURL() throws {
+        #expect(try PreparedRequest(url: URL("https://e.com")).url.absoluteString == "https://e.com/")
+        expectInvalid(.invalidHost) { try PreparedRequest(url: URL("file:///etc/passwd")) }
+        expectInvalid(.malformedURL) { try PreparedRequest(url: URL("mailto:a@e.com")) }
+    }
+}

@@ -1,0 +1,196 @@
+import Requests
+import Synchronization
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+private struct Refused: Error, Equatable {}
+
+private struct Minimal: RequestConvertible {
+    typealias Resource = Void
+    var baseURL: URL { URL("https://e.com/api") }
+    var endpoint: RequestPath { "/x" }
+}
+
+private struct Texts: RequestConvertible {
+    typealias Resource = String
+    var baseURL: URL { URL("https://e.com/api") }
+    var endpoint: RequestPath { "/x" }
+}
+
+private struct Bytes: RequestConvertible {
+    typealias Resource = Data
+    var baseURL: URL { URL("https://e.com/api") }
+    var endpoint: RequestPath { "/x" }
+}
+
+private struct Nested: RequestConvertible {
+    struct Resource: Decodable, Equatable { let id: Int }
+    var baseURL: URL { URL("https://e.com/api") }
+    var endpoint: RequestPath { "/x" }
+    var responseDecoder: ResponseDecoder<Resource> { .json() }
+}
+
+@Suite("RequestConvertible")
+struct RequestConvertibleTests {
+    @Test("two properties suffice; the others have the defaults (RQ-2, RQ-3, RQ-35)")
+    func defaults() async throws {
+        let request = Minimal()
+        #expect(request.method == .get && request.header.isEmpty && request.queryItems.isEmpty)
+        #expect(request.timeout == .standard && request.cachePolicy == .useProtocolCachePolicy)
+        let prepared = try request.prepared()
+        #expect(prepared.wireText == "GET /api/x HTTP/1.1\nHost: e.com\n\n")
+        #expect(prepared.timeouts.firstByte == .seconds(60))
+        #expect(try await StubExecutor(200, "text").perform(Texts()) == "text")
+        #expect(try await StubExecutor(200, "text").perform(Bytes()) == Data("text".utf8))
+        #expect(try await StubExecutor(200, #"{"id":7}"#).perform(Nested()) == Nested.Resource(id: 7))
+    }
+
+    @Test(
+        "the endpoint goes below the base, one slash between them (RQ-6, RQ-36, T-8, T-9, C7)",
+        arguments: [
+            ("https://e.com/api", RequestPath(""), "https://e.com/api"),
+            ("https://e.com/api/", RequestPath(""), "https://e.com/api/"),
+            ("https://e.com", RequestPath(""), "https://e.com/"),
+            ("https://dev.e.com/api", RequestPath("user/1"), "https://dev.e.com/api/user/1"),
+            ("https://dev.e.com/api", RequestPath("/user/1"), "https://dev.e.com/api/user/1"),
+            ("https://dev.e.com/api", RequestPath("/user/1/"), "https://dev.e.com/api/user/1/"),
+            ("https://dev.e.com/api/", RequestPath("/user"), "https://dev.e.com/api/user"),
+            ("https://dev.e.com/api/", RequestPath("user"), "https://dev.e.com/api/user"),
+            ("https://e.com", RequestPath("a"), "https://e.com/a"),
+            ("https://e.com/", RequestPath("/"), "https://e.com/"),
+            ("https://e.com/a", RequestPath("/"), "https://e.com/a/"),
+            ("https://e.com/a", RequestPath("//b"), "https://e.com/a//b"),
+            ("https://e.com/a%20b", RequestPath("c d"), "https://e.com/a%20b/c%20d"),
+            ("https://e.com", RequestPath("http://f.com"), "https://e.com/http://f.com"),
+            ("https://e.com", RequestPath("//f.com/x"), "https://e.com//f.com/x"),
+        ])
+    func joining(base: String, endpoint: RequestPath, url: String) throws {
+        #expect(try AnonymousRequestProvider(text: base).head(endpoint).preparedURL() == url)
+    }
+
+    @Test(
+        "the base's query comes first, its fragment stays last (RQ-6, C7, C32, T-11)",
+        arguments: [
+            ("https://e.com/a?k=1", QueryItems.empty, "https://e.com/a/b?k=1"),
+            ("https://e.com/a?k=1", ["x": 2], "https://e.com/a/b?k=1&x=2"),
+            ("https://e.com/a?", ["x": 2], "https://e.com/a/b?x=2"),
+            ("https://e.com/a#f", ["x": 2], "https://e.com/a/b?x=2#f"),
+            ("https://e.com/a?k=1#f", ["x": "#"], "https://e.com/a/b?k=1&x=%23#f"),
+        ] as [(String, QueryItems, String)])
+    func baseQuery(base: String, query: QueryItems, url: String) throws {
+        let request = try AnonymousRequestProvider(text: base).head("b").with(query: query)
+        #expect(try request.preparedURL() == url)
+        #expect(try !request.prepared().wireText.contains("#"))
+    }
+
+    @Test("header, then body, then authentication, which sees what the body has set (RQ-4, RQ-5, T-4, T-5, T-6, C9)")
+    func precedence() throws {
+        let request = api.post(.json(["a": 1]), to: "/x")
+            .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
+            .authenticated(with: AuthenticationProvider { $0["X-Seen"] = $0[.contentType] })
+        let header = try request.prepared().header
+        #expect(header[.contentType] == "application/json")
+        #expect(header[.authorization] == "Y")
+        #expect(header["X-Seen"] == "application/json")
+        #expect(try request.authenticated(with: .bearerToken("Z")).prepared().header[.authorization] == "Bearer Z")
+        #expect(try request.using(method: .get).sending(.none).prepared().header[.contentType] == nil)
+    }
+
+    @Test("authentication cannot change Accept, Content-Type or what frames the message (PM-34, C9)")
+    func authenticationIsLimited() throws {
+        let provider = AuthenticationProvider { header in
+            header["ACCEPT"] = "x/y"
+            header["content-TYPE"] = "x/y"
+            header["content-length"] = "0"
+            header["Transfer-encoding"] = "gzip"
+            header["host"] = "evil"
+            header["X-Key"] = "k"
+        }
+        let prepared = try api.post(.text("b"), to: "/x", receiving: .json([Int].self)).authenticated(with: provider)
+            .prepared()
+        #expect(
+            prepared.header.dictionaryValue == [
+                "Accept": "application/json", "Content-Type": "text/plain; charset=utf-8", "X-Key": "k",
+            ])
+        let without = try api.head("/x").authenticated(with: provider).prepared()
+        #expect(without.header.dictionaryValue == ["X-Key": "k"])
+    }
+
+    @Test("a body provider that throws changes nothing, and runs again (RQ-4, RQ-23, T-7)")
+    func providerThrows() {
+        let calls = Mutex(0)
+        let provider = BodyProvider { header in
+            calls.withLock { $0 += 1 }
+            header["X"] = "changed"
+            throw Refused()
+        }
+        let request = api.post(provider, to: "/x")
+        for _ in 1...2 {
+            let error = #expect(throws: RequestError.self) { try request.prepared() }
+            #expect(error?.reason == .bodyNotEncoded)
+            #expect(error?.underlying as? Refused == Refused())
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        #expect(calls.withLock { $0 } == 2)
+        #expect(request.header.isEmpty)
+    }
+
+    @Test("the credentials are those of RFC 7617 and RFC 6750 (RQ-24, T-13)")
+    func credentials() throws {
+        let request = api.head("/x")
+        func value(_ provider: AuthenticationProvider) throws -> String? {
+            try request.authenticated(with: provider).prepared().header[.authorization]
+        }
+        #expect(try value(.basicAuth(username: "user", password: "password")) == "Basic dXNlcjpwYXNzd29yZA==")
+        #expect(try value(.basicAuth(username: "é", password: ":")) == "Basic w6k6Og==")
+        #expect(try value(.bearerToken("t")) == "Bearer t")
+        #expect(try value(.none) == nil)
+        expectInvalid(.invalidFieldValue) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
+    }
+
+    @Test("userinfo of the base becomes Basic credentials, unless there are others (R-8)")
+    func userinfo() throws {
+        let request = try AnonymousRequestProvider(text: "https://user:pass%20word@e.com").head("/x")
+        let prepared = try request.prepared()
+        #expect(prepared.header[.authorization] == "Basic dXNlcjpwYXNzIHdvcmQ=")
+        #expect(prepared.target.absoluteString == "https://e.com/x")
+        #expect(try request.authenticated(with: .bearerToken("t")).prepared().header[.authorization] == "Bearer t")
+    }
+
+    @Test("the bodies are what they say (RQ-22, RQ-23)")
+    func bodies() throws {
+        func prepared(_ provider: BodyProvider) throws -> PreparedRequest {
+            try api.post(provider, to: "/x").prepared()
+        }
+        #expect(try prepared(.raw(data: Data([1]))).header[.contentType] == "application/octet-stream")
+        #expect(try prepared(.raw(data: Data([1]), contentType: .png)).header[.contentType] == "image/png")
+        #expect(try prepared(.text("é")).wireText.hasSuffix("Content-Length: 2\n\né"))
+        #expect(
+            try prepared(.json(encoded: [1, 2])).wireText.hasSuffix(
+                "Content-Type: application/json\nContent-Length: 5\n\n[1,2]"))
+        #expect(try prepared(.none).header.isEmpty)
+        let error = #expect(throws: RequestError.self) { try prepared(.json(encoded: Double.nan)) }
+        #expect(error?.reason == .bodyNotEncoded && error?.underlying is EncodingError)
+    }
+
+    @Test("the decoder's types become Accept, unless there is one")
+    func accept() throws {
+        let decoder = ResponseDecoder<Void>(accepting: [.json, .xml, .any]) { _, _ in }
+        let value = try api.get(decoder, from: "/x").prepared().header[.accept]
+        #expect(value == "application/json, application/xml; charset=utf-8;q=0.9, */*;q=0.8")
+        let own = api.get(decoder, from: "/x").adding(headerField: .accept(.png))
+        #expect(try own.prepared().header.values(of: .accept) == ["image/png"])
+    }
+
+    @Test("the description builds the URL only and runs no provider (RQ-7)")
+    func description() {
+        let request = api.get(.json([Int].self), from: "/x").sending(
+            BodyProvider { _ in
+                Issue.record("the body provider ran")
+                return .none
+            })
+        #expect("\(request)" == "Request<Array<Int>> [GET] (https://e.com/api/x)")
+        #expect("\(api.head("/a?b"))" == "Request<()> (INVALID)")
+    }
+}
