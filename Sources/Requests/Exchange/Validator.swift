@@ -47,7 +47,7 @@ public struct Validator: Sendable {
     ///
     /// - Throws: ``RequestError`` with the reason and the response; an error of a custom validator comes as its
     ///   ``RequestError/underlying``.
-    func validate(_ head: ResponseHead, accepting: [MediaType], isEmpty: Bool) throws(RequestError) {
+    package func validate(_ head: ResponseHead, accepting: [MediaType], isEmpty: Bool) throws(RequestError) {
         do {
             try judge(head, accepting, isEmpty)
         } catch let error as RequestError {

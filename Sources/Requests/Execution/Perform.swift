@@ -1,9 +1,9 @@
 /// The course of one call, as a value: which request to execute next, and what the call ends with.
 ///
 /// It performs nothing itself, so redirects, limits and deadlines are tested as tables.
-struct Perform {
+package struct Perform {
     /// What is to be done next.
-    enum Step {
+    package enum Step {
         /// Execute the request and tell ``Perform/receive(_:)`` the response.
         case execute(PreparedRequest)
         /// The call ends with this response.
@@ -11,16 +11,16 @@ struct Perform {
     }
 
     /// The heads of the responses that were redirects, in order.
-    private(set) var history: [ResponseHead] = []
+    package private(set) var history: [ResponseHead] = []
 
     /// How many requests have been handed out.
-    private(set) var attempts = 1
+    package private(set) var attempts = 1
 
     /// The request that is being executed.
-    private(set) var request: PreparedRequest
+    package private(set) var request: PreparedRequest
 
     /// The course of a call for `request` that begins at `now`: a total limit becomes a deadline here, once.
-    init(_ request: PreparedRequest, now: @autoclosure () -> ContinuousClock.Instant) {
+    package init(_ request: PreparedRequest, now: @autoclosure () -> ContinuousClock.Instant) {
         self.request = request
         guard let total = request.timeouts.total else { return }
         let limit = now() + total
@@ -30,7 +30,7 @@ struct Perform {
     /// What follows `response`.
     ///
     /// - Throws: ``RequestError`` when a redirect is refused, with the response that asked for it.
-    mutating func receive(_ response: RawResponse) throws(RequestError) -> Step {
+    package mutating func receive(_ response: RawResponse) throws(RequestError) -> Step {
         let next: PreparedRequest?
         do {
             next = try request.redirects.request(following: request, after: response.head)

@@ -6,7 +6,7 @@ extension RedirectPolicy {
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/unexpectedRedirect`` for a target that is refused, or
     ///   ``RequestError/Reason/bodyNotReplayable``.
-    func request(following request: PreparedRequest, after response: ResponseHead) throws(RequestError)
+    package func request(following request: PreparedRequest, after response: ResponseHead) throws(RequestError)
         -> PreparedRequest?
     {
         guard limit > 0, response.status.isFollowable else { return nil }

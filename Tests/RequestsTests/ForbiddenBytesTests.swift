@@ -1,0 +1,133 @@
+import Requests
+import Testing
+
+private let api = AnonymousRequestProvider.example
+private let controls = (Array(UInt8(0)..<0x20) + [0x7F]).map { String(Unicode.Scalar($0)) }
+
+@Suite("What may not go on the wire")
+struct ForbiddenBytesTests {
+    /// Every public way to give a field.
+    private static let setters:
+        [@Sendable (Request<AnonymousRequestProvider, Void>, Field) -> Request<AnonymousRequestProvider, Void>] = [
+            { $0.adding(headerField: $1) }, { $0.setting(headerField: $1) }, { $0.with(header: [$1]) },
+            { $0.with(header: Header([$1])) }, { $0.adding(headerFields: $1, $1) }, { $0.adding(headerFields: [$1]) },
+            { request, field in
+                var copy = request
+                copy.header[field.name] = field.value
+                return copy
+            },
+            { request, field in request.authenticated(with: AuthenticationProvider { $0.add(field) }) },
+            { request, field in
+                request.using(method: .put).sending(
+                    BodyProvider { header in
+                        header.add(field)
+                        return .bytes(Data())
+                    })
+            },
+        ]
+
+    @Test(
+        "control bytes in a field's name or value are a typed error, through every setter (R-1)",
+        arguments: setters.indices)
+    func fields(setter: Int) throws {
+        let set = Self.setters[setter]
+        let request = api.head("/x")
+        for control in controls {
+            for text in ["a\(control)b", control, "\(control)a", "a\(control)", "a\(control) X: y"] {
+                expectInvalid(.invalidFieldName, text.debugDescription) {
+                    try set(request, Field(name: Field.Name(text), value: "v")).prepared()
+                }
+                if control == "\t" { continue }
+                expectInvalid(.invalidFieldValue, text.debugDescription) {
+                    try set(request, Field(name: "X", value: text)).prepared()
+                }
+            }
+        }
+        #expect(throws: Never.self) { try set(request, Field(name: "X", value: "a\tb é")).prepared() }
+    }
+
+    @Test(
+        "a field's name is a token (R-1)",
+        arguments: ["", " ", "a b", "a:", ":", "é", "a(", "a\"", "Authorization ", "a/b", "a=b"])
+    func names(name: String) {
+        expectInvalid(.invalidFieldName) {
+            try api.head("/x").adding(headerField: Field(name: Field.Name(name), value: "v")).prepared()
+        }
+    }
+
+    @Test("a method is a token, byte for byte (R-2, RQ-20)")
+    func methods() throws {
+        let texts = controls.flatMap { ["GET\($0)", "\($0)GET", $0] }
+        for text in texts + ["", "GET /x HTTP/1.1\r\nX: y", "G T", "GÉT", "GET:", "a/b"] {
+            expectInvalid(.invalidMethod, text.debugDescription) {
+                try api.head("/x").using(method: HTTPMethod(text)).prepared()
+            }
+        }
+        for text in ["get", "PURGE", "M-SEARCH", "!#$%&'*+-.^_`|~09"] {
+            #expect(try api.head("/x").using(method: HTTPMethod(text)).prepared().method.rawValue == text)
+        }
+        expectInvalid(.unsupportedMethod) { try api.head("/x").using(method: .connect).prepared() }
+    }
+
+    @Test("control bytes never leave the path and the query raw (R-2)")
+    func targets() throws {
+        for control in controls {
+            let path = "/a" + control
+            expectInvalid(.controlByteInPath, control.debugDescription) { try api.head(RequestPath(path)).prepared() }
+            expectInvalid(.controlByteInPath) { try api.head("/\(raw: control)").prepared() }
+            let target = try api.head("/\(control)").adding(queryItem: (control, control)).prepared().target
+            #expect(target.requestTarget.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(target)")
+        }
+    }
+
+    @Test("a request changed after it was prepared is checked again before it is written (R-1, R-2)")
+    func changedLater() throws {
+        let good = try api.head("/x").prepared()
+        var bad = good
+        bad.header.add(Field(name: "X", value: "a\r\nb"))
+        var worse = good
+        worse.method = "GET /\r\n"
+        for request in [bad, worse] {
+            var bytes: [UInt8] = [1]
+            #expect(throws: RequestError.self) { try RequestHeadWriter.append(request, framing: .none, to: &bytes) }
+            #expect(bytes == [1])
+            #expect(!request.wireText(.redacted).contains("\r"))
+            #expect(request.wireText.split(separator: "\n").count == 2 + request.header.count)
+        }
+    }
+
+    @Test("GET, HEAD and TRACE take no body, however it is made", arguments: [HTTPMethod.get, .head, .trace])
+    func bodies(method: HTTPMethod) {
+        let bodies: [RequestBody] = [
+            .bytes(Data()), .file(path: "/x"), .stream { AsyncStream<Data> { $0.finish() } },
+        ]
+        for body in bodies {
+            expectInvalid(.bodyNotAllowed) { try api.head("/x").using(method: method).sending(.body(body)).prepared() }
+        }
+    }
+
+    @Test(
+        "the framing fields are the library's: what the caller sets is dropped (R-3)",
+        arguments: [
+            "Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "Connection",
+            "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade",
+        ])
+    func framing(name: String) throws {
+        let field = Field(name: Field.Name(name), value: "3")
+        for setter in Self.setters {
+            let prepared = try setter(api.post(.text("12345"), to: "/x"), field).prepared()
+            #expect(!prepared.header.contains(field.name))
+        }
+        var prepared = try api.post(.text("12345"), to: "/x").prepared()
+        prepared.header.add(field)
+        #expect(
+            prepared.wireText == """
+                POST /api/x HTTP/1.1
+                Host: e.com
+                Content-Type: text/plain; charset=utf-8
+                Content-Length: 5
+
+                12345
+                """)
+    }
+}

@@ -1,0 +1,122 @@
+import Requests
+import Testing
+
+@Suite("Header")
+struct HeaderTests {
+    private let a = Field(name: "X-A", value: "1")
+    private let b = Field(name: "X-B", value: "2")
+
+    @Test("repeated fields read as one value joined with commas (RQ-17, C8, T-1)")
+    func joining() {
+        let header: Header = [.accept(.html), Field(name: "ACCEPT", value: "application/json; charset=utf-8")]
+        #expect(header[.accept] == "text/html; charset=utf-8,application/json; charset=utf-8")
+        #expect(header.dictionaryValue == ["Accept": "text/html; charset=utf-8,application/json; charset=utf-8"])
+        #expect(header.count == 2)
+        #expect(header.values(of: "accept").count == 2)
+    }
+
+    @Test("Cookie is joined with a semicolon, Set-Cookie never (PM-33, C8)")
+    func cookies() {
+        let header: Header = [
+            Field(name: .cookie, value: "a=1"), Field(name: .setCookie, value: "x=1"),
+            Field(name: .cookie, value: "b=2"), Field(name: .setCookie, value: "y=2"),
+        ]
+        #expect(header[.cookie] == "a=1; b=2")
+        #expect(header[.setCookie] == "x=1")
+        #expect(header.values(of: .setCookie) == ["x=1", "y=2"])
+    }
+
+    @Test("setting replaces every field of the name and keeps the first one's place and spelling (RQ-17, T-2)")
+    func setting() {
+        var header: Header = [Field(name: "Accept", value: "A"), a, Field(name: "accept", value: "C")]
+        header.set(Field(name: "ACCEPT", value: "B"))
+        #expect(header.map(\.name.rawValue) == ["Accept", "X-A"])
+        for name: Field.Name in ["accept", "Accept", "ACCEPT"] { #expect(header[name] == "B") }
+        #expect(Field.Name("accept") == "ACCEPT")
+        #expect(Field.Name("accept").hashValue == Field.Name("ACCEPT").hashValue)
+        header.set(b)
+        #expect(header.last == b)
+    }
+
+    @Test("a subscript set to nil removes; removing what is not there changes nothing (RQ-17, T-3)")
+    func removing() {
+        var header: Header = [a, b, Field(name: "x-a", value: "3")]
+        #expect(header.remove("missing") == nil)
+        #expect(header.count == 3)
+        #expect(header.remove("x-A") == Field(name: "X-A", value: "1,3"))
+        #expect(header == [b])
+        header["x-b"] = nil
+        #expect(header.isEmpty && header == .empty)
+        header["X-C"] = "4"
+        #expect(header == [Field(name: "X-C", value: "4")])
+    }
+
+    @Test("the forms that change and the forms that copy agree (RQ-13, RQ-17)")
+    func copies() {
+        let header = Header(a, b)
+        #expect(header.adding(a) == [a, b, a])
+        #expect(header.setting(Field(name: "x-a", value: "9")) == [Field(name: "X-A", value: "9"), b])
+        #expect(header.removing("x-A") == [b])
+        #expect(header == [a, b])
+        #expect(header.contains("x-b") && !header.contains("x-c"))
+        #expect(Set([header, Header([a, b])]).count == 1)
+        #expect(header != [b, a])
+        var other = header
+        other.add([a, b])
+        other.removeAll { $0.name == "X-A" }
+        #expect(other == [b, b])
+    }
+
+    @Test("the description is one line a field (RQ-17)")
+    func description() {
+        #expect("\(Header(a, b))" == "X-A: 1\nX-B: 2")
+    }
+}
+
+@Suite("Field")
+struct FieldTests {
+    @Test("values count case, names do not; spelling stays (RQ-18)")
+    func equality() {
+        #expect(Field(name: "a", value: "x") == Field(name: "A", value: "x"))
+        #expect(Field(name: "a", value: "x") != Field(name: "a", value: "X"))
+        #expect("\(Field(name: "x-Y", value: "z"))" == "x-Y: z")
+        #expect(explode(Field(name: "x-Y", value: "z")) == ("x-Y", "z"))
+        #expect(Field.Name("x-Y").canonicalName == "x-y")
+    }
+
+    @Test("a switch over strings can name fields (RQ-18)")
+    func matching() {
+        #expect(Field.Name.contentType ~= "content-TYPE")
+        #expect(!(Field.Name.contentType ~= "content-type "))
+    }
+
+    @Test("the predefined fields (RQ-18)")
+    func predefined() {
+        #expect(Field.contentType(.json) == Field(name: "Content-Type", value: "application/json"))
+        #expect(Field.accept(.png) == Field(name: "Accept", value: "image/png"))
+        #expect(Field.acceptLanguage("en") == Field(name: "Accept-Language", value: "en"))
+    }
+
+    @Test("bytes that are no UTF-8 are read as ISO-8859-1 and given back without loss (R-23)")
+    func receivedBytes() {
+        let latin = Field(name: "X", receivedBytes: [0x61, 0xE9])
+        #expect(latin.value == "aé")
+        #expect(latin.valueBytes == [0x61, 0xE9])
+        let utf8 = Field(name: "X", receivedBytes: Array("aé".utf8))
+        #expect(utf8.value == "aé")
+        #expect(utf8.valueBytes == Array("aé".utf8))
+    }
+
+    @Test("only A to Z fold, whatever the locale (RQ-19)")
+    func folding() {
+        #expect(CaseInsensitiveString("AZaz09-@[`{") == "azAZ09-@[`{")
+        #expect(CaseInsensitiveString("@") != "`")
+        #expect(CaseInsensitiveString("[") != "{")
+        #expect(CaseInsensitiveString("İ") != "i")
+        #expect(CaseInsensitiveString("É") != "é")
+        #expect(CaseInsensitiveString("K") != "\u{212A}")
+        #expect(CaseInsensitiveString("B") > "a")
+        #expect(CaseInsensitiveString("aB").description == "aB")
+        #expect(Set<CaseInsensitiveString>(["aB", "Ab", "ab"]).count == 1)
+    }
+}

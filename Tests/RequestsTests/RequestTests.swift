@@ -1,0 +1,124 @@
+import Requests
+import Testing
+
+private enum Tag: RequestAttributeKey { typealias Value = String }
+
+private typealias Built = Request<AnonymousRequestProvider, Void>
+
+/// One way to change a request, and how to see that the change is there.
+private struct Change: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let apply: @Sendable (Built) -> Built
+    let holds: @Sendable (Built) throws -> Bool
+
+    init(
+        _ name: String, _ apply: @escaping @Sendable (Built) -> Built,
+        _ holds: @escaping @Sendable (Built) throws -> Bool
+    ) {
+        testDescription = name
+        self.apply = apply
+        self.holds = holds
+    }
+
+    static let all = [
+        Change("to", { $0.to("/other") }, { $0.endpoint == "/other" }),
+        Change("method", { $0.using(method: .patch) }, { $0.method == .patch }),
+        Change("field", { $0.adding(headerField: Field(name: "X-A", value: "1")) }, { $0.header.contains("X-A") }),
+        Change(
+            "fields", { $0.adding(headerFields: Field(name: "X-B", value: "1"), Field(name: "X-B", value: "2")) },
+            { $0.header.values(of: "X-B").starts(with: ["1", "2"]) }),
+        Change("setting", { $0.setting(headerField: Field(name: "X-C", value: "1")) }, { $0.header["X-C"] == "1" }),
+        Change("item", { $0.adding(queryItem: ("a", 1)) }, { $0.queryItems.contains { $0.name == "a" } }),
+        Change("items", { $0.adding(queryItems: ["b": 1]) }, { $0.queryItems.contains { $0.name == "b" } }),
+        Change("body", { $0.sending(.text("body")) }, { try isBody($0, "body") }),
+        Change(
+            "credentials", { $0.authenticated(with: .bearerToken("t")) },
+            { try $0.using(method: .put).prepared().header[.authorization] == "Bearer t" }),
+        Change("timeouts", { $0.timeout(after: .seconds(7)) }, { $0.timeout.firstByte == .seconds(7) }),
+        Change(
+            "cache", { $0.with(cachePolicy: .returnCacheDataDontLoad) }, { $0.cachePolicy == .returnCacheDataDontLoad }),
+        Change(
+            "validator", { $0.validating(.none) },
+            { request in
+                let head = ResponseHead(status: 500, target: try request.target())
+                return (try? request.validator.validate(head, accepting: [], isEmpty: true)) != nil
+            }),
+        Change("redirects", { $0.redirecting(.none) }, { $0.redirects == .none }),
+        Change("attribute", { $0.with(attribute: Tag.self, "v") }, { $0.attributes[Tag.self] == "v" }),
+        Change("progress", { $0.onProgress { _ in } }, { $0.onProgress != nil }),
+        Change("decoder", { $0.receiving(.text).receiving(.none) }, { _ in true }),
+    ]
+
+    private static func isBody(_ request: Built, _ text: String) throws -> Bool {
+        let body = try request.using(method: .put).prepared().body
+        guard case .bytes(let data) = body else { return false }
+        return data == Data(text.utf8)
+    }
+}
+
+@Suite("Request")
+struct RequestTests {
+    private let base = AnonymousRequestProvider.example.head("/x").using(method: .put)
+
+    @Test("builders keep what the others did, in either order (RQ-12…RQ-16, T-12)", arguments: Change.all, Change.all)
+    private func pairs(first: Change, second: Change) throws {
+        #expect(try first.holds(first.apply(base)), "\(first.testDescription) has no effect")
+        let both = second.apply(first.apply(base))
+        #expect(try first.holds(both))
+        #expect(try second.holds(both))
+    }
+
+    @Test("each builder is needed for what it promises", arguments: Change.all.dropLast())
+    private func control(change: Change) throws {
+        #expect(try !change.holds(base))
+    }
+
+    @Test("credentials survive another decoder, before and after (RQ-16, T-12)")
+    func receivingKeepsCredentials() throws {
+        let api = AnonymousRequestProvider.example
+        let before = api.head("/x").authenticated(with: .bearerToken("t")).receiving(.json([Int].self))
+        let after = api.head("/x").receiving(.json([Int].self)).authenticated(with: .bearerToken("t"))
+        for request in [before, after] { #expect(try request.prepared().header[.authorization] == "Bearer t") }
+    }
+
+    @Test("what replaces replaces, what adds adds (RQ-13, RQ-14)")
+    func replacing() {
+        let request = base.with(header: [Field(name: "A", value: "1")]).adding(
+            headerField: Field(name: "a", value: "2"))
+        #expect(request.header[.init("a")] == "1,2")
+        #expect(request.setting(headerField: Field(name: "a", value: "3")).header["A"] == "3")
+        #expect(request.with(header: [.accept(.json)]).header == [.accept(.json)])
+        #expect(request.adding(queryItem: ("q", 1)).with(query: ["r": 2]).queryItems == ["r": 2])
+        #expect(request.adding(headerFields: [.accept(.json)]).header.count == 3)
+    }
+
+    @Test("copies are independent (RQ-12)")
+    func copies() {
+        var copy = base
+        copy.method = .delete
+        copy.header.add(.accept(.json))
+        copy.queryItems.add("q", 1)
+        #expect(base.method == .put && base.header.isEmpty && base.queryItems.isEmpty)
+    }
+
+    @Test(
+        "a timeout in seconds sets two limits; what no duration holds is none (RQ-15)",
+        arguments: [
+            (1.5, Duration.milliseconds(1500)), (0, .zero), (.infinity, nil), (.nan, nil), (-.infinity, nil),
+            (1e300, nil),
+        ] as [(Double, Duration?)])
+    func timeout(seconds: Double, limit: Duration?) {
+        let timeouts = base.timeout(after: seconds).timeout
+        #expect(timeouts.firstByte == limit && timeouts.betweenBytes == limit)
+        #expect(timeouts.connect == .seconds(10) && timeouts.total == nil)
+    }
+
+    @Test("an attribute is kept by type, and removed by nil")
+    func attributes() {
+        enum Other: RequestAttributeKey { typealias Value = String }
+        let request = base.with(attribute: Tag.self, "v")
+        #expect(request.attributes[Tag.self] == "v")
+        #expect(request.attributes[Other.self] == nil)
+        #expect(request.with(attribute: Tag.self, nil).attributes[Tag.self] == nil)
+    }
+}

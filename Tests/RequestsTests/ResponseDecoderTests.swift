@@ -1,0 +1,106 @@
+import Requests
+import Synchronization
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+@Suite("ResponseDecoder")
+struct ResponseDecoderTests {
+    @Test("a Void neither expects nor minds a body, and its decoder is never called (RQ-27, RQ-30, T-15)")
+    func nothing() async throws {
+        let decoder = ResponseDecoder<Void> { _, _ in Issue.record("the decoder was called") }
+        try await StubExecutor(200).perform(api.get(decoder, from: "/x"))
+        try await StubExecutor(200, "junk").perform(api.get(decoder, from: "/x"))
+        try await StubExecutor(204).perform(api.head("/x"))
+    }
+
+    @Test("data is the body, text its UTF-8, repaired (RQ-25)")
+    func plain() async throws {
+        #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))
+        #expect(try await StubExecutor(200).perform(api.get(.data, from: "/x")).isEmpty)
+        let broken = StubExecutor { request in
+            RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(Data([0x61, 0xFF])))
+        }
+        #expect(try await broken.perform(api.get(.text, from: "/x")) == "a\u{FFFD}")
+    }
+
+    @Test("no content where some is needed says so, with request and response (RQ-27, C13, T-16)")
+    func noContent() async throws {
+        let json = await #expect(throws: RequestError.self) {
+            try await StubExecutor(204).perform(api.get(.json([Int].self), from: "/x"))
+        }
+        let text = await #expect(throws: RequestError.self) {
+            try await StubExecutor(204).perform(api.get(.text, from: "/x"))
+        }
+        for error in [json, text] {
+            #expect(error?.reason == .unexpectedNoContent && error?.status == 204)
+            #expect(error?.request?.target.path == "/api/x")
+        }
+    }
+
+    @Test("what a decoder throws comes underneath, with what was read (RQ-30)")
+    func failing() async throws {
+        struct Refused: Error, Equatable {}
+        let decoder = ResponseDecoder<Int> { _, _ in throw Refused() }
+        let error = await #expect(throws: RequestError.self) {
+            try await StubExecutor(200, "x").perform(api.get(decoder, from: "/x"))
+        }
+        #expect(error?.reason == .notDecoded && error?.underlying as? Refused == Refused())
+        #expect(error?.response?.status == 200 && error?.body == Data("x".utf8))
+    }
+
+    @Test("both spellings of JSON decode; the decoder is made for each use (RQ-25)")
+    func json() async throws {
+        struct Snake: Decodable, Equatable { let aB: Int }
+        let made = Mutex(0)
+        let request = api.get(
+            .json(Snake.self) {
+                made.withLock { $0 += 1 }
+                let decoder = JSONDecoder()
+                decoder.keyDecodingStrategy = .convertFromSnakeCase
+                return decoder
+            }, from: "/x")
+        for _ in 1...2 { #expect(try await StubExecutor(200, #"{"a_b":1}"#).perform(request) == Snake(aB: 1)) }
+        #expect(made.withLock { $0 } == 2)
+        #expect(try await StubExecutor(200, "[1]").perform(api.get(.json(encoded: [Int].self), from: "/x")) == [1])
+    }
+
+    @Test("a conversion that fails reaches no executor (RQ-27, T-18)")
+    func conversion() async throws {
+        let executor = StubExecutor { (_) throws(RequestError) in
+            Issue.record("the executor was asked")
+            throw RequestError(.other)
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(api.get(.text, from: "/a?b"))
+        }
+        #expect(error?.reason == .invalidRequest(.queryInPath))
+        #expect(error?.request == nil && error?.response == nil)
+    }
+
+    @Test("the response around a value: status, header, history (RQ-29)")
+    func typedResponse() async throws {
+        let executor = StubExecutor { request in
+            request.target.path == "/api/x"
+                ? .stub(302, header: [Field(name: .location, value: "/y")], to: request)
+                : .stub(201, header: [Field(name: "X-A", value: "1")], "text", to: request)
+        }
+        let response = try await executor.response(for: api.get(.text, from: "/x"))
+        #expect(response.value == "text" && response.status == 201 && response.header["x-a"] == "1")
+        #expect(response.url.absoluteString == "https://e.com/y")
+        #expect(response.history.map(\.status) == [302])
+    }
+
+    @Test("a decoder of the whole body reads one that comes in pieces, up to its limit")
+    func collected() async throws {
+        let executor = StubExecutor { request in
+            let stream = ResponseStream(Data("12345".utf8))
+            return RawResponse(head: ResponseHead(status: 200, target: request.target), body: .stream(stream))
+        }
+        let five = ResponseDecoder<Int>(limit: 5) { _, data in data.count }
+        let four = ResponseDecoder<Int>(limit: 4) { _, data in data.count }
+        #expect(try await executor.perform(api.get(five, from: "/x")) == 5)
+        let error = await #expect(throws: RequestError.self) { try await executor.perform(api.get(four, from: "/x")) }
+        #expect(error?.reason == .tooLarge(limit: 4))
+    }
+}

@@ -1,0 +1,80 @@
+import Requests
+import Testing
+
+private struct Refused: Error, Equatable {}
+private let api = AnonymousRequestProvider.example
+
+@Suite("Validator")
+struct ValidatorTests {
+    private func outcome(
+        _ validator: Validator, status: HTTPStatus = 200, type: String? = nil, accepting: [MediaType] = [.json],
+        isEmpty: Bool = false
+    ) throws -> RequestError.Reason? {
+        let header = Header(type.map { [Field(name: .contentType, value: $0)] } ?? [])
+        let head = ResponseHead(status: status, header: header, target: try TargetURI("http://e.com"))
+        do throws(RequestError) {
+            try validator.validate(head, accepting: accepting, isEmpty: isEmpty)
+            return nil
+        } catch {
+            #expect(error.response == head)
+            return error.reason
+        }
+    }
+
+    @Test("the standard one accepts every 2xx and no other status (C11, C26, T-72)")
+    func statuses() throws {
+        for code in 100..<600 {
+            let expected: RequestError.Reason? =
+                switch code {
+                case 200..<300: nil
+                case 300..<400: .unexpectedRedirect
+                default: .unacceptableStatus
+                }
+            #expect(try outcome(.standard, status: HTTPStatus(code)) == expected, "\(code)")
+            #expect(try outcome(.none, status: HTTPStatus(code)) == nil)
+            let range = Validator.statuses(200..<400)
+            #expect(try (outcome(range, status: HTTPStatus(code), type: "text/html") == nil) == (200..<400 ~= code))
+        }
+    }
+
+    @Test(
+        "a content type must be one the decoder reads; a missing one is accepted, strictly only without a body (C12, T-72)",
+        arguments: [
+            ("application/json", false, true, true), ("application/json; charset=utf-8", false, true, true),
+            ("application/hal+json", false, true, true), ("text/html", false, false, false),
+            ("text/html", true, true, true), (nil, false, true, false), (nil, true, true, true),
+            ("nonsense", false, false, false), ("", false, true, true),
+        ] as [(String?, Bool, Bool, Bool)])
+    func types(type: String?, isEmpty: Bool, standard: Bool, strict: Bool) throws {
+        let expected = [standard, strict].map { $0 ? nil : RequestError.Reason.unexpectedContentType }
+        #expect(try outcome(.standard, type: type, isEmpty: isEmpty) == expected[0])
+        #expect(try outcome(.strict(), type: type, isEmpty: isEmpty) == expected[1])
+        #expect(try outcome(.standard, type: type, accepting: [], isEmpty: isEmpty) == nil)
+        #expect(try outcome(.none, type: type, isEmpty: isEmpty) == nil)
+    }
+
+    @Test("the status is judged before the type; a response that cannot have a body has no type to judge (T-72)")
+    func order() throws {
+        #expect(try outcome(.standard, status: 404, type: "text/html") == .unacceptableStatus)
+        #expect(try outcome(.strict(), status: 404, type: "text/html") == .unacceptableStatus)
+        #expect(try outcome(.standard, status: 204, type: "text/html") == nil)
+    }
+
+    @Test("a 404 that decodes is a value when nothing validates, an error otherwise (T-17, RQ-31, C11)")
+    func custom() async throws {
+        let executor = StubExecutor(404, header: [.contentType(.json)], "[1]")
+        let request = api.get(.json([Int].self), from: "/x")
+        #expect(try await executor.perform(request.validating(.none)) == [1])
+        let standard = await #expect(throws: RequestError.self) { try await executor.perform(request) }
+        #expect(standard?.reason == .unacceptableStatus && standard?.status == 404)
+        #expect(standard?.body == Data("[1]".utf8) && standard?.request?.target.path == "/api/x")
+        let refusing = request.validating(Validator { _ in false })
+        let refused = await #expect(throws: RequestError.self) { try await executor.perform(refusing) }
+        #expect(refused?.reason == .unacceptableStatus)
+        let throwing = request.validating(Validator { _ in throw Refused() })
+        let thrown = await #expect(throws: RequestError.self) { try await executor.perform(throwing) }
+        #expect(thrown?.underlying as? Refused == Refused() && thrown?.status == 404)
+        let accepting = request.validating(Validator { $0.status == 404 })
+        #expect(try await executor.perform(accepting) == [1])
+    }
+}
