@@ -9,7 +9,7 @@ struct ExportsTests {
         #expect(Data(url.absoluteString.utf8).count == 20)
     }
 
-    @Test("methods compare byte for byte, match in a switch and are literals (RQ-20)")
+    @Test("methods compare byte for byte, match in a switch and are literals (RQ-20, PM-23, HT-11, L11)")
     func methods() {
         #expect(HTTPMethod.get == "GET")
         #expect(HTTPMethod.get != "get")

@@ -38,7 +38,7 @@ struct HeaderTests {
         #expect(header.last == b)
     }
 
-    @Test("a subscript set to nil removes; removing what is not there changes nothing (RQ-17, T-3)")
+    @Test("a subscript set to nil removes; removing what is not there changes nothing (RQ-17, T-3, AF-6)")
     func removing() {
         var header: Header = [a, b, Field(name: "x-a", value: "3")]
         #expect(header.remove("missing") == nil)

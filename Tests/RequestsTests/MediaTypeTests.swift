@@ -4,7 +4,7 @@ import Testing
 @Suite("MediaType")
 struct MediaTypeTests {
     @Test(
-        "is read as RFC 9110 §8.3.1 has it (RQ-21)",
+        "is read as RFC 9110 §8.3.1 has it (RQ-21, PM-67)",
         arguments: [
             ("text/html", "text/html"), ("Text/HTML;Charset=\"utf-8\"", "Text/HTML; Charset=utf-8"),
             (" text/html ; a=b ;c=d ", "text/html; a=b; c=d"), ("*/*", "*/*"), ("image/*;q=0.1", "image/*; q=0.1"),

@@ -49,7 +49,7 @@ struct PerformTests {
         #expect(error?.attempts == 1)
     }
 
-    @Test("a body that was sent is sent again, the same (R-32, T-59)")
+    @Test("a body that was sent is sent again, the same (R-32, T-59, D-14)")
     func resent() async throws {
         let executor = StubExecutor { request in
             guard case .bytes(let data) = request.body else { return .stub(400, to: request) }
@@ -93,7 +93,7 @@ struct PerformTests {
         #expect(cancelled?.isCancellation == true && cancelled?.mayHaveReachedServer == false)
     }
 
-    @Test("an executor's error comes with the request it was for and the number of attempts")
+    @Test("an executor's error comes with the request it was for and the number of attempts (HT-33)")
     func failing() async throws {
         let executor = StubExecutor { (request) throws(RequestError) in
             guard request.target.path == "/z" else {

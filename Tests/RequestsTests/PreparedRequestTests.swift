@@ -6,7 +6,7 @@ private let api = AnonymousRequestProvider.example
 @Suite("PreparedRequest")
 struct PreparedRequestTests {
     @Test(
-        "the head tells how long the body is, once (R-3, RFC 9112 §6)",
+        "the head tells how long the body is, once (R-3, D-17)",
         arguments: [
             (HTTPMethod.get, RequestBody.none, ""), (.head, .none, ""), (.delete, .none, ""), (.options, .none, ""),
             ("PURGE", .none, ""), (.post, .none, "Content-Length: 0\n"), (.put, .none, "Content-Length: 0\n"),
@@ -22,7 +22,7 @@ struct PreparedRequestTests {
         #expect(head.hasPrefix("\(method) / HTTP/1.1\nHost: e.com\n\(field)\n"), "\(request.wireText)")
     }
 
-    @Test("the text is the request, secrets hidden unless asked for (R-8)")
+    @Test("the text is the request, secrets hidden unless asked for (R-8, PM-29)")
     func wireText() throws {
         let request = try AnonymousRequestProvider(text: "https://[::1]:8443/a?token=hunter2")
             .post(.raw(data: Data([0xFF, 0])), to: "/b").adding(queryItem: ("x", "y z"))
@@ -73,7 +73,7 @@ struct PreparedRequestTests {
         #expect(other != other)
     }
 
-    @Test("a URL that cannot be asked is a typed error")
+    @Test("a URL that cannot be asked is a typed error (AF-18)")
     func fromURL() throws {
         #expect(try PreparedRequest(url: URL("https://e.com")).url.absoluteString == "https://e.com/")
         expectInvalid(.invalidHost) { try PreparedRequest(url: URL("file:///etc/passwd")) }

@@ -34,7 +34,7 @@ struct QueryItemsTests {
     }
 
     @Test(
-        "everything but letters, digits and *-._ is encoded, a plus and a space alike (C3, C4, T-20, T-26, T-28)",
+        "everything but letters, digits and *-._ is encoded, a plus and a space alike (C3, C4, T-20, T-26, T-28, PM-43, PF-8, D-6, D-12)",
         arguments: [
             ("value + space", "value%20%2B%20space"), (" +&=", "%20%2B%26%3D"), ("*-.azAZ09_", "*-.azAZ09_"),
             ("!@?;~", "%21%40%3F%3B%7E"), ("%", "%25"), ("%20", "%2520"), ("é", "%C3%A9"), ("\r\n\u{0}", "%0D%0A%00"),
@@ -46,7 +46,7 @@ struct QueryItemsTests {
         #expect(QueryItems([QueryItems.Item(name: text, value: text)]).encoded() == "\(encoded)=\(encoded)")
     }
 
-    @Test("the other sets leave what they say (C3, T-25)")
+    @Test("the other sets leave what they say (C3, T-25, AF-16)")
     func presets() {
         let reserved = ":#[]@!$&'()*+,;=?/~"
         #expect(PercentEncoding.afnetworking.encode(reserved) == "%3A%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D?/~")

@@ -33,7 +33,7 @@ private struct Nested: RequestConvertible {
 
 @Suite("RequestConvertible")
 struct RequestConvertibleTests {
-    @Test("two properties suffice; the others have the defaults (RQ-2, RQ-3, RQ-35)")
+    @Test("two properties suffice; the others have the defaults (RQ-2, RQ-3, RQ-35, C21, C22)")
     func defaults() async throws {
         let request = Minimal()
         #expect(request.method == .get && request.header.isEmpty && request.queryItems.isEmpty)
@@ -70,7 +70,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the base's query comes first, its fragment stays last (RQ-6, C7, C32, T-11)",
+        "the base's query comes first, its fragment stays last (RQ-6, C7, C32, T-11, AF-10, L12)",
         arguments: [
             ("https://e.com/a?k=1", QueryItems.empty, "https://e.com/a/b?k=1"),
             ("https://e.com/a?k=1", ["x": 2], "https://e.com/a/b?k=1&x=2"),
@@ -136,7 +136,7 @@ struct RequestConvertibleTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("the credentials are those of RFC 7617 and RFC 6750 (RQ-24, T-13)")
+    @Test("the credentials are those of RFC 7617 and RFC 6750 (RQ-24, T-13, PM-93, AF-8)")
     func credentials() throws {
         let request = api.head("/x")
         func value(_ provider: AuthenticationProvider) throws -> String? {
@@ -158,7 +158,7 @@ struct RequestConvertibleTests {
         #expect(try request.authenticated(with: .bearerToken("t")).prepared().header[.authorization] == "Bearer t")
     }
 
-    @Test("the bodies are what they say (RQ-22, RQ-23)")
+    @Test("the bodies are what they say (RQ-22, RQ-23, PM-45, PM-46, AF-19)")
     func bodies() throws {
         func prepared(_ provider: BodyProvider) throws -> PreparedRequest {
             try api.post(provider, to: "/x").prepared()

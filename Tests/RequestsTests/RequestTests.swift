@@ -81,7 +81,7 @@ struct RequestTests {
         for request in [before, after] { #expect(try request.prepared().header[.authorization] == "Bearer t") }
     }
 
-    @Test("what replaces replaces, what adds adds (RQ-13, RQ-14)")
+    @Test("what replaces replaces, what adds adds (RQ-13, RQ-14, PM-28, HT-7, HT-9)")
     func replacing() {
         let request = base.with(header: [Field(name: "A", value: "1")]).adding(
             headerField: Field(name: "a", value: "2"))
@@ -92,7 +92,7 @@ struct RequestTests {
         #expect(request.adding(headerFields: [.accept(.json)]).header.count == 3)
     }
 
-    @Test("copies are independent (RQ-12)")
+    @Test("copies are independent (RQ-12, PM-22)")
     func copies() {
         var copy = base
         copy.method = .delete
@@ -113,7 +113,7 @@ struct RequestTests {
         #expect(timeouts.connect == .seconds(10) && timeouts.total == nil)
     }
 
-    @Test("an attribute is kept by type, and removed by nil")
+    @Test("an attribute is kept by type, and removed by nil (PM-30)")
     func attributes() {
         enum Other: RequestAttributeKey { typealias Value = String }
         let request = base.with(attribute: Tag.self, "v")

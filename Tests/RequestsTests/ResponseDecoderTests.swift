@@ -14,7 +14,7 @@ struct ResponseDecoderTests {
         try await StubExecutor(204).perform(api.head("/x"))
     }
 
-    @Test("data is the body, text its UTF-8, repaired (RQ-25)")
+    @Test("data is the body, text its UTF-8, repaired (RQ-25, AF-52)")
     func plain() async throws {
         #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))
         #expect(try await StubExecutor(200).perform(api.get(.data, from: "/x")).isEmpty)
@@ -78,7 +78,7 @@ struct ResponseDecoderTests {
         #expect(error?.request == nil && error?.response == nil)
     }
 
-    @Test("the response around a value: status, header, history (RQ-29)")
+    @Test("the response around a value: status, header, history (HT-34)")
     func typedResponse() async throws {
         let executor = StubExecutor { request in
             request.target.path == "/api/x"
@@ -91,7 +91,7 @@ struct ResponseDecoderTests {
         #expect(response.history.map(\.status) == [302])
     }
 
-    @Test("a decoder of the whole body reads one that comes in pieces, up to its limit")
+    @Test("a decoder of the whole body reads one that comes in pieces, up to its limit (PM-60)")
     func collected() async throws {
         let executor = StubExecutor { request in
             let stream = ResponseStream(Data("12345".utf8))

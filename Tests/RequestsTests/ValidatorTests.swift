@@ -21,7 +21,7 @@ struct ValidatorTests {
         }
     }
 
-    @Test("the standard one accepts every 2xx and no other status (C11, C26, T-72)")
+    @Test("the standard one accepts every 2xx and no other status (C11, C26, T-72, PM-68, AF-50, HT-23)")
     func statuses() throws {
         for code in 100..<600 {
             let expected: RequestError.Reason? =
@@ -38,7 +38,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "a content type must be one the decoder reads; a missing one is accepted, strictly only without a body (C12, T-72)",
+        "a content type must be one the decoder reads; a missing one is accepted, strictly only without a body (C12, T-72, PM-66, AF-51, D-15)",
         arguments: [
             ("application/json", false, true, true), ("application/json; charset=utf-8", false, true, true),
             ("application/hal+json", false, true, true), ("text/html", false, false, false),

@@ -176,7 +176,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a redirect that is not followed is the answer or an error, as the validator has it", rows: ["T-60"],
+            name: "a redirect that is not followed is the answer or an error, as the validator has it",
+            rows: ["T-60", "PM-73"],
             group: .redirects
         ) { context in
             let mock = MockExecutor { request in

@@ -1,0 +1,54 @@
+import Requests
+import Testing
+
+@Suite("Vocabulary")
+struct VocabularyTests {
+    @Test(
+        "the methods of RFC 9110 §9.2.2 are idempotent, no other is (PM-24, C30)",
+        arguments: [
+            (HTTPMethod.get, true), (.head, true), (.options, true), (.trace, true), (.put, true), (.delete, true),
+            (.post, false), (.patch, false), (.connect, false), ("PURGE", false), ("get", false),
+        ])
+    func idempotence(method: HTTPMethod, isIdempotent: Bool) {
+        #expect(method.isIdempotent == isIdempotent)
+    }
+
+    @Test(
+        "a status nobody named is a value like any other, its phrase that of its class (HT-35, L15)",
+        arguments: [
+            (HTTPStatus(299), "299 Success"), (520, "520 Server Error"), (418, "418 Client Error"),
+            (404, "404 Not Found"), (103, "103 Early Hints"), (399, "399 Redirection"), (199, "199 Informational"),
+            (999, "999 Unknown"), (0, "0 Unknown"), (-1, "-1 Unknown"),
+        ])
+    func statuses(status: HTTPStatus, description: String) {
+        #expect(status.description == description)
+    }
+
+    @Test("every code belongs to one class at most, and 1xx, 204 and 304 forbid a body (HT-35)", arguments: 0...700)
+    func classes(code: Int) {
+        let status = HTTPStatus(code)
+        let classes = [
+            status.isInformational, status.isSuccess, status.isRedirection, status.isClientError, status.isServerError,
+        ]
+        #expect(classes.filter { $0 }.count == (100..<600 ~= code ? 1 : 0))
+        #expect(status.forbidsBody == (100..<200 ~= code || code == 204 || code == 304))
+    }
+
+    @Test("booleans in a query read true and false (C5, PM-42)")
+    func booleans() {
+        #expect((["a": true, "b": false, "c": 1, "d": 2.5] as QueryItems).encoded() == "a=true&b=false&c=1&d=2.5")
+    }
+
+    @Test("a URL may be written as a literal (RQ-33)")
+    func urlLiteral() throws {
+        #expect(try #require(URL(string: "https://dev.example.com/api")) == URL("https://dev.example.com/api"))
+    }
+
+    @Test("a query and a JSON body go into one request (D-19)")
+    func queryAndBody() throws {
+        let request = Request(method: .post, baseURL: URL("https://e.com/items")).sending(.json(["n": 1]))
+        let text = try request.with(query: ["dry": true]).prepared().wireText
+        #expect(text.hasPrefix("POST /items?dry=true HTTP/1.1\n"))
+        #expect(text.hasSuffix("\n\n{\"n\":1}"))
+    }
+}
