@@ -20,9 +20,9 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     }
 
     /// Whether an idle connection can carry another request: its time is not over, the peer has not ended it, and
-    /// nothing that nobody asked for has arrived.
+    /// nothing that nobody asked for has arrived. In a forked child it cannot: the connection is the parent's.
     func isUsable(at now: Deadline) -> Bool {
-        now < idleUntil && channel.socket.liveness() == .idle
+        now < idleUntil && channel.socket.liveness() == .idle && (try? channel.reactor.checkProcess()) != nil
     }
 }
 

@@ -6,7 +6,6 @@ import RequestsPOSIX
 struct Exchange {
     private static let additions = [Field(name: .acceptEncoding, value: "identity")]
 
-    private let request: PreparedRequest
     private let pool: ConnectionPool
     private let origin: Origin
     private var patience: Patience
@@ -16,7 +15,6 @@ struct Exchange {
 
     /// Checks everything that can be known before a connection is asked for.
     init(_ request: PreparedRequest, over pool: ConnectionPool) throws(RequestError) {
-        self.request = request
         self.pool = pool
         patience = Patience(request)
         do throws(RequestError) {
@@ -33,22 +31,29 @@ struct Exchange {
     }
 
     /// Sends the request and gives the response.
-    mutating func run() async throws(RequestError) -> RawResponse {
+    mutating func run(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         var connection = try await obtainConnection()
         while true {
             var transfer = Transfer(request, over: connection, of: pool, patience)
+            let loss: RequestError
             do throws(RequestError) {
-                return try await perform(&transfer)
+                return try await perform(request, &transfer)
             } catch {
-                guard canResend(after: error, transfer) else {
+                guard canResend(request, after: error, transfer) else {
                     throw transfer.written == 0 ? error.beforeSending() : error
                 }
+                loss = error
             }
-            // The slot stays ours: the fresh connection takes the place of the dead one.
-            let slot = connection.slot
             metrics.sendings += 1
             patience.renewConnecting(request.timeouts.connect)
-            connection = try await connect(in: slot)
+            do throws(RequestError) {
+                // The slot stays ours: the fresh connection takes the place of the dead one.
+                let slot = connection.slot
+                connection = try await connect(in: slot)
+            } catch {
+                // What is true of the second connection, that nothing was sent, may not be true of the first.
+                throw transfer.written > 0 && !error.mayHaveReachedServer ? loss : error
+            }
         }
     }
 
@@ -77,29 +82,33 @@ struct Exchange {
 
     /// Whether the request may be sent once more, on a fresh connection: a connection that was idle turned out to be
     /// dead, nothing of an answer came, and the server cannot have acted on it, or may act on it twice.
-    private func canResend(after error: RequestError, _ transfer: Transfer) -> Bool {
+    private func canResend(_ request: PreparedRequest, after error: RequestError, _ transfer: Transfer) -> Bool {
         guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer else { return false }
         return transfer.written == 0 || (request.method.isIdempotent && request.body.isReplayable)
     }
 
-    private mutating func perform(_ transfer: inout Transfer) async throws(RequestError) -> RawResponse {
+    private mutating func perform(
+        _ request: PreparedRequest, _ transfer: inout Transfer
+    ) async throws(RequestError) -> RawResponse {
         try patience.check()
         try await transfer.send(head, payload)
         let answer = try await transfer.receiveHead()
         metrics.untilHead = patience.elapsed
         let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)
-        return try await deliver(head, &transfer)
+        return try await deliver(head, request, &transfer)
     }
 }
 
 // MARK: Handing over
 
 extension Exchange {
-    private func deliver(_ head: ResponseHead, _ transfer: inout Transfer) async throws(RequestError) -> RawResponse {
+    private func deliver(
+        _ head: ResponseHead, _ request: PreparedRequest, _ transfer: inout Transfer
+    ) async throws(RequestError) -> RawResponse {
         var response = RawResponse(head: head, body: .bytes(Data()), metrics: metrics)
         switch request.delivery {
         case .collected(let limit): response.body = .bytes(try await transfer.collect(limit, head))
-        case .streamed: response.body = .stream(try await stream(head, transfer))
+        case .streamed: response.body = .stream(try await stream(head, request, transfer))
         case .file(let path) where head.status.isSuccess:
             try await transfer.save(to: path, head)
             response.body = .file(path: path)
@@ -109,7 +118,9 @@ extension Exchange {
         return response
     }
 
-    private func stream(_ head: ResponseHead, _ transfer: Transfer) async throws(RequestError) -> ResponseStream {
+    private func stream(
+        _ head: ResponseHead, _ request: PreparedRequest, _ transfer: Transfer
+    ) async throws(RequestError) -> ResponseStream {
         var transfer = transfer
         let length = transfer.expectedLength
         guard length != 0 else {

@@ -42,7 +42,7 @@ public struct SocketExecutor: RequestExecutor {
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             var exchange = try Exchange(request, over: pool)
-            return try await exchange.run()
+            return try await exchange.run(request)
         } catch {
             throw error.adding(request: request)
         }

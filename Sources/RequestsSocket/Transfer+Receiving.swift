@@ -38,19 +38,17 @@ extension Transfer {
     /// Receives more into the connection's buffer, waiting if need be.
     private mutating func fill() async throws(RequestError) {
         while true {
-            switch try received({ () throws(SystemError) in try connection.fill() }) {
+            let result: TransferResult
+            do throws(SystemError) {
+                result = try connection.fill()
+            } catch {
+                throw .lost(sendFailure ?? error)
+            }
+            switch result {
             case .bytes(let count): return try await rest(after: count)
             case .end: return try receiveEnd()
             case .wouldBlock: try await waitForBytes()
             }
-        }
-    }
-
-    private func received(_ receive: () throws(SystemError) -> TransferResult) throws(RequestError) -> TransferResult {
-        do throws(SystemError) {
-            return try receive()
-        } catch {
-            throw .lost(sendFailure ?? error)
         }
     }
 
@@ -130,7 +128,13 @@ extension Transfer {
         into space: UnsafeMutableRawBufferPointer
     ) async throws(RequestError) -> Int? {
         let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 256 << 10)))
-        switch try received({ () throws(SystemError) in try connection.channel.read(into: room) }) {
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try connection.channel.read(into: room)
+        } catch {
+            throw .lost(sendFailure ?? error)
+        }
+        switch result {
         case .bytes(let count):
             reader.advance(count)
             note(count)
