@@ -16,7 +16,7 @@ struct BodyBuffer: ~Copyable {
     init(expecting expected: Int?, limit: Int) {
         self.limit = limit
         let size = min(expected ?? Self.smallestStep, Self.largestStep, limit)
-        storage = .allocate(byteCount: size, alignment: 16)
+        storage = .allocate(byteCount: size, alignment: 1)
     }
 
     deinit {
@@ -37,7 +37,7 @@ struct BodyBuffer: ~Copyable {
     private mutating func grow() {
         let (double, overflow) = max(storage.count, Self.smallestStep).multipliedReportingOverflow(by: 2)
         let larger = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: overflow ? limit : min(double, limit), alignment: 16)
+            byteCount: overflow ? limit : min(double, limit), alignment: 1)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
         storage.deallocate()
         storage = larger

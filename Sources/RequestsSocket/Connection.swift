@@ -19,8 +19,10 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
         self.slot = slot
     }
 
-    /// Whether an idle connection can carry another request: its time is not over, the peer has not ended it, and
-    /// nothing that nobody asked for has arrived. In a forked child it cannot: the connection is the parent's.
+    /// Whether an idle connection can carry another request.
+    ///
+    /// Its time is not over, the peer has not ended it, and nothing that nobody asked for has arrived. In a forked child
+    /// it cannot: the connection is the parent's.
     func isUsable(at now: Deadline) -> Bool {
         now < idleUntil && channel.socket.liveness() == .idle && (try? channel.reactor.checkProcess()) != nil
     }

@@ -3,7 +3,7 @@ struct ReceiveBuffer: ~Copyable {
     /// Room for most heads together with a small body; what does not fit is received straight to its destination.
     private static let usualSize = 16 << 10
 
-    private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 16)
+    private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 1)
     private var start = 0
     private var end = 0
 
@@ -49,7 +49,7 @@ struct ReceiveBuffer: ~Copyable {
     }
 
     private mutating func resize(to size: Int) {
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
         storage.deallocate()
         storage = larger

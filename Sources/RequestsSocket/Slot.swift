@@ -6,15 +6,18 @@ import RequestsPOSIX
 /// at the many ends an exchange can have.
 final class Slot: Sendable {
     let origin: Origin
+    /// Of its origin's lane in the pool's ledger.
+    let place: Int
     private weak let pool: ConnectionPool?
 
-    init(_ origin: Origin, in pool: ConnectionPool) {
+    init(_ origin: Origin, at place: Int, in pool: ConnectionPool) {
         self.origin = origin
+        self.place = place
         self.pool = pool
     }
 
     deinit {
-        pool?.vacate(origin)
+        pool?.vacate(place)
     }
 }
 

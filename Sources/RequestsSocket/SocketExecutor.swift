@@ -49,8 +49,8 @@ public struct SocketExecutor: RequestExecutor {
     }
 
     /// Connections that are open or being made, and those of them that are idle; for tests.
-    package var connections: (open: Int, idle: Int) { pool.counts }
+    package var connections: (open: Int, idle: Int) { (pool.counts.open, pool.counts.idle) }
 
     /// Calls that wait for a connection; for tests.
-    package var waiters: Int { pool.waiting }
+    package var waiters: Int { pool.counts.waiting }
 }

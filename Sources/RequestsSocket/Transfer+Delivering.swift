@@ -31,7 +31,7 @@ extension Transfer {
         do {
             var writer = try FileWriter(replacing: path)
             let piece = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: min(256 << 10, max(1, expectedLength ?? .max)), alignment: 16)
+                byteCount: min(256 << 10, max(1, expectedLength ?? .max)), alignment: 1)
             defer { piece.deallocate() }
             while true {
                 let count = try await receiveBody(into: piece)

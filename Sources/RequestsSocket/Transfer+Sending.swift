@@ -79,7 +79,7 @@ extension Transfer {
         _ head: [UInt8], _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
         let piece = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(1, min(Self.pieceSize, Int(range.count))), alignment: 16)
+            byteCount: max(1, min(Self.pieceSize, Int(range.count))), alignment: 1)
         defer { piece.deallocate() }
         var prefix = head
         var position = range.lowerBound

@@ -147,6 +147,8 @@ final class ScriptedPeer: Sendable {
                 guard let number = self?.accepted.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue else {
                     return
                 }
+                // What a script has sent must be on its way when it closes.
+                socket.setNoDelay()
                 let line = OneLine(socket: socket, stopping: stopping)
                 try? DetachedThread.start(named: "peer.line") { [weak self] in
                     guard let self else { return }
