@@ -78,6 +78,7 @@ struct RequestErrorTests {
                   response: 404 Not Found, application/json
                   body: 8 bytes: {"a": 1}
                   requests sent: 2
+                  curl 'https://e.com/a?b=c'
                 """)
         #expect(RequestError(.other, body: Data([0xFF])).debugDescription.contains("1 bytes: not text"))
         let long = RequestError(.other, body: Data(("x" + String(repeating: "é", count: 200)).utf8)).debugDescription
@@ -100,5 +101,17 @@ struct RequestErrorTests {
         let error = await #expect(throws: RequestError.self) { try await StubExecutor(200, json).perform(request) }
         #expect(error?.reason == .notDecoded && error?.status == 200 && error?.body == Data(json.utf8))
         #expect(error?.debugDescription.contains(expected) == true, "\(error?.debugDescription ?? "")")
+    }
+
+    @Test("a decoding error shows the line and the place in it")
+    func caret() async throws {
+        struct Item: Decodable { let id: Int }
+        let json = "[{\"id\": 1},\n\t{\"é\": 0, \"id\": \"x\"}]"
+        let request = AnonymousRequestProvider.example.get(.json([Item].self), from: "/x")
+        let error = await #expect(throws: RequestError.self) { try await StubExecutor(200, json).perform(request) }
+        let lines = try #require(error).debugDescription.split(separator: "\n").map(String.init)
+        let index = try #require(lines.firstIndex { $0.contains("line 2: ") })
+        #expect(lines[index] == #"  line 2:  {"é": 0, "id": "x"}]"#)
+        #expect(lines[index + 1] == "                          ^")
     }
 }

@@ -8,8 +8,10 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         return parts.joined(separator: ": ")
     }
 
-    /// A block of lines: what ``description`` says, the response's content type and size, the coding path of a decoding
-    /// error and the beginning of the body; never a secret.
+    /// A block of lines: what ``description`` says and the evidence; never a secret.
+    ///
+    /// The response's content type and size, the beginning of the body, the coding path of a decoding error with the
+    /// line of JSON it speaks of and a caret, how many requests were sent, and a curl command that sends this one.
     public var debugDescription: String {
         var lines = [description]
         if let response {
@@ -17,7 +19,9 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         }
         if let body { lines.append("body: \(body.count) bytes: \(withoutSecrets(Self.excerpt(of: body)))") }
         if let underlying { lines.append("underlying: \(withoutSecrets(Self.explanation(of: underlying)))") }
+        lines += offendingLine
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
+        if let request { lines.append(request.curlCommand) }
         return lines.joined(separator: "\n  ")
     }
 
@@ -29,6 +33,30 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         request?.secrets().reduce(text) { $0.replacing($1, with: Redaction.mark) } ?? text
     }
 
+    /// The line of the body that a decoding error speaks of, and a caret below the place.
+    private var offendingLine: [String] {
+        guard let body, let error = underlying as? DecodingError else { return [] }
+        let path = Self.problem(of: error).1.codingPath.map { key in
+            key.intValue.map { JSONLocator.Step.index($0) } ?? .key(key.stringValue)
+        }
+        guard let offset = JSONLocator.offset(of: path, in: body) else { return [] }
+        let (before, after) = (body.prefix(offset), body.dropFirst(offset))
+        let number = before.count { $0 == 0x0A } + 1
+        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex
+        let label = "line \(number): "
+        let left = Self.visible(before[start...].suffix(60))
+        let line = left + Self.visible(after.prefix { $0 != 0x0A }.prefix(60))
+        guard withoutSecrets(line) == line else { return [] }
+        return [label + line, String(repeating: " ", count: label.count + left.count) + "^"]
+    }
+
+    /// `bytes` as text in which nothing breaks the line.
+    private static func visible(_ bytes: Data) -> String {
+        String(decoding: bytes, as: UTF8.self).unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control ? " " : String(scalar)
+        }.joined()
+    }
+
     /// The first 200 bytes as text, or a word for bytes that are none.
     private static func excerpt(of body: Data) -> String {
         guard
@@ -36,10 +64,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
                 ?? String(
                     validating: body.prefix(197), as: UTF8.self)
         else { return "not text" }
-        let visible = text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control ? " " : String(scalar)
-        }
-        return visible.joined() + (body.count > 200 ? "…" : "")
+        return visible(Data(text.utf8)) + (body.count > 200 ? "…" : "")
     }
 
     private static func explanation(of error: any Error) -> String {
