@@ -1,30 +1,63 @@
 /// The text forms of IP addresses (RFC 3986 §3.2.2, RFC 4291 §2.2).
 package enum IPAddressText {
-    /// Whether `text` is an IPv6 address: eight groups of one to four hexadecimal digits, of which one run may be left out as
-    /// `::` and the last two may be an IPv4 address.
-    package static func isIPv6(_ text: Substring) -> Bool {
-        guard let gap = text.firstRange(of: "::") else { return count(text) == 8 }
-        guard let left = count(text[..<gap.lowerBound], isLast: false) else { return false }
-        guard let right = count(text[gap.upperBound...]) else { return false }
-        return left + right < 8
-    }
-
-    /// How many groups the text is, or nil when one of them is none; the last may be an IPv4 address.
-    private static func count(_ text: Substring, isLast: Bool = true) -> Int? {
-        if text.isEmpty { return 0 }
-        var groups = text.split(separator: ":", omittingEmptySubsequences: false)
-        var count = 0
-        if isLast, let last = groups.last, last.utf8.contains(UInt8(ascii: ".")) {
-            guard isIPv4(last) else { return nil }
-            groups.removeLast()
-            count = 2
+    /// The IPv6 address in its canonical form, in lower case and the longest run of zeros left out (RFC 5952 §4).
+    ///
+    /// Nil when `text` is no address: eight groups of one to four hexadecimal digits, of which one run may be left out as
+    /// `::` and the last two may be an IPv4 address, which stays in that form only below `::ffff:0:0`.
+    package static func canonicalIPv6(_ text: Substring) -> String? {
+        guard let groups = ipv6Groups(text) else { return nil }
+        if groups.prefix(5).allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF {
+            let bytes = groups.suffix(2).flatMap { [$0 >> 8, $0 & 0xFF] }
+            return "::ffff:" + bytes.map { String($0) }.joined(separator: ".")
         }
-        guard groups.allSatisfy(isGroup) else { return nil }
-        return count + groups.count
+        let gap = longestZeroRun(in: groups)
+        func written(_ part: ArraySlice<UInt16>) -> String {
+            part.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        guard gap.count > 1 else { return written(groups[...]) }
+        return written(groups[..<gap.lowerBound]) + "::" + written(groups[gap.upperBound...])
     }
 
-    private static func isGroup(_ text: Substring) -> Bool {
-        1...4 ~= text.utf8.count && text.utf8.allSatisfy { Hex.value(of: $0) != nil }
+    /// The first of the longest runs of zeros.
+    private static func longestZeroRun(in groups: [UInt16]) -> Range<Int> {
+        var longest = 0..<0
+        var start = 0
+        for (index, group) in groups.enumerated() {
+            if group != 0 {
+                start = index + 1
+            } else if index + 1 - start > longest.count {
+                longest = start..<index + 1
+            }
+        }
+        return longest
+    }
+
+    /// The eight groups of an IPv6 address, or nil.
+    private static func ipv6Groups(_ text: Substring) -> [UInt16]? {
+        guard let gap = text.firstRange(of: "::") else {
+            return groups(text, isLast: true).flatMap { $0.count == 8 ? $0 : nil }
+        }
+        guard let left = groups(text[..<gap.lowerBound], isLast: false),
+            let right = groups(text[gap.upperBound...], isLast: true), left.count + right.count < 8
+        else { return nil }
+        return left + Array(repeating: 0, count: 8 - left.count - right.count) + right
+    }
+
+    /// The groups that the text is, or nil when one of them is none; the last may be an IPv4 address.
+    private static func groups(_ text: Substring, isLast: Bool) -> [UInt16]? {
+        if text.isEmpty { return [] }
+        var groups: [UInt16] = []
+        for part in text.split(separator: ":", omittingEmptySubsequences: false) {
+            if isLast, part.endIndex == text.endIndex, isIPv4(part) {
+                let bytes = part.split(separator: ".").compactMap { UInt16($0) }
+                groups += [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]]
+                continue
+            }
+            guard 1...4 ~= part.utf8.count, part.utf8.allSatisfy({ Hex.value(of: $0) != nil }) else { return nil }
+            guard let group = UInt16(part, radix: 16) else { return nil }
+            groups.append(group)
+        }
+        return groups
     }
 
     /// Whether `text` is an IPv4 address: four decimal numbers of 0 to 255 without leading zeros.

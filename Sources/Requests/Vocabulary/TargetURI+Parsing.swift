@@ -111,12 +111,12 @@ private struct Authority {
     private static func literal(_ text: Substring) throws(InvalidRequest) -> (host: String, zone: String?) {
         let percent = text.utf8.firstIndex(of: UInt8(ascii: "%"))
         let address = text[..<(percent ?? text.endIndex)]
-        guard IPAddressText.isIPv6(address) else { throw .invalidHost }
-        guard let percent else { return ("[\(ASCIIFolding.folded(String(address)))]", nil) }
+        guard let canonical = IPAddressText.canonicalIPv6(address) else { throw .invalidHost }
+        guard let percent else { return ("[\(canonical)]", nil) }
         var zone = text[text.utf8.index(after: percent)...]
         if zone.utf8.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
         guard Token.isToken(zone.utf8) else { throw .invalidHost }
-        return ("[\(ASCIIFolding.folded(String(address)))]", String(zone))
+        return ("[\(canonical)]", String(zone))
     }
 
     /// A registered name or IPv4 address; nothing is decoded, because no decoded byte would be a host's.

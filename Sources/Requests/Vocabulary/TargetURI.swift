@@ -6,7 +6,7 @@ public struct TargetURI: Hashable, Sendable {
     /// The scheme in lower case, such as `https`.
     public let scheme: String
 
-    /// The host in lower case, an IPv6 address in brackets and without its zone.
+    /// The host in lower case, an IPv6 address in brackets, in its canonical form (RFC 5952) and without its zone.
     public let host: String
 
     /// The port, unless it is the scheme's default.
