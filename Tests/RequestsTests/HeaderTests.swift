@@ -67,6 +67,34 @@ struct HeaderTests {
         #expect(other == [b, b])
     }
 
+    @Test("a dictionary becomes a header in the order of names, one field a name (PM-31)")
+    func dictionary() {
+        #expect(
+            Header(["B": "2", "a": "1", "b": "3"]) == [Field(name: "B", value: "3"), Field(name: "a", value: "1")])
+        #expect(Header([:] as [String: String]).isEmpty)
+    }
+
+    @Test("merging asks once for each name that both have, whatever its case (PM-31)")
+    func merging() {
+        let other: Header = [
+            Field(name: "x-a", value: "3"), Field(name: "X-C", value: "4"), Field(name: "x-c", value: "5"),
+        ]
+        #expect(Header(a, b).merging(other) { "\($0)+\($1)" }.map(\.value) == ["1+3", "2", "4", "5"])
+        #expect(Header(a, b).merging(other) { old, _ in old }["X-A"] == "1")
+        #expect(Header(a, a).merging([a, a]) { "\($0)|\($1)" } == [Field(name: "X-A", value: "1,1|1,1")])
+    }
+
+    @Test(
+        "names have a usual spelling (PM-32)",
+        arguments: [
+            ("content-type", "Content-Type"), ("WWW-AUTHENTICATE", "WWW-Authenticate"), ("etag", "ETag"),
+            ("content-md5", "Content-MD5"), ("te", "TE"), ("dnt", "DNT"), ("x--y-", "X--Y-"), ("", ""),
+        ])
+    func usualSpelling(name: String, usual: String) {
+        #expect(Field.Name(name).usualSpelling == usual)
+        #expect(Field.Name(name).usualSpelling == Field.Name(usual).usualSpelling)
+    }
+
     @Test("the description is one line a field (RQ-17)")
     func description() {
         #expect("\(Header(a, b))" == "X-A: 1\nX-B: 2")

@@ -14,6 +14,22 @@ extension Field {
         /// The name with A to Z folded to lower case.
         public var canonicalName: String { ASCIIFolding.folded(rawValue) }
 
+        /// The name as it is usually spelled: each part capitalised, `WWW`, `ETag`, `MD5`, `TE` and `DNT` as they are known.
+        ///
+        /// Names are sent as they were given; this is for showing them alike.
+        public var usualSpelling: String {
+            rawValue.split(separator: "-", omittingEmptySubsequences: false).map { part in
+                switch ASCIIFolding.folded(String(part)) {
+                case "www": "WWW"
+                case "etag": "ETag"
+                case "md5": "MD5"
+                case "te": "TE"
+                case "dnt": "DNT"
+                case let folded: folded.prefix(1).uppercased() + folded.dropFirst()
+                }
+            }.joined(separator: "-")
+        }
+
         /// Whether the name is a token (RFC 9110 §5.6.2), and so may be sent.
         public var isValid: Bool { Token.isToken(rawValue.utf8) }
     }
