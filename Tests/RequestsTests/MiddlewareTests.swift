@@ -1,0 +1,59 @@
+import Requests
+import Testing
+
+private struct Tagging: Middleware {
+    let tag: String
+
+    func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        var request = request
+        request.header.add(Field(name: "X-Tag", value: tag))
+        return try await next.execute(request)
+    }
+}
+
+private struct Refused: Error, Equatable {}
+private let described = AnonymousRequestProvider.example.get(.text, from: "/x")
+
+@Suite("Middleware")
+struct MiddlewareTests {
+    @Test("the last added sees a request first; what is added has a type that can be stored")
+    func order() async throws {
+        let echo = StubExecutor { .stub(200, $0.header.values(of: "X-Tag").joined(separator: " "), to: $0) }
+        let executor: Intercepted<Intercepted<StubExecutor, Tagging>, Tagging> = echo.intercepted(
+            by: Tagging(tag: "inner")
+        ).intercepted(by: Tagging(tag: "outer"))
+        #expect(try await executor.perform(described) == "outer inner")
+    }
+
+    @Test("what remains may be called not at all, or several times, and each redirect passes again")
+    func calls() async throws {
+        let echo = StubExecutor { request in
+            request.target.path == "/api/x"
+                ? .stub(302, header: [Field(name: .location, value: "/z")], to: request)
+                : .stub(200, request.header["X-Tag"] ?? "", to: request)
+        }
+        #expect(try await echo.intercepted(by: Tagging(tag: "t")).perform(described) == "t")
+        let answering = echo.intercepted { request, _ in .stub(200, "cached", to: request) }
+        #expect(try await answering.perform(described) == "cached")
+        let twice = StubExecutor(200, "y").intercepted { request, next in
+            _ = try await next.execute(request)
+            return try await next.execute(request)
+        }
+        #expect(try await twice.perform(described) == "y")
+    }
+
+    @Test("what a function throws becomes ours, with the request")
+    func errors() async throws {
+        func reason(_ thrown: any Error & Sendable) async -> RequestError? {
+            let executor = StubExecutor().intercepted { _, _ in throw thrown }
+            return await #expect(throws: RequestError.self) { try await executor.perform(described) }
+        }
+        #expect(await reason(CancellationError())?.isCancellation == true)
+        #expect(await reason(RequestError(.hostNotFound))?.reason == .hostNotFound)
+        let other = await reason(Refused())
+        #expect(other?.reason == .other && other?.underlying as? Refused == Refused())
+        #expect(other?.request?.target.path == "/api/x")
+    }
+}
