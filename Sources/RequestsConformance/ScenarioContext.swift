@@ -9,9 +9,9 @@ struct ScenarioContext: Sendable {
 
     /// Runs `body` with the executor under test, its requests answered by `mock`, each response sent as `behavior` says.
     ///
-    /// In memory the mock is the executor; it plays the faults, and framing and pace mean nothing.
+    /// In memory the mock is the executor; it plays the faults, and framing, pace and limits mean nothing.
     func run(
-        serving mock: MockExecutor,
+        serving mock: MockExecutor, limits: TestServer.Limits = TestServer.Limits(),
         behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> Behavior,
         _ body: (ScenarioClient) async throws -> Void
     ) async throws {
@@ -26,17 +26,17 @@ struct ScenarioContext: Sendable {
             try await body(
                 ScenarioClient(executor: faulty, baseURL: ScenarioClient.memoryURL, server: nil, mock: faulty))
         case .loopback:
-            try await run(serving: mock, on: .loopback(), behaving: behavior, body)
+            try await run(serving: mock, on: .loopback(), limits: limits, behaving: behavior, body)
         case .unixSocket:
-            try await run(serving: mock, on: .temporarySocket(), behaving: behavior, body)
+            try await run(serving: mock, on: .temporarySocket(), limits: limits, behaving: behavior, body)
         }
     }
 
     private func run(
-        serving mock: MockExecutor, on address: TestServer.Address,
+        serving mock: MockExecutor, on address: TestServer.Address, limits: TestServer.Limits,
         behaving behavior: @escaping @Sendable (Int, Int) -> Behavior, _ body: (ScenarioClient) async throws -> Void
     ) async throws {
-        try await withTestServer(serving: mock, on: address, behaving: behavior) { server in
+        try await withTestServer(serving: mock, on: address, limits: limits, behaving: behavior) { server in
             let executor = subject.makeExecutor(server.socketPath ?? "")
             try await body(
                 ScenarioClient(executor: executor, baseURL: server.baseURL, server: server, mock: mock))

@@ -85,7 +85,7 @@ struct RequestInput {
     /// Reads and forgets what a refused client still sends, so that it can read the answer before the end.
     mutating func drain() throws(ConnectionEnd) {
         var forgotten = 0
-        while !isAtEnd, forgotten < 4 << 20, try connection.wait(for: .reading, by: .after(.seconds(2))) {
+        while !isAtEnd, forgotten < 64 << 20, try connection.wait(for: .reading, by: .after(.seconds(2))) {
             buffer = []
             start = 0
             _ = try receive()

@@ -98,7 +98,8 @@ extension Scenario {
                 "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
                 "HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n",
-                "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 99 Odd\r\n\r\n", "HTTP/3.0 200 OK\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nX: a\u{0}b\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+                "HTTP/1.1 99 Odd\r\n\r\n", "HTTP/3.0 200 OK\r\n\r\n",
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n",
             ]
             for response in responses {

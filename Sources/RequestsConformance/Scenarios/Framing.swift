@@ -139,6 +139,52 @@ extension Scenario {
                 try expect("the methods", client.received.map(\.method.rawValue), is: methods.map(\.rawValue))
             }
         },
+        Scenario(name: "field values beyond ASCII are kept", rows: ["R-23"], group: .framing) { context in
+            let field = Field(name: "X-Name", value: "gr\u{FC}\u{DF}e")
+            try await context.run(serving: MockExecutor(MockResponse(status: 204, header: [field]))) { client in
+                let given = try await client.send(try client.request()).head.header["X-Name"]
+                try expect("the value", given, is: field.value)
+            }
+        },
+        Scenario(
+            name: "nothing is remembered between exchanges: no cookies, no responses, no credentials", rows: ["RQ-27"],
+            group: .framing
+        ) { context in
+            let response = MockResponse.ok("fresh")
+                .adding(Field(name: .setCookie, value: "a=b; Path=/"))
+                .adding(Field(name: .cacheControl, value: "public, max-age=3600"))
+                .adding(Field(name: .etag, value: "\"x\""))
+            try await context.run(serving: MockExecutor(response)) { client in
+                let header: Header = [Field(name: .authorization, value: "Bearer a")]
+                _ = try await client.send(try client.request(.get, "/same", header: header))
+                for _ in 0..<2 { _ = try await client.send(try client.request(.get, "/same")) }
+                try expect("requests", client.received.count, is: 3)
+                for received in client.received.dropFirst() {
+                    for name: Field.Name in [.cookie, .authorization, .ifNoneMatch, .ifModifiedSince] {
+                        try expect("\(name)", received.header[name], is: nil)
+                    }
+                }
+            }
+        },
+        Scenario(name: "the header describes the body that is given, decoded or not", rows: ["RQ-27"], group: .framing)
+        { context in
+            let packed = try need("the packed bytes", Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
+            let mock = MockExecutor(
+                MockResponse.data(packed).adding(Field(name: .contentEncoding, value: "gzip")))
+            try await context.run(serving: mock) { client in
+                let response = try await client.send(try client.request())
+                if let coding = response.head.header[.contentEncoding] {
+                    try expect("the coding", coding, is: "gzip")
+                    try expect("the body", try response.collected, is: packed)
+                } else {
+                    try expect(
+                        "the body", String(decoding: try response.collected, as: UTF8.self), is: "hello, hello, hello")
+                    try expect("Content-Length", response.head.header[.contentLength], is: nil)
+                    try expect("the coding in the metrics", response.metrics.contentEncoding, is: "gzip")
+                    try expect("the length in the metrics", response.metrics.encodedBodyLength, is: packed.count)
+                }
+            }
+        },
     ]
 
     private static func authority(of client: ScenarioClient) throws -> String {

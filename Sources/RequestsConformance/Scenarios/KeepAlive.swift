@@ -96,6 +96,60 @@ extension Scenario {
                 try expect("complete requests", client.received.count, is: 2)
             }
         },
+        Scenario(
+            name: "a response of HTTP/1.0 ends its connection unless it says keep-alive", rows: ["R-47"],
+            group: .keepAlive, needs: .server
+        ) { context in
+            let body = "Content-Length: 1\r\n\r\na"
+            for (head, isKept) in [
+                ("HTTP/1.0 200 OK\r\n", false), ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n", true),
+            ] {
+                try await context.run(fault: .rawWithoutClosing(Array((head + body).utf8))) { client in
+                    try expect("the text", try await client.text(try client.request()), is: "a")
+                    // This fault answers once a connection, so that only the end of a connection can be waited for.
+                    if isKept { try expect("open", client.server?.record.openConnections, is: 1) }
+                    if !isKept { try await client.waitUntilOpen(0) }
+                }
+            }
+        },
+        Scenario(
+            name: "an answer that comes before the body is sent is given, and its connection closed", rows: ["R-45"],
+            group: .keepAlive, needs: .server
+        ) { context in
+            let limits = TestServer.Limits(bodyBytes: 1000)
+            try await context.run(serving: MockExecutor(.ok()), limits: limits, behaving: { _, _ in .standard }) {
+                client in
+                for body in [RequestBody.bytes(Data(count: 8 << 20)), Chunks.endless] {
+                    let response = try await client.send(try client.request(.put, body: body))
+                    try expect("the status", response.head.status, is: 413)
+                }
+                try await client.waitUntilOpen(0)
+                try expect("the status afterwards", try await client.send(try client.request()).head.status, is: 200)
+                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+            }
+        },
+        Scenario(
+            name: "of many requests at once, each has its own response", rows: ["R-60", "R-68"], group: .keepAlive
+        ) { context in
+            let mock = MockExecutor { request in
+                let number = Int(request.target.path.dropFirst()) ?? 0
+                let response = MockResponse.ok(String(repeating: "\(number) ", count: number))
+                return number.isMultiple(of: 3) ? response.delayed(by: .milliseconds(number % 7)) : response
+            }
+            try await context.run(serving: mock) { client in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<100 {
+                        group.addTask {
+                            let text = try await client.text(try client.request(.get, "/\(number)"))
+                            let expected = String(repeating: "\(number) ", count: number)
+                            try expect("the text of \(number)", text, is: expected)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try expect("requests", Set(client.received.map(\.target)).count, is: 100)
+            }
+        },
     ]
 
     /// Reads a part of a long response and lets go of it.
