@@ -95,29 +95,44 @@ extension ServerState {
 extension ServerState {
     /// Serves `socket` on a thread of its own, unless the server is stopping.
     func serve(_ socket: consuming Socket) throws(SystemError) {
-        let index = change { record in
-            record.acceptedConnections += 1
-            record.openConnections += 1
-            return record.acceptedConnections - 1
-        }
+        let index = state.withLock { $0.record.acceptedConnections }
         let connection = try Connection(
             index, socket, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
         state.withLock { $0.connections[index] = connection }
-        try startThread(named: "test-connection") {
-            self.run(index)
-            self.change { $0.openConnections -= 1 }
+        change { record in
+            record.acceptedConnections += 1
+            record.openConnections += 1
+        }
+        do throws(SystemError) {
+            try startThread(named: "test-connection") { self.run(index) }
+        } catch {
+            forget(index)
+            throw error
         }
     }
 
-    /// Serves a connection; when this returns, its descriptors are closed.
+    /// Serves a connection to its end.
     private func run(_ index: Int) {
+        play(index)
+        forget(index)
+    }
+
+    /// Serves a connection; the record says that it is open until its descriptors are closed.
+    private func play(_ index: Int) {
         let (connection, isStopping) = state.withLock { ($0.connections[index], $0.isStopping) }
-        if let connection, !isStopping {
+        guard let connection else { return }
+        if !isStopping {
             var service = Service(connection, self)
             service.run()
         }
-        connection?.close()
-        state.withLock { $0.connections[index] = nil }
+        connection.close()
+    }
+
+    /// Lets go of a connection, which closes it.
+    private func forget(_ index: Int) {
+        let connection = state.withLock { $0.connections.removeValue(forKey: index) }
+        _ = consume connection
+        change { $0.openConnections -= 1 }
     }
 }
 

@@ -129,6 +129,21 @@ struct ServingTests {
         }
     }
 
+    @Test("waiting for a request ends when it arrives, and when the task is cancelled (PM-132)")
+    func waiting() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            async let arrival: Void = server.waitUntil {
+                $0.exchanges.contains { $0.target == "/a?b=1" && $0.isComplete }
+            }
+            let client = try await RawClient(server)
+            try await client.send(get)
+            try await arrival
+            let doomed = Task { try await server.waitUntil { $0.exchanges.count == 1_000 } }
+            doomed.cancel()
+            await #expect(throws: CancellationError.self) { try await doomed.value }
+        }
+    }
+
     @Test("an executor that waits is cancelled when the scope ends, and the error of the scope comes out")
     func ends() async {
         struct Odd: Error {}
