@@ -1,5 +1,4 @@
 import RequestsPOSIX
-import Synchronization
 
 /// Why a connection is not served any further.
 enum ConnectionEnd: Error {
@@ -18,7 +17,7 @@ final class Connection: Sendable {
     private let onStall: @Sendable () -> Void
     private let wake: WakeSignal
     private let executor = ThreadExecutor()
-    private let handler = Mutex<Handler>(Handler())
+    private let handler = Lock(Handler())
 
     private struct Handler {
         var isStopping = false

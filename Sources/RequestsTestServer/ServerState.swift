@@ -1,5 +1,4 @@
 import RequestsPOSIX
-import Synchronization
 
 /// What the threads of a server share.
 final class ServerState: Sendable {
@@ -22,7 +21,7 @@ final class ServerState: Sendable {
     let executor: any RequestExecutor
     let limits: TestServer.Limits
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> Behavior
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(
         executor: any RequestExecutor, limits: TestServer.Limits,

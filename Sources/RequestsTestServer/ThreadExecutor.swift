@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import RequestsPOSIX
 
 /// Runs tasks on the thread that waits for them, so that a server needs nothing of the cooperative pool.
 final class ThreadExecutor: TaskExecutor {
@@ -8,7 +8,7 @@ final class ThreadExecutor: TaskExecutor {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let arrived = DispatchSemaphore(value: 0)
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -59,7 +59,7 @@ final class ThreadExecutor: TaskExecutor {
 }
 
 private final class Outcome<Value: Sendable>: Sendable {
-    private let value = Mutex<Result<Value, RequestError>?>(nil)
+    private let value = Lock<Result<Value, RequestError>?>(nil)
 
     var result: Result<Value, RequestError>? { value.withLock { $0 } }
 
