@@ -43,6 +43,14 @@ public struct PercentEncoding: Hashable, Sendable {
         } ?? text
     }
 
+    /// UTF-8 text encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
+    func encodeKeepingEscapes(_ text: ArraySlice<UInt8>) -> String {
+        text.withUnsafeBufferPointer { source in
+            source.allSatisfy(leaves)
+                ? String(decoding: source, as: UTF8.self) : encoded(source, keepingEscapes: true)
+        }
+    }
+
     private func encoded(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(source.count * 2)

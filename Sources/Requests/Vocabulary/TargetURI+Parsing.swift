@@ -7,17 +7,16 @@ extension TargetURI {
     ///
     /// - Throws: `InvalidRequest.malformedURL`, `.invalidHost`, `.nonASCIIHost` or `.controlByteInPath`.
     public init(_ text: String) throws(InvalidRequest) {
-        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(text[..<colon]) else {
-            throw .malformedURL
-        }
-        let afterScheme = text[text.utf8.index(after: colon)...]
-        guard afterScheme.utf8.starts(with: "//".utf8) else { throw .malformedURL }
+        let bytes = Array(text.utf8)[...]
+        guard let scheme = Self.scheme(of: bytes) else { throw .malformedURL }
+        let afterScheme = bytes.dropFirst(scheme.utf8.count + 1)
+        guard afterScheme.starts(with: "//".utf8) else { throw .malformedURL }
         let parts = URIReference(afterScheme)
         guard let authority = parts.authority else { throw .malformedURL }
-        try self.init(scheme: ASCIIFolding.folded(String(text[..<colon])), authority: authority, parts: parts)
+        try self.init(scheme: scheme, authority: authority, parts: parts)
     }
 
-    init(scheme: String, authority: Substring, parts: URIReference) throws(InvalidRequest) {
+    init(scheme: String, authority: ArraySlice<UInt8>, parts: URIReference) throws(InvalidRequest) {
         let authority = try Authority(authority)
         self.init(
             scheme: scheme, userinfo: authority.userinfo, host: authority.host, zone: authority.zone,
@@ -26,40 +25,51 @@ extension TargetURI {
             fragment: try parts.fragment.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) })
     }
 
-    static func encoded(_ text: Substring, with encoding: PercentEncoding) throws(InvalidRequest) -> String {
-        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlByteInPath }
+    static func encoded(_ text: ArraySlice<UInt8>, with encoding: PercentEncoding) throws(InvalidRequest) -> String {
+        guard !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlByteInPath }
         return encoding.encodeKeepingEscapes(text)
     }
 
-    static func isScheme(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first, ASCIIFolding.folded(first) &- UInt8(ascii: "a") < 26 else { return false }
-        return text.utf8.allSatisfy { byte in
-            ASCIIFolding.folded(byte) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == 0x2B
-                || byte == 0x2D || byte == 0x2E
-        }
+    /// The scheme that `text` begins with, in lower case (RFC 3986 §3.1); nil when it begins with none.
+    static func scheme(of text: ArraySlice<UInt8>) -> String? {
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = text[..<colon]
+        if name.elementsEqual("https".utf8) { return "https" }
+        if name.elementsEqual("http".utf8) { return "http" }
+        guard let first = name.first, isLetter(first), name.allSatisfy(isSchemeByte) else { return nil }
+        return String(decoding: name.map(ASCIIFolding.folded), as: UTF8.self)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        ASCIIFolding.folded(byte) &- UInt8(ascii: "a") < 26
+    }
+
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        isLetter(byte) || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".")
     }
 }
 
 /// A URI reference cut into its parts, nothing decoded (RFC 3986 §4.1); the scheme has been taken off before.
 struct URIReference {
-    var authority: Substring?
-    var path: Substring
-    var query: Substring?
-    var fragment: Substring?
+    var authority: ArraySlice<UInt8>?
+    var path: ArraySlice<UInt8>
+    var query: ArraySlice<UInt8>?
+    var fragment: ArraySlice<UInt8>?
 
-    init(_ text: Substring) {
+    init(_ text: ArraySlice<UInt8>) {
         var rest = text
-        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "#")) {
-            fragment = rest[rest.utf8.index(after: mark)...]
+        if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = rest[(mark + 1)...]
             rest = rest[..<mark]
         }
-        if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            query = rest[rest.utf8.index(after: mark)...]
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            query = rest[(mark + 1)...]
             rest = rest[..<mark]
         }
-        if rest.utf8.starts(with: "//".utf8) {
-            rest = rest[rest.utf8.index(rest.startIndex, offsetBy: 2)...]
-            let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        if rest.starts(with: "//".utf8) {
+            rest = rest.dropFirst(2)
+            let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
             authority = rest[..<end]
             rest = rest[end...]
         }
@@ -74,20 +84,20 @@ private struct Authority {
     var zone: String?
     var port: Int?
 
-    init(_ text: Substring) throws(InvalidRequest) {
+    init(_ text: ArraySlice<UInt8>) throws(InvalidRequest) {
         var rest = text
-        if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) {
-            guard !rest[..<at].utf8.contains(where: Self.isAmbiguous) else { throw .invalidHost }
-            userinfo = String(rest[..<at])
-            rest = rest[rest.utf8.index(after: at)...]
+        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+            guard !rest[..<at].contains(where: Self.isAmbiguous) else { throw .invalidHost }
+            userinfo = String(decoding: rest[..<at], as: UTF8.self)
+            rest = rest[(at + 1)...]
         }
-        let portStart: Substring.Index
-        if rest.utf8.first == UInt8(ascii: "[") {
-            guard let bracket = rest.utf8.firstIndex(of: UInt8(ascii: "]")) else { throw .invalidHost }
-            portStart = rest.utf8.index(after: bracket)
-            (host, zone) = try Self.literal(rest[rest.utf8.index(after: rest.startIndex)..<bracket])
+        let portStart: Int
+        if rest.first == UInt8(ascii: "[") {
+            guard let bracket = rest.firstIndex(of: UInt8(ascii: "]")) else { throw .invalidHost }
+            portStart = bracket + 1
+            (host, zone) = try Self.literal(rest[(rest.startIndex + 1)..<bracket])
         } else {
-            portStart = rest.utf8.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
+            portStart = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
             host = try Self.name(rest[..<portStart])
         }
         port = try Self.port(rest[portStart...])
@@ -98,34 +108,45 @@ private struct Authority {
         byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
     }
 
-    private static func port(_ text: Substring) throws(InvalidRequest) -> Int? {
-        guard let first = text.utf8.first else { return nil }
+    private static func port(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> Int? {
+        guard let first = text.first else { return nil }
         let digits = text.dropFirst()
-        guard first == UInt8(ascii: ":"), digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { throw .malformedURL }
+        guard first == UInt8(ascii: ":"), digits.allSatisfy({ $0 &- 0x30 < 10 }) else { throw .malformedURL }
         guard !digits.isEmpty else { return nil }
-        guard let number = UInt16(digits) else { throw .malformedURL }
+        guard let number = UInt16(String(decoding: digits, as: UTF8.self)) else { throw .malformedURL }
         return Int(number)
     }
 
     /// An IPv6 address and its zone, which a URI writes after `%25` (RFC 6874).
-    private static func literal(_ text: Substring) throws(InvalidRequest) -> (host: String, zone: String?) {
-        let percent = text.utf8.firstIndex(of: UInt8(ascii: "%"))
-        let address = text[..<(percent ?? text.endIndex)]
-        guard let canonical = IPAddressText.canonicalIPv6(address) else { throw .invalidHost }
+    private static func literal(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> (host: String, zone: String?) {
+        let percent = text.firstIndex(of: UInt8(ascii: "%"))
+        let address = String(decoding: text[..<(percent ?? text.endIndex)], as: UTF8.self)
+        guard let canonical = IPAddressText.canonicalIPv6(address[...]) else { throw .invalidHost }
         guard let percent else { return ("[\(canonical)]", nil) }
-        var zone = text[text.utf8.index(after: percent)...]
-        if zone.utf8.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
-        guard Token.isToken(zone.utf8) else { throw .invalidHost }
-        return ("[\(canonical)]", String(zone))
+        var zone = text[(percent + 1)...]
+        if zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
+        guard Token.isToken(zone) else { throw .invalidHost }
+        return ("[\(canonical)]", String(decoding: zone, as: UTF8.self))
     }
 
     /// A registered name or IPv4 address; nothing is decoded, because no decoded byte would be a host's.
-    private static func name(_ text: Substring) throws(InvalidRequest) -> String {
+    private static func name(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> String {
         guard !text.isEmpty else { throw .invalidHost }
-        if text.utf8.contains(where: { $0 >= 0x80 }) || text.hasNonASCIIEscape { throw .nonASCIIHost }
-        guard text.utf8.allSatisfy(isHostByte) else { throw .invalidHost }
-        if IPAddressText.endsInNumber(text), !IPAddressText.isIPv4(text) { throw .invalidHost }
-        return ASCIIFolding.folded(String(text))
+        guard text.allSatisfy(isHostByte) else {
+            throw text.contains { $0 >= 0x80 } || holdsNonASCIIEscape(text) ? .nonASCIIHost : .invalidHost
+        }
+        let host = ASCIIFolding.folded(String(decoding: text, as: UTF8.self))
+        if mayEndInNumber(text), IPAddressText.endsInNumber(host[...]), !IPAddressText.isIPv4(host[...]) {
+            throw .invalidHost
+        }
+        return host
+    }
+
+    /// Whether a digit begins the last label: cheap, and true for every host that ends in a number.
+    private static func mayEndInNumber(_ text: ArraySlice<UInt8>) -> Bool {
+        let labels = text.last == UInt8(ascii: ".") ? text.dropLast() : text
+        let label = labels[((labels.lastIndex(of: UInt8(ascii: ".")) ?? labels.startIndex - 1) + 1)...]
+        return label.first.map { $0 &- UInt8(ascii: "0") < 10 } ?? false
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -133,16 +154,12 @@ private struct Authority {
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
             || byte == UInt8(ascii: "~")
     }
-}
 
-extension Substring {
     /// Whether the text holds a `%XX` for a byte outside ASCII.
-    fileprivate var hasNonASCIIEscape: Bool {
-        var rest = utf8[...]
-        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
-            rest = rest[rest.index(after: percent)...]
-            if let digit = rest.first.flatMap(Hex.value), digit >= 8 { return true }
+    private static func holdsNonASCIIEscape(_ text: ArraySlice<UInt8>) -> Bool {
+        text.indices.contains { index in
+            guard text[index] == UInt8(ascii: "%"), index + 1 < text.endIndex else { return false }
+            return Hex.value(of: text[index + 1]).map { $0 >= 8 } ?? false
         }
-        return false
     }
 }

@@ -4,26 +4,21 @@ extension TargetURI {
     /// - Throws: `InvalidRequest` as ``init(_:)`` does. A reference of another scheme without an authority, such as
     ///   `mailto:` or `javascript:`, gives a target of that scheme and an empty host.
     public func resolving(_ reference: String) throws(InvalidRequest) -> TargetURI {
-        if let scheme = Self.scheme(of: reference) {
-            let rest = reference[reference.utf8.index(reference.startIndex, offsetBy: scheme.utf8.count + 1)...]
-            let parts = URIReference(rest)
-            guard let authority = parts.authority, !(authority.isEmpty && scheme != "http" && scheme != "https") else {
-                guard scheme != "http", scheme != "https" else { throw .malformedURL }
-                return TargetURI(
-                    scheme: scheme, userinfo: nil, host: "", zone: nil, port: nil, path: "/", query: nil, fragment: nil)
-            }
-            let target = try TargetURI(scheme: scheme, authority: authority, parts: parts)
-            return target.normalized(inheriting: fragment)
+        let bytes = Array(reference.utf8)[...]
+        if let scheme = Self.scheme(of: bytes) {
+            return try Self.absolute(URIReference(bytes.dropFirst(scheme.utf8.count + 1)), scheme: scheme)
+                .normalized(inheriting: fragment)
         }
-        var parts = URIReference(Substring(reference))
+        var parts = URIReference(bytes)
         if let authority = parts.authority {
             return try TargetURI(scheme: scheme, authority: authority, parts: parts).normalized(inheriting: fragment)
         }
         if parts.path.isEmpty {
-            parts.query = parts.query ?? query.map { Substring($0) }
-            parts.path = Substring(path)
-        } else if parts.path.utf8.first != UInt8(ascii: "/") {
-            parts.path = path[...(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)] + parts.path
+            parts.query = parts.query ?? query.map { Array($0.utf8)[...] }
+            parts.path = Array(path.utf8)[...]
+        } else if parts.path.first != UInt8(ascii: "/") {
+            let own = Array(path.utf8)
+            parts.path = own[...(own.lastIndex(of: UInt8(ascii: "/")) ?? 0)] + parts.path
         }
         return try replacing(
             path: Self.encoded(parts.path, with: .path),
@@ -32,12 +27,14 @@ extension TargetURI {
         ).normalized(inheriting: fragment)
     }
 
-    /// The scheme that `reference` begins with, in lower case.
-    private static func scheme(of reference: String) -> String? {
-        guard let colon = reference.utf8.firstIndex(of: UInt8(ascii: ":")), isScheme(reference[..<colon]) else {
-            return nil
+    private static func absolute(_ parts: URIReference, scheme: String) throws(InvalidRequest) -> TargetURI {
+        let isHTTP = scheme == "http" || scheme == "https"
+        guard let authority = parts.authority, isHTTP || !authority.isEmpty else {
+            guard !isHTTP else { throw .malformedURL }
+            return TargetURI(
+                scheme: scheme, userinfo: nil, host: "", zone: nil, port: nil, path: "/", query: nil, fragment: nil)
         }
-        return ASCIIFolding.folded(String(reference[..<colon]))
+        return try TargetURI(scheme: scheme, authority: authority, parts: parts)
     }
 
     private func normalized(inheriting inherited: String?) -> TargetURI {

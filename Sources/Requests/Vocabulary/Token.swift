@@ -20,10 +20,9 @@ package enum Token {
         (byte < 0x20 && byte != 0x09) || byte == 0x7F
     }
 
-    private static let low = mask(of: "!#$%&'*+-.0123456789", from: 0)
-    private static let high = mask(of: "ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~", from: 64)
-
-    private static func mask(of characters: String, from base: UInt8) -> UInt64 {
-        characters.utf8.reduce(0) { $0 | 1 << UInt64($1 - base) }
-    }
+    // One bit for each byte below 128; literals, so that no access has to ask whether they are initialised.
+    /// `! # $ % & ' * + - .` and the digits.
+    private static var low: UInt64 { 0x03ff_6cfa_0000_0000 }
+    /// The letters and ``^ _ ` | ~``, counted from byte 64.
+    private static var high: UInt64 { 0x57ff_ffff_c7ff_fffe }
 }
