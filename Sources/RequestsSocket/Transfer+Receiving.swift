@@ -53,6 +53,8 @@ extension Transfer {
     }
 
     private mutating func waitForBytes() async throws(RequestError) {
+        // What the peer said before sending failed is here already; nothing more is to come.
+        if let sendFailure { throw .lost(sendFailure) }
         if reader.hasStarted {
             let limit = patience.betweenBytes.map(Deadline.after) ?? .distantFuture
             return try await wait(for: .reading, until: limit, in: .betweenBytes)

@@ -204,8 +204,7 @@ struct PoolTests {
         await #expect(processExitsWith: .success) {
             let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
             let broken = try ScriptedPeer { line, _, _ in _ = line.receiveRequest() }
-            _ = try await SocketExecutor().execute(try peer.request())
-            let before = openDescriptors()
+            let before = openSockets()
             do {
                 let executor = SocketExecutor()
                 for _ in 0..<50 {
@@ -213,14 +212,18 @@ struct PoolTests {
                     _ = try await executor.execute(try peer.request())
                     _ = await executor.failure(of: try broken.request())
                 }
-                #expect(openDescriptors() > before)
+                #expect(openSockets() > before)
             }
-            await eventually { openDescriptors() <= before }
+            await eventually { openSockets() == before }
         }
     }
 }
 
-/// Descriptors of this process, as the system lists them.
-func openDescriptors() -> Int {
-    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+/// Sockets of this process, as the system lists them.
+func openSockets() -> Int {
+    let folder = "/proc/self/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.count { name in
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"))?.hasPrefix("socket:") == true
+    }
 }
