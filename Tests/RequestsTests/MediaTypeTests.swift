@@ -55,7 +55,8 @@ struct MediaTypeTests {
         arguments: [
             ("application/json; charset=utf-8", true), ("text/json", true), ("application/problem+json", true),
             ("application/vnd.x+JSON", true), ("application/jsonp", false), ("text/plain", false),
-            ("application/json-seq", false), ("text/html", false),
+            ("application/json-seq", false), ("application/geo-json", false), ("application/x-ndjson", false),
+            ("text/html", false),
         ])
     func json(text: String, reads: Bool) throws {
         #expect(MediaType.json.reads(try #require(MediaType(text))) == reads)
