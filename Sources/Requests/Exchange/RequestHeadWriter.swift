@@ -91,6 +91,7 @@ extension Field.Name {
         switch rawValue.utf8.count {
         case 2: self == .te
         case 4: self == .host
+        case 6: self == .expect
         case 7: self == .upgrade || self == .trailer
         case 10: self == .connection || self == .keepAlive
         case 14: self == .contentLength
