@@ -27,7 +27,7 @@ let package = Package(
         .target(name: "RequestsFoundation", dependencies: ["Requests"], swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
-        .target(name: "RequestsPOSIX", dependencies: ["CRequestsPOSIX"], swiftSettings: settings),
+        .target(name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], swiftSettings: settings),
         .target(
             name: "RequestsSocket", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),

@@ -1,8 +1,6 @@
-import Synchronization
-
 /// What an observer was told, in order.
 final class Told: Sendable {
-    private let values = Mutex<[TransferProgress]>([])
+    private let values = Lock<[TransferProgress]>([])
 
     var all: [TransferProgress] { values.withLock { $0 } }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension RequestBody {
     /// A replayable body of what the input stream reads that `make` gives for each sending.
     ///
@@ -38,10 +36,10 @@ extension BodyProvider {
 
 /// Holds an input stream that can be read once, and gives it away once.
 private final class InputStreamBox: Sendable {
-    private let stream: Mutex<InputStream?>
+    private let stream: Lock<InputStream?>
 
     init(_ stream: sending InputStream) {
-        self.stream = Mutex(stream)
+        self.stream = Lock(stream)
     }
 
     func take() throws -> sending InputStream {

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension PreparedRequest {
     /// This request as its receiver sees it: the body read to its end, as bytes, and as long as it was declared.
     func received(telling progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
@@ -102,7 +100,7 @@ final class MockBodySource: ResponseBodySource {
         case failed(RequestError)
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let length: Int?
     private let waiting: Waiting
     private let trailersAtEnd: Header
@@ -112,7 +110,7 @@ final class MockBodySource: ResponseBodySource {
     ) {
         var progress = progress
         progress.progress.totalToReceive = length
-        state = Mutex(State(pieces: pieces[...], progress: progress))
+        state = Lock(State(pieces: pieces[...], progress: progress))
         self.length = length
         self.waiting = waiting
         trailersAtEnd = trailers

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An executor without a network: a function from request to response, and a record of what it was asked.
 ///
 /// ```swift
@@ -66,6 +64,6 @@ public struct MockExecutor: RequestExecutor {
     }
 
     private final class Record: Sendable {
-        let requests = Mutex<[PreparedRequest]>([])
+        let requests = Lock<[PreparedRequest]>([])
     }
 }

@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import Requests
 import Synchronization
 
 /// A socket a task reads and writes in place, suspending only when the kernel says "not yet".

@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import Requests
 import Synchronization
 
 /// One thread that waits for many descriptors and deadlines and resumes the tasks that wait for them.

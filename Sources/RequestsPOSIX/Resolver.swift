@@ -1,3 +1,5 @@
+import Requests
+
 /// Why a name gave no addresses.
 package enum ResolverError: Error, Hashable, Sendable {
     /// The name has no address, in the system's words. Asking again soon will not help.

@@ -1,3 +1,5 @@
+import Requests
+
 /// A direction of a connection.
 package enum Direction: Sendable {
     case reading, writing

@@ -1,3 +1,5 @@
+import Requests
+
 /// Something one task waits for and anyone can signal: a finished lookup, a free place in a pool.
 ///
 /// Signals are not counted; one that comes while nobody waits is kept for the next wait.

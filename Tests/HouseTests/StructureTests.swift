@@ -9,7 +9,7 @@ struct StructureTests {
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
         "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
-        "RequestsPOSIX": ["CRequestsPOSIX", "Glibc", "Musl", "Darwin", "Synchronization"],
+        "RequestsPOSIX": ["CRequestsPOSIX", "Requests", "Synchronization"],
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsConformance": [

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The body of a request: a recipe that can be followed again, unless it says that it cannot.
 public enum RequestBody: Sendable {
     /// No body.
@@ -69,10 +67,10 @@ extension RequestBody {
 
 /// Holds the source of a body that can be sent once, and gives it away once.
 private final class SourceBox: Sendable {
-    private let source: Mutex<(any RequestBodySource)?>
+    private let source: Lock<(any RequestBodySource)?>
 
     init(_ source: sending any RequestBodySource) {
-        self.source = Mutex(source)
+        self.source = Lock(source)
     }
 
     func take() throws(RequestError) -> sending any RequestBodySource {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The bytes of a response in chunks: a sequence that can be read once, and pulls.
 ///
 /// Dropping it before its end closes the connection.
@@ -130,10 +128,10 @@ extension ResponseStream {
 }
 
 private final class DataSource: ResponseBodySource {
-    private let data: Mutex<Data?>
+    private let data: Lock<Data?>
 
     init(_ data: Data) {
-        self.data = Mutex(data.isEmpty ? nil : data)
+        self.data = Lock(data.isEmpty ? nil : data)
     }
 
     func next() async throws(RequestError) -> Data? {
