@@ -70,16 +70,20 @@ let package = Package(
         .testTarget(
             name: "ReadmeV032Mode6Tests", dependencies: ["RequestsFoundation", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
-        .testTarget(name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests"], swiftSettings: settings),
+        .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
+        .testTarget(
+            name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora"],
+            swiftSettings: settings),
         .testTarget(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
         .testTarget(
-            name: "RequestsSocketTests", dependencies: ["RequestsSocket", "RequestsHTTP1", "RequestsPOSIX"],
+            name: "RequestsSocketTests",
+            dependencies: ["RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
             swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(
             name: "RequestsTestServerTests",
-            dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX"],
+            dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsConformanceTests", dependencies: ["RequestsConformance", "RequestsSocket"],

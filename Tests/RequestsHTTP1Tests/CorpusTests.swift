@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestCorpora
 import Testing
 
 // The cases are not in the repository: without the folder these suites skip.
@@ -103,14 +104,3 @@ struct RequestCorpusTests {
 }
 
 /// Text of the corpora stands for bytes: each scalar is one.
-private func latin1(_ text: String) -> [UInt8] {
-    text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-}
-
-private func lineBytes(_ field: [String]) -> [UInt8] {
-    latin1(field[0] + ":" + field[1])
-}
-
-private func lines(of header: Header) -> [[UInt8]] {
-    header.map { Array($0.name.rawValue.utf8) + [0x3A] + $0.valueBytes }
-}

@@ -1,5 +1,6 @@
 import Requests
 import RequestsHTTP1
+import TestCorpora
 import Testing
 
 @Suite("Mutations")

@@ -1,40 +1,14 @@
 import RequestsMock
 import RequestsTestServer
+import TestCorpora
 import Testing
-
-/// Streams of request bytes collected from other projects; absent from the repository.
-struct RequestCase: Decodable, Sendable, CustomTestStringConvertible {
-    struct Message: Decodable {
-        var method: String
-        var target: String
-        var bodyB64: Data
-    }
-    var id: String
-    var name: String
-    var requestB64: Data
-    var verdict: String
-    var h11Reading: [Message]?
-
-    var testDescription: String { "\(id) \(name)" }
-
-    static let all: [RequestCase] = {
-        struct Cases: Decodable { var cases: [RequestCase] }
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let folder = ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
-        let file = URL(filePath: folder).appending(path: "http1-requests.json")
-        guard let data = try? Data(contentsOf: file) else { return [] }
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return (try? decoder.decode(Cases.self, from: data))?.cases ?? []
-    }()
-}
 
 // The cases are not in the repository: without the folder this suite skips.
 @Suite(
     "Test server: request corpus", .timeLimit(.minutes(1)),
-    .enabled(if: !RequestCase.all.isEmpty, "no corpora beside the package"))
+    .enabled(if: Corpora.arePresent, "no corpora beside the package"))
 struct RequestCorpusTests {
-    @Test("one answer a request, a refusal closes (R-73)", arguments: RequestCase.all)
+    @Test("one answer a request, a refusal closes (R-73)", arguments: Corpora.requests)
     func answers(test: RequestCase) async throws {
         try await withTestServer(serving: MockExecutor(.status(204)), on: .temporarySocket()) { server in
             let client = try await RawClient(server)
@@ -47,14 +21,14 @@ struct RequestCorpusTests {
             #expect(refusals <= 1)
             #expect(statuses.dropLast().allSatisfy { $0 == 204 })
             switch test.verdict {
-            case "accept":
+            case .accept:
                 let isServable = !methods.contains(.connect) && server.exchanges.allSatisfy(\.hasUsableHost)
                 #expect((refusals == 0) == isServable)
                 let expected = try #require(test.h11Reading)
                 #expect(statuses.count == expected.count)
                 #expect(server.exchanges.map(\.target) == expected.map(\.target))
                 #expect(!isServable || server.exchanges.map(\.body) == expected.map(\.bodyB64))
-            case "reject": #expect(refusals == 1 && statuses.last != 204)
+            case .reject: #expect(refusals == 1 && statuses.last != 204)
             default: break
             }
         }

@@ -1,0 +1,72 @@
+import Requests
+import RequestsPOSIX
+import RequestsSocket
+import TestCorpora
+import Testing
+
+// The cases are not in the repository: without the folder this suite skips.
+@Suite(
+    "Response corpus over sockets", .timeLimit(.minutes(5)),
+    .enabled(if: Corpora.arePresent, "no corpora beside the package"))
+struct ResponseCorpusTests {
+    /// How a case's bytes reach the reader; over TCP writes coalesce, so the executor's reads are capped.
+    static let readCaps = [Int.max, 1, 3]
+
+    @Test(
+        "every response is taken or refused as the corpus says, and the next request gets its own (R-9, R-20, R-22)",
+        arguments: readCaps)
+    func verdicts(cap: Int) async throws {
+        let peer = try ScriptedPeer { line, _, _ in Self.serve(line) }
+        let executor = SocketExecutor.with {
+            $0.faults = TransferFaults(longestRead: cap)
+        }
+        for (index, test) in Corpora.responses.enumerated() {
+            let request = try peer.request(test.method, "/\(index)").with { $0.timeouts.betweenBytes = .seconds(2) }
+            let result: Result<RawResponse, RequestError>
+            do throws(RequestError) {
+                result = .success(try await executor.execute(request))
+            } catch {
+                result = .failure(error)
+            }
+            try check(result, of: test)
+            // Whatever came before, a request on the same executor gets the answer that is its own.
+            #expect(try await executor.execute(peer.request(.get, "/own")).text == "own", "after \(test.id)")
+        }
+    }
+
+    /// Answers `/N` with the bytes of case N and then does what the case says; anything else with its own answer.
+    private static func serve(_ line: borrowing ScriptedPeer.Line) {
+        while let request = line.receiveRequest() {
+            let target = request.split(separator: " ").dropFirst().first.flatMap { Int($0.dropFirst()) }
+            guard let index = target else {
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nown")
+                continue
+            }
+            line.send(Corpora.responses[index].bytes)
+            if Corpora.responses[index].serverThen == "close" { return }
+        }
+    }
+
+    private func check(_ result: Result<RawResponse, RequestError>, of test: ResponseCase) throws {
+        switch (test.expect.verdict, result) {
+        case (.accept, .failure(let error)): Issue.record("\(test.description) refused: \(error)")
+        case (.reject, .success(let response)): Issue.record("\(test.description) read as \(response.head)")
+        case (_, .success(let response)): try expect(response, of: test)
+        case (_, .failure(let error)):
+            switch error.reason {
+            case .protocolViolation, .connectionLost, .tooLarge: break
+            default: Issue.record("\(test.description): \(error)")
+            }
+        }
+    }
+
+    private func expect(_ response: RawResponse, of test: ResponseCase) throws {
+        let expected = try #require(test.expect.ifAccepted)
+        let comment = Comment(rawValue: test.description)
+        #expect(response.head.status.code == expected.status, comment)
+        #expect(lines(of: response.head.header) == expected.headers.map(lineBytes), comment)
+        #expect(lines(of: response.trailers) == expected.trailers.map(lineBytes), comment)
+        let body: Data? = if case .bytes(let body) = response.body { body } else { nil }
+        #expect(body == expected.bodyB64, comment)
+    }
+}

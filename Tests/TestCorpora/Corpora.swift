@@ -1,0 +1,111 @@
+package import Requests
+
+/// The case collections of other projects, read from `../shared/corpora` or `$REQUESTS_CORPORA`; absent from the
+/// repository.
+package enum Corpora {
+    package static let responses = load("http1-responses.json", as: ResponseCases.self)?.cases ?? []
+    package static let requests = load("http1-requests.json", as: RequestCases.self)?.cases ?? []
+
+    /// Whether the folder is there; what is in it must then be readable.
+    package static let arePresent = FileManager.default.fileExists(atPath: folder)
+
+    private static let folder: String = {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        return ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
+    }()
+
+    /// The content of the file called `name`; nil when it is absent or cannot be read, which is printed.
+    package static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        guard let data = try? Data(contentsOf: URL(filePath: folder).appending(path: name)) else { return nil }
+        do {
+            return try decoder.decode(Content.self, from: data)
+        } catch {
+            print("\(name) cannot be read: \(error)")
+            return nil
+        }
+    }
+}
+
+package enum Verdict: String, Decodable, Sendable {
+    case accept, reject, either, incomplete
+}
+
+private struct ResponseCases: Decodable {
+    var cases: [ResponseCase]
+}
+
+/// One stream of bytes and how a user agent must read it.
+package struct ResponseCase: Decodable, Sendable, CustomStringConvertible {
+    package struct Message: Decodable, Sendable {
+        package struct Interim: Decodable, Sendable {
+            package var status: Int
+            package var headers: [[String]]
+        }
+        package var httpVersion: String
+        package var status: Int
+        package var reason: String
+        package var headers: [[String]]
+        package var bodyB64: Data
+        package var framing: String
+        package var trailers: [[String]]
+        package var informational: [Interim]
+        package var unreadBytesAfterMessage: Int
+    }
+    package struct Expectation: Decodable, Sendable {
+        package var verdict: Verdict
+        package var ifAccepted: Message?
+        package var connectionReusable: Bool?
+        package var preferred: Verdict?
+    }
+    package var id: String
+    package var name: String
+    package var requestMethod: String
+    package var responseB64: Data
+    package var serverThen: String
+    package var expect: Expectation
+
+    package var bytes: [UInt8] { Array(responseB64) }
+    package var method: HTTPMethod { HTTPMethod(requestMethod) }
+    package var description: String { "\(id) \(name)" }
+}
+
+private struct RequestCases: Decodable {
+    var cases: [RequestCase]
+}
+
+/// One stream of bytes and how a server should read it.
+package struct RequestCase: Decodable, Sendable, CustomStringConvertible {
+    package struct Message: Decodable, Sendable {
+        package var method: String
+        package var target: String
+        package var version: String
+        package var headers: [[String]]
+        package var trailers: [[String]]
+        package var bodyB64: Data
+    }
+    package var id: String
+    package var name: String
+    package var requestB64: Data
+    package var verdict: Verdict
+    package var h11Reading: [Message]?
+
+    package var bytes: [UInt8] { Array(requestB64) }
+    package var description: String { "\(id) \(name)" }
+}
+
+/// The bytes of a field as the collections write them: name and value, ISO-8859-1, a colon between.
+package func lineBytes(_ field: [String]) -> [UInt8] {
+    latin1(field[0] + ":" + field[1])
+}
+
+/// The bytes of text that stands for ISO-8859-1.
+package func latin1(_ text: String) -> [UInt8] {
+    text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+}
+
+/// The fields of a header as bytes: name and value, a colon between.
+package func lines(of header: Header) -> [[UInt8]] {
+    header.map { Array($0.name.rawValue.utf8) + [UInt8(ascii: ":")] + $0.valueBytes }
+}
