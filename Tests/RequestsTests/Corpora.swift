@@ -5,6 +5,8 @@ import Requests
 enum Corpora {
     static let url = load("url.json", as: URLCases.self)
     static let mimeTypes = load("mime-types.json", as: MIMETypeCases.self)
+    static let httpDates = load("http-dates.json", as: HTTPDateCases.self)
+    static let challenges = load("auth.json", as: ChallengeCases.self)
 
     private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -27,6 +29,36 @@ struct MIMETypeCases: Decodable {
         var serialized: String?
     }
     var cases: [Case]
+}
+
+struct HTTPDateCases: Decodable {
+    struct Case: Decodable {
+        var input: String
+        var expect: Int?
+        var now: Double?
+        var either: Bool?
+    }
+    struct Printed: Decodable {
+        var seconds: Int
+        var imfFixdate: String
+    }
+    var mustParse: [Case]
+    var format: [Printed]
+    var mustNotParseStrict: [Case]
+    var curlLenient: [Case]
+}
+
+struct ChallengeCases: Decodable {
+    struct Case: Decodable {
+        struct Challenge: Decodable {
+            var scheme: String
+            var params: [String: String]
+        }
+        var name: String
+        var headers: [String]
+        var challenges: [Challenge]
+    }
+    var challenges: [Case]
 }
 
 struct URLCases: Decodable {

@@ -178,7 +178,7 @@ struct RequestConvertibleTests {
     func accept() throws {
         let decoder = ResponseDecoder<Void>(accepting: [.json, .xml, .any]) { _, _ in }
         let value = try api.get(decoder, from: "/x").prepared().header[.accept]
-        #expect(value == "application/json, application/xml; charset=utf-8;q=0.9, */*;q=0.8")
+        #expect(value == "application/json, application/xml;charset=utf-8;q=0.9, */*;q=0.8")
         let own = api.get(decoder, from: "/x").adding(headerField: .accept(.png))
         #expect(try own.prepared().header.values(of: .accept) == ["image/png"])
     }

@@ -87,12 +87,3 @@ extension TargetURI {
         return prefix + (isRooted ? endpoint.encoded : "/" + endpoint.encoded)
     }
 }
-
-extension [MediaType] {
-    /// The value of an Accept field that names these types in order of preference (RFC 9110 §12.5.1).
-    fileprivate var acceptValue: String {
-        enumerated().map { index, type in
-            index == 0 ? type.rawValue : "\(type.rawValue);q=0.\(Swift.max(10 - index, 1))"
-        }.joined(separator: ", ")
-    }
-}
