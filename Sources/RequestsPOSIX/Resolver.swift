@@ -61,7 +61,8 @@ package final class Resolver: Sendable {
 extension Resolver {
     /// The addresses of a host, all with `port`, in the system's order.
     ///
-    /// An IP literal, an IPv6 one with or without brackets, is answered at once and meets no thread.
+    /// An IP literal, an IPv6 one with or without brackets, is answered at once and meets no thread; so is `localhost`
+    /// with every name below it, which never leaves the machine (RFC 6761 §6.3).
     package func addresses(
         of host: String, port: UInt16, by deadline: Deadline? = nil, on reactor: Reactor
     ) async throws(ResolverError) -> [SocketAddress] {
@@ -72,6 +73,7 @@ extension Resolver {
             throw .hostNotFound("not a host name")
         }
         let name = host.lowercased()
+        if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
         let waiter = Waiter(on: reactor)
         ask(for: name, waiter)
         do {
@@ -82,6 +84,11 @@ extension Resolver {
         }
         guard let answer = waiter.answer.withLock({ $0 }) else { throw .failed("no answer") }
         return try answer.get().map { $0.with(port: port) }
+    }
+
+    private static func isLocal(_ name: String) -> Bool {
+        let label = name.hasSuffix(".") ? name.dropLast() : name[...]
+        return label == "localhost" || label.hasSuffix(".localhost")
     }
 
     /// Names being looked up or queued; for tests.

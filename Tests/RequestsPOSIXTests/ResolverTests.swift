@@ -52,13 +52,19 @@ struct ResolverTests {
         }
     }
 
-    @Test("localhost resolves to loopback addresses with the port asked for")
-    func localhost() async throws {
-        let addresses = try await Resolver().addresses(of: "LocalHost", port: 81, on: reactor)
-        #expect(!addresses.isEmpty)
-        for address in addresses {
-            #expect(["127.0.0.1:81", "[::1]:81"].contains(address.description))
-        }
+    @Test(
+        "localhost and the names below it are this machine, and meet no lookup (RFC 6761)",
+        arguments: ["localhost", "LOCALHOST", "localhost.", "api.localhost", "a.b.LocalHost."])
+    func localhost(name: String) async throws {
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
+        let addresses = try await resolver.addresses(of: name, port: 8080, on: reactor)
+        #expect(addresses == [.loopbackIPv6(port: 8080), .loopback(port: 8080)])
+    }
+
+    @Test("a name that only ends alike is looked up", arguments: ["notlocalhost", "localhost.example"])
+    func notLocalhost(name: String) async throws {
+        let resolver = Resolver { _ throws(ResolverError) in [.loopback(port: 0)] }
+        #expect(try await resolver.addresses(of: name, port: 9, on: reactor) == [.loopback(port: 9)])
     }
 
     @Test("who asks for a name that is being looked up shares the answer, each with its port")

@@ -20,6 +20,21 @@ struct PerformTests {
         #expect(perform.attempts == 3 && perform.history.map(\.target.host) == ["a.com", "b.com"])
     }
 
+    @Test("a redirect whose body is over the limit is followed all the same; any other such response is not (R-25)")
+    func oversizedRedirect() throws {
+        var perform = Perform(try redirectable(), now: .now)
+        let response = redirect(to: "/next", from: perform.request)
+        let step = try perform.receive(RequestError(.tooLarge(limit: 5), response: response.head))
+        guard case .execute(let next) = step else { throw RequestError(.other, detail: "finished") }
+        #expect(next.target.path == "/next" && perform.history.map(\.status) == [302])
+        let plain = ResponseHead(status: 200, target: next.target)
+        for error in [
+            RequestError(.tooLarge(limit: 5), response: plain), RequestError(.connectionLost, response: response.head),
+        ] {
+            #expect(throws: RequestError.self) { try perform.receive(error) }
+        }
+    }
+
     @Test("a loop ends at the limit, the last response at hand (R-34, T-59)", arguments: [1, 2, 20])
     func loop(limit: Int) throws {
         var perform = Perform(try redirectable(policy: RedirectPolicy(limit: limit)), now: .now)

@@ -41,7 +41,15 @@ extension RequestExecutor {
         while true {
             switch step {
             case .finish(let response): return response
-            case .execute(let request): step = try await perform.receive(execute(request, attempts: perform.attempts))
+            case .execute(let request):
+                let response: RawResponse
+                do throws(RequestError) {
+                    response = try await execute(request, attempts: perform.attempts)
+                } catch {
+                    step = try perform.receive(error)
+                    continue
+                }
+                step = try perform.receive(response)
             }
         }
     }

@@ -1,0 +1,64 @@
+package import Requests
+
+extension Corpora {
+    package static let curl = load("curl-http-cases.json", as: CurlCases.self)?.cases ?? []
+}
+
+package struct CurlCases: Decodable {
+    var cases: [CurlCase]
+}
+
+/// One of curl's own tests: what the client is told to do, what the server answers, what must go out and come back.
+package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
+    package struct Client: Decodable, Sendable {
+        package struct Operation: Decodable, Sendable {
+            package var url: String
+            package var options: [CurlOption]
+        }
+        package var operations: [Operation]
+        package var filesB64: [String: Data]?
+    }
+    package struct Server: Decodable, Sendable {
+        package struct Exchange: Decodable, Sendable {
+            package var replyB64: Data
+            package var closeAfter: Bool
+        }
+        package var exchanges: [Exchange]
+    }
+    package struct Expectation: Decodable, Sendable {
+        package struct Request: Decodable, Sendable {
+            package var method: String
+            package var target: String
+            package var headers: [[String]]
+            package var bodyB64: Data?
+        }
+        package struct Response: Decodable, Sendable {
+            package var status: Int?
+            package var bodyB64: Data?
+        }
+        package var outcome: String
+        package var errorKind: String?
+        package var requests: [Request]
+        package var finalResponse: Response?
+    }
+    package var id: String
+    package var name: String
+    package var needs: [String]
+    package var client: Client
+    package var server: Server
+    package var expect: Expectation
+
+    package var description: String { "\(id) \(name)" }
+}
+
+/// One option of a curl command: its name and its value, empty for a switch.
+package struct CurlOption: Decodable, Sendable {
+    package let name: String
+    package let value: String
+
+    package init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        name = try list.decode(String.self)
+        value = (try? list.decode(String.self)) ?? ""
+    }
+}
