@@ -78,9 +78,16 @@ final class Counter: Sendable {
     }
 }
 
-/// Lets other tasks run until a condition holds; the suite's time limit is the end of patience.
-func eventually(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+/// Lets other tasks run until a condition holds; patience ends before the suite's time limit does.
+func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+    let end = Deadline.after(.seconds(45))
+    while !condition() {
+        guard !end.hasPassed else {
+            Issue.record("never came true", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

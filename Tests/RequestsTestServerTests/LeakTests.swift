@@ -1,4 +1,5 @@
 import RequestsMock
+import RequestsPOSIX
 import RequestsTestServer
 import Testing
 
@@ -18,17 +19,32 @@ struct LeakTests {
                 for client in clients { try await client.send(get) }
                 try await server.waitUntil { $0.exchanges.count == 2 }
                 // The table may be read while it changes, and then lacks a line.
-                while Self.sockets(at: address) == 0 { await Task.yield() }
+                while try Self.sockets(at: address) == 0 {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
             }
-            #expect(Self.sockets(at: address) == 0)
+            #expect(try Self.sockets(at: address) == 0)
             #expect(!FileManager.default.fileExists(atPath: address.path))
         }
     }
 
     /// Unix sockets of the system bound to the path of `address`: the listener and each accepted connection.
-    private static func sockets(at address: TestServer.Address) -> Int {
-        let table = (try? String(contentsOfFile: "/proc/net/unix", encoding: .utf8)) ?? ""
+    private static func sockets(at address: TestServer.Address) throws -> Int {
+        let table = String(decoding: try content(of: "/proc/net/unix"), as: UTF8.self)
         return table.split(separator: "\n").count { $0.hasSuffix(" \(address.path)") }
+    }
+
+    /// All of a file whose size is not known before: Foundation stops at the first page of those in /proc.
+    private static func content(of path: String) throws -> [UInt8] {
+        let file = try FileReader(path: path)
+        var content: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = try part.withUnsafeMutableBytes { try file.read(into: $0, at: Int64(content.count)) }
+            guard count > 0 else { return content }
+            content += part[..<count]
+        }
     }
 }
 
