@@ -37,13 +37,13 @@ public struct MediaType: Sendable {
         return type == other.type && (subtype == .any || subtype == other.subtype)
     }
 
-    /// Whether a decoder that asks for this type reads `other`: what ``matches(_:)`` says, and for JSON `text/json` and
-    /// every subtype that ends in `+json` (RFC 6839 §3.1).
+    /// Whether a decoder that asks for this type reads `other`: what ``matches(_:)`` says, and for JSON `text/json`,
+    /// `text/javascript` and every subtype that ends in `+json` (RFC 6839 §3.1).
     package func reads(_ other: MediaType) -> Bool {
         if matches(other) { return true }
         guard self == .json else { return false }
         let subtype = ASCIIFolding.folded(other.subtype.rawValue.rawValue)
-        return (other.type == .text && subtype == "json") || subtype.hasSuffix("+json")
+        return (other.type == .text && (subtype == "json" || subtype == "javascript")) || subtype.hasSuffix("+json")
     }
 
     /// Writes a value as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).

@@ -1,0 +1,78 @@
+/// The bytes of an image, checked to begin as its format does; what decodes them is the platform's.
+public struct ImageBytes: Hashable, Sendable {
+    /// A format of images.
+    public enum Format: String, Hashable, Sendable, CaseIterable {
+        /// PNG.
+        case png
+        /// JPEG.
+        case jpeg
+        /// GIF.
+        case gif
+        /// TIFF.
+        case tiff
+        /// Windows bitmap.
+        case bmp
+        /// Windows icon.
+        case icon
+        /// X bitmap, which is text.
+        case xBitmap
+        /// WebP.
+        case webp
+        /// AVIF.
+        case avif
+        /// HEIC.
+        case heic
+    }
+
+    /// The format that the bytes begin as.
+    public let format: Format
+
+    /// The bytes.
+    public let data: Data
+
+    /// Checks how `data` begins; nil when it is no image of a known format.
+    public init?(_ data: Data) {
+        guard let format = Self.format(of: Array(data.prefix(16))) else { return nil }
+        self.format = format
+        self.data = data
+    }
+
+    /// The media types of images that are asked for and accepted.
+    public static let mediaTypes: [MediaType] = [
+        "png", "jpeg", "gif", "tiff", "webp", "avif", "heic", "heif", "x-icon", "vnd.microsoft.icon", "ico", "bmp",
+        "x-bmp", "x-ms-bmp", "x-win-bitmap", "x-xbitmap",
+    ].map { MediaType(type: .image, subtype: MediaType.SubType($0)) }
+
+    private static func format(of bytes: [UInt8]) -> Format? {
+        func begins(_ magic: [UInt8]) -> Bool { bytes.starts(with: magic) }
+        func begins(_ text: String) -> Bool { bytes.starts(with: text.utf8) }
+        if begins([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
+        if begins([0xFF, 0xD8, 0xFF]) { return .jpeg }
+        if begins("GIF87a") || begins("GIF89a") { return .gif }
+        if begins([0x49, 0x49, 0x2A, 0x00]) || begins([0x4D, 0x4D, 0x00, 0x2A]) { return .tiff }
+        if begins("BM") { return .bmp }
+        if begins([0x00, 0x00, 0x01, 0x00]) || begins([0x00, 0x00, 0x02, 0x00]) { return .icon }
+        if begins("#define") { return .xBitmap }
+        if begins("RIFF"), bytes.dropFirst(8).starts(with: "WEBP".utf8) { return .webp }
+        guard bytes.dropFirst(4).starts(with: "ftyp".utf8) else { return nil }
+        switch String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self) {
+        case "avif", "avis": return .avif
+        case "heic", "heix", "hevc", "hevx", "mif1", "msf1": return .heic
+        default: return nil
+        }
+    }
+}
+
+extension ResponseDecoder where Response == ImageBytes {
+    /// The body as the bytes of an image: of a content type that is one, beginning as an image does.
+    ///
+    /// The format is what the bytes say, whatever the content type. An empty body is
+    /// ``RequestError/Reason/unexpectedNoContent``, bytes of no known format ``RequestError/Reason/notDecoded``.
+    public static let image = ResponseDecoder(accepting: ImageBytes.mediaTypes) { _, data in
+        guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
+        guard let image = ImageBytes(data) else {
+            throw RequestError(.notDecoded, detail: "the bytes begin as no known image does")
+        }
+        return image
+    }
+}

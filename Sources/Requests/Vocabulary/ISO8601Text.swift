@@ -1,0 +1,80 @@
+/// Reads dates and times as people and servers write them after ISO 8601 and RFC 3339.
+enum ISO8601Text {
+    /// The instant that `text` means; nil when it means none.
+    ///
+    /// A date alone is its first second; the time may leave out seconds and have a fraction after a point or comma;
+    /// between date and time stands `T` or a space, in either case; the zone is `Z`, `+01:00`, `+0100` or `+01`, and GMT
+    /// when there is none. Hyphens and colons may be left out. A leap second counts as the second after.
+    static func date(_ text: String) -> Date? {
+        var reader = FieldValueReader(text)
+        guard let year = digits(4, &reader) else { return nil }
+        let hasHyphens = reader.skip("-")
+        guard let month = digits(2, &reader), reader.skip("-") == hasHyphens, let day = digits(2, &reader) else {
+            return nil
+        }
+        let date = CivilDate(year: year, month: month, day: day)
+        guard date.exists else { return nil }
+        let start = Double(date.secondsSince1970)
+        if reader.isAtEnd { return Date(timeIntervalSince1970: start) }
+        guard reader.skip("T") || reader.skip("t") || reader.skip(" ") else { return nil }
+        guard let time = time(&reader), let offset = zone(&reader), reader.isAtEnd else { return nil }
+        return Date(timeIntervalSince1970: start + time - offset)
+    }
+
+    private static func digits(_ count: Int, _ reader: inout FieldValueReader) -> Int? {
+        let start = reader.position
+        var value = 0
+        while reader.position - start < count {
+            guard let byte = reader.byte, byte &- 0x30 < 10 else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+            reader.position += 1
+        }
+        return value
+    }
+
+    /// The seconds since midnight.
+    private static func time(_ reader: inout FieldValueReader) -> Double? {
+        guard let hour = digits(2, &reader), hour <= 24 else { return nil }
+        let hasColons = reader.skip(":")
+        guard let minute = digits(2, &reader), minute < 60 else { return nil }
+        var second = 0
+        var fraction = 0.0
+        if hasColons ? reader.skip(":") : reader.byte.map({ $0 &- 0x30 < 10 }) ?? false {
+            guard let value = digits(2, &reader), value <= 60 else { return nil }
+            second = value
+            if reader.skip(".") || reader.skip(",") {
+                guard let digits = reader.text(while: { $0 &- 0x30 < 10 }) else { return nil }
+                fraction = Double("0.\(digits.prefix(17))") ?? 0
+            }
+        }
+        guard hour < 24 || (minute == 0 && second == 0 && fraction == 0) else { return nil }
+        return Double(hour * 3_600 + minute * 60 + second) + fraction
+    }
+
+    /// The seconds that the zone is ahead of GMT.
+    private static func zone(_ reader: inout FieldValueReader) -> Double? {
+        if reader.isAtEnd || reader.skip("Z") || reader.skip("z") { return 0 }
+        let isBehind = reader.skip("-")
+        guard isBehind || reader.skip("+"), let hours = digits(2, &reader), hours < 24 else { return nil }
+        var minutes = 0
+        if reader.skip(":") || !reader.isAtEnd {
+            guard let value = digits(2, &reader), value < 60 else { return nil }
+            minutes = value
+        }
+        return Double((hours * 60 + minutes) * 60) * (isBehind ? -1 : 1)
+    }
+}
+
+extension JSONDecoder.DateDecodingStrategy {
+    /// Dates and times after ISO 8601, in the forms that servers use: with and without fractions, zones, seconds and time.
+    public static var flexibleISO8601: JSONDecoder.DateDecodingStrategy {
+        .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            guard let date = ISO8601Text.date(text) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "no ISO 8601 date")
+            }
+            return date
+        }
+    }
+}

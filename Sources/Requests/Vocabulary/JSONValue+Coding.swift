@@ -1,0 +1,112 @@
+extension JSONValue: Codable {
+    /// How deep values may be nested: 512, as deep as Foundation's decoder reads.
+    public static let maximumDepth = 512
+
+    /// Decodes any value.
+    ///
+    /// - Throws: `DecodingError` for a value that is no JSON, and for one nested deeper than ``maximumDepth``.
+    public init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count <= Self.maximumDepth else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "nested deeper than \(Self.maximumDepth) levels"))
+        }
+        if let members = try? decoder.container(keyedBy: Name.self) {
+            var object: [String: JSONValue] = [:]
+            for key in members.allKeys { object[key.stringValue] = try members.decode(JSONValue.self, forKey: key) }
+            self = .object(object)
+        } else if var elements = try? decoder.unkeyedContainer() {
+            var array: [JSONValue] = []
+            while !elements.isAtEnd { array.append(try elements.decode(JSONValue.self)) }
+            self = .array(array)
+        } else {
+            self = try Self.scalar(in: decoder.singleValueContainer())
+        }
+    }
+
+    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue {
+        if container.decodeNil() { return .null }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(Int.self) { return .integer(value) }
+        if let value = try? container.decode(Double.self) { return .number(value) }
+        return .string(try container.decode(String.self))
+    }
+
+    /// Encodes the value as what it is.
+    ///
+    /// - Throws: What the encoder throws: JSON has no form for infinity and NaN.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let members):
+            var container = encoder.container(keyedBy: Name.self)
+            for (name, member) in members { try container.encode(member, forKey: Name(stringValue: name)) }
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+        default:
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .bool(let value): try container.encode(value)
+            case .integer(let value): try container.encode(value)
+            case .number(let value): try container.encode(value)
+            case .string(let value): try container.encode(value)
+            default: try container.encodeNil()
+            }
+        }
+    }
+
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The value as JSON on one line, members by name; infinity and NaN as `null`.
+    public var description: String {
+        var text = ""
+        append(to: &text)
+        return text
+    }
+
+    private func append(to text: inout String) {
+        switch self {
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += "," }
+                element.append(to: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, name) in members.keys.sorted().enumerated() {
+                if index > 0 { text += "," }
+                Self.append(name, to: &text)
+                text += ":"
+                members[name]?.append(to: &text)
+            }
+            text += "}"
+        case .string(let value): Self.append(value, to: &text)
+        case .number(let value) where !value.isFinite: text += "null"
+        default: text += self.text ?? "null"
+        }
+    }
+
+    private static func append(_ string: String, to text: inout String) {
+        text += "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": text += "\\\(scalar)"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where scalar.value < 0x20:
+                text += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

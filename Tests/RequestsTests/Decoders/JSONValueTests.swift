@@ -1,0 +1,102 @@
+import Requests
+import Testing
+
+@Suite("JSONValue")
+struct JSONValueTests {
+    @Test(
+        "every JSON text is read, and printed the same way each time (HT-34)",
+        arguments: [
+            ("null", "null"), (" true ", "true"), ("-0", "0"), ("12", "12"), ("1.50", "1.5"), ("1e2", "100.0"),
+            ("9223372036854775807", "9223372036854775807"), ("9223372036854775808", "9.223372036854776e+18"),
+            ("\"a\\n\\u00e9\\ud83d\\ude00\\/\"", "\"a\\né😀/\""), ("[]", "[]"), ("[1,[2,{}]]", "[1,[2,{}]]"),
+            ("{\"b\":1,\"a\":[null],\"b\":2}", "{\"a\":[null],\"b\":2}"), ("\u{FEFF}{ }", "{}"),
+            ("\"\\u0001\\\"\"", "\"\\u0001\\\"\""),
+        ])
+    func parsing(text: String, printed: String) throws {
+        let value = try JSONValue(parsing: Data(text.utf8))
+        #expect(value.description == printed)
+        #expect(try JSONValue(parsing: Data(printed.utf8)) == value)
+        if !text.hasPrefix("\u{FEFF}"), !text.contains("\"b\":1") {
+            #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
+        }
+        let encoded = try JSONEncoder().encode(value)
+        #expect(try JSONValue(parsing: encoded) == value)
+    }
+
+    @Test(
+        "JSON cut short is told from JSON that is wrong (T-58, L17)",
+        arguments: [
+            ("{\"a\": [1,", .endsEarly, 9), ("{nope}", .unexpectedByte, 1), ("", .endsEarly, 0), ("  ", .endsEarly, 2),
+            ("[1", .endsEarly, 2), ("tru", .endsEarly, 3), ("\"abc", .endsEarly, 4), ("\"\\u00", .endsEarly, 5),
+            ("-", .endsEarly, 1), ("1.", .endsEarly, 2), ("1e+", .endsEarly, 3), ("{\"a\"", .endsEarly, 4),
+            ("\"\\ud800", .endsEarly, 7), ("[1,]", .unexpectedByte, 3), ("01", .unexpectedByte, 1),
+            ("[1]x", .unexpectedByte, 3), ("{\"a\":1,}", .unexpectedByte, 7), ("tree", .unexpectedByte, 2),
+            ("1e999", .unexpectedByte, 0), ("\"\t\"", .unexpectedByte, 1), ("\"\\x\"", .unexpectedByte, 2),
+            ("\"\\udc00\"", .invalidString, 7), ("\"\\ud800\\u0041\"", .invalidString, 13), ("'a'", .unexpectedByte, 0),
+        ] as [(String, JSONSyntaxError.Problem, Int)])
+    func failing(text: String, problem: JSONSyntaxError.Problem, offset: Int) {
+        let error = JSONSyntaxError.check(Data(text.utf8))
+        #expect(error?.problem == problem && error?.offset == offset, "\(text): \(error.map(String.init) ?? "read")")
+    }
+
+    @Test("every beginning of a JSON object ends early, whole it is fine (T-58)")
+    func prefixes() {
+        let text = Array("{\"a\": [1.5e3, true, \"\\u00e9\\n😀\"], \"b\": {\"c\": null}}".utf8)
+        for length in 0..<text.count {
+            #expect(JSONSyntaxError.check(Data(text[..<length]))?.problem == .endsEarly, "\(length)")
+        }
+        #expect(JSONSyntaxError.check(Data(text)) == nil)
+    }
+
+    @Test("hostile nesting is an error, never a trap")
+    func depth() throws {
+        for character in ["[", "{\"a\":"] {
+            let deep = Data(String(repeating: character, count: 100_000).utf8)
+            #expect(JSONSyntaxError.check(deep)?.problem == .tooDeep)
+            #expect(throws: (any Error).self) { try JSONDecoder().decode(JSONValue.self, from: deep) }
+        }
+        let nested = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+        #expect(try JSONValue(parsing: Data(nested.utf8)).description == nested)
+        #expect(JSONSyntaxError.check(Data([0x22, 0xFF, 0x22]))?.problem == .invalidString)
+    }
+
+    @Test("nulls are removed from objects, from arrays only when asked (AF-54, T-74, D-16)")
+    func nulls() {
+        let value: JSONValue = [
+            "key": "value", "nullkey": nil, "array": [["subnullkey": nil]], "arrayWithNulls": [nil],
+        ]
+        #expect(value.removingNulls() == ["key": "value", "array": [[:]], "arrayWithNulls": [nil]])
+        #expect(value.removingNulls(fromArrays: true) == ["key": "value", "array": [[:]], "arrayWithNulls": []])
+    }
+
+    @Test("values are reached and changed by path; a wrong path is nil, never a trap (HT-34)")
+    func paths() {
+        var value: JSONValue = ["user": ["tags": ["a", "b"], "age": 4.0, "ok": true], "n": 1]
+        #expect(value["user", "tags", 1]?.string == "b" && value["user", "age"]?.int == 4)
+        #expect(value["user", "tags", 2] == nil && value["user", "tags", -1] == nil && value["n", "x"] == nil)
+        #expect(value["n"]?.double == 1 && value["user", "ok"]?.bool == true && value[] == value)
+        value["user", "tags", 2] = "c"
+        value["user", "tags", 0] = nil
+        value["new", "deep"] = 5
+        value["n", "x"] = 6
+        value["user", "age"] = nil
+        value["gone", "x"] = nil
+        #expect(value == ["user": ["tags": ["b", "c"], "ok": true], "n": 1, "new": ["deep": 5]])
+        #expect(JSONValue.array([1]).asObject == ["data": [1]] && value.asObject["n"] == 1)
+        #expect(JSONValue.number(.nan).description == "null" && value["user", "tags"]?.array?.count == 2)
+    }
+
+    @Test("numbers are equal by value, and hash alike")
+    func numbers() {
+        #expect(JSONValue.integer(1) == 1.0 && JSONValue.integer(1).hashValue == JSONValue.number(1).hashValue)
+        #expect(JSONValue.integer(1) != 1.5 && JSONValue.integer(1) != true && JSONValue.number(1e300).int == nil)
+        #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
+    }
+
+    @Test("a value that JSON has no form for is an error when a body is made of it (T-75)")
+    func notANumber() {
+        let request = AnonymousRequestProvider.example.post(.json(JSONValue.array([.number(.nan)])), to: "/x")
+        let error = #expect(throws: RequestError.self) { try request.prepared() }
+        #expect(error?.reason == .bodyNotEncoded && error?.mayHaveReachedServer == false)
+    }
+}
