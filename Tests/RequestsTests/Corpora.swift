@@ -7,6 +7,7 @@ enum Corpora {
     static let mimeTypes = load("mime-types.json", as: MIMETypeCases.self)
     static let httpDates = load("http-dates.json", as: HTTPDateCases.self)
     static let challenges = load("auth.json", as: ChallengeCases.self)
+    static let multipart = load("multipart.json", as: MultipartCases.self)
 
     private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -59,6 +60,24 @@ struct ChallengeCases: Decodable {
         var challenges: [Challenge]
     }
     var challenges: [Case]
+}
+
+struct MultipartCases: Decodable {
+    struct Part: Decodable {
+        var name: String
+        var value: String?
+        var filename: String?
+        var contentType: String?
+        var contentB64: String?
+    }
+    struct Case: Decodable {
+        var name: String
+        var parts: [Part]
+        var boundary: String
+        var bodyB64: String
+        var textValueNewlinesNormalised: Bool
+    }
+    var serialize: [Case]
 }
 
 struct URLCases: Decodable {

@@ -2,10 +2,23 @@
 ///
 /// It is called each time the request is prepared, with a copy of the header that is kept only when nothing was thrown.
 public struct BodyProvider: Sendable {
+    /// What parameters that are added to the request must know of its body.
+    enum Kind: Sendable {
+        case none
+        case multipart(MultipartForm)
+        case other
+    }
+
+    let kind: Kind
     private let encode: @Sendable (inout Header) throws -> RequestBody
 
     /// A provider that makes its body with `encode`, which sets Content-Type.
     public init(encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
+        self.init(kind: .other, encode: encode)
+    }
+
+    init(kind: Kind, encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
+        self.kind = kind
         self.encode = encode
     }
 
@@ -16,7 +29,7 @@ public struct BodyProvider: Sendable {
 
 extension BodyProvider {
     /// No body; a Content-Type that the header has is removed, as it would describe nothing.
-    public static let none = BodyProvider { header in
+    public static let none = BodyProvider(kind: .none) { header in
         header.remove(.contentType)
         return .none
     }

@@ -74,6 +74,12 @@ extension Request {
         set { parts.queryItems = newValue }
     }
 
+    /// Parameters, and where they go.
+    public var parameterSets: [ParameterSet] {
+        get { parts.parameterSets }
+        set { parts.parameterSets = newValue }
+    }
+
     /// Whether a cache may answer.
     public var cachePolicy: RequestCachePolicy {
         get { parts.cachePolicy }
@@ -138,6 +144,7 @@ private struct RequestParts: Sendable {
     var timeout: Timeouts
     var bodyProvider: BodyProvider
     var authenticationProvider: AuthenticationProvider
+    var parameterSets: [ParameterSet] = []
     var validator = Validator.standard
     var redirects = RedirectPolicy.standard
     var attributes = RequestAttributes()

@@ -7,22 +7,32 @@ extension RequestConvertible {
     /// - Throws: ``RequestError``: ``RequestError/Reason/invalidRequest(_:)`` for what cannot be sent,
     ///   ``RequestError/Reason/bodyNotEncoded`` with the body provider's error as its underlying one.
     public func prepared() throws(RequestError) -> PreparedRequest {
-        try prepared(at: target())
+        let parameters = try resolvedParameters()
+        return try prepared(at: target(parameters), parameters)
     }
 
     /// This request as it will be sent to `target`, which ``target()`` has given.
     package func prepared(at target: TargetURI) throws(RequestError) -> PreparedRequest {
+        try prepared(at: target, resolvedParameters())
+    }
+
+    private func prepared(
+        at target: TargetURI, _ parameters: ResolvedParameters?
+    ) throws(RequestError) -> PreparedRequest {
         let decoder = responseDecoder
         var header = self.header
         header.removeAll { $0.name.belongsToExecutor }
         if !decoder.accepting.isEmpty, !header.contains(.accept) {
             header.add(Field(name: .accept, value: decoder.accepting.acceptValue))
         }
-        let body = try encodedBody(&header)
-        authenticate(&header, at: target)
-
+        let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
+        let body = try encodedBody(provider, &header)
         var request = PreparedRequest(
             method: method, target: target, header: header, body: body, delivery: decoder.delivery)
+        for (values, apply) in parameters?.custom ?? [] {
+            try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
+        }
+        authenticate(&request.header, at: target)
         request.timeouts = timeout
         request.redirects = redirects
         request.validator = validator
@@ -37,22 +47,41 @@ extension RequestConvertible {
 
     /// The target: the base URL, the path below it, the query of both.
     package func target() throws(RequestError) -> TargetURI {
+        try target(resolvedParameters())
+    }
+
+    private func resolvedParameters() throws(RequestError) -> ResolvedParameters? {
+        let sets = parameterSets
+        if sets.isEmpty { return nil }
+        return try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
+            try ResolvedParameters(sets, method: method)
+        }
+    }
+
+    private func target(_ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
         let base = try TargetURI(checking: baseURL.absoluteString)
         let endpoint = self.endpoint
         if let problem = endpoint.problem {
             throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
         }
         let items = queryItems
-        if endpoint.encoded.isEmpty, items.isEmpty { return base }
-        let query = [base.query ?? "", items.encoded()].filter { !$0.isEmpty }.joined(separator: "&")
+        if endpoint.encoded.isEmpty, items.isEmpty, parameters == nil { return base }
+        let added = try parameters?.query.map { query throws(RequestError) in
+            try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
+                try query.format.query(of: query.parameters)
+            }
+        }
+        let query = [base.query ?? "", items.encoded(), added ?? ""].filter { !$0.isEmpty }.joined(separator: "&")
         return base.replacing(
             path: base.path(appending: endpoint), query: query.isEmpty ? base.query : query, fragment: base.fragment)
     }
 
-    private func encodedBody(_ header: inout Header) throws(RequestError) -> RequestBody {
+    private func encodedBody(
+        _ provider: BodyProvider, _ header: inout Header
+    ) throws(RequestError) -> RequestBody {
         var copy = header
         do {
-            let body = try bodyProvider.body(updating: &copy)
+            let body = try provider.body(updating: &copy)
             header = copy
             header.removeAll { $0.name.belongsToExecutor }
             return body

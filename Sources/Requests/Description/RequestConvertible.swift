@@ -22,6 +22,9 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// The query, appended to the one the base URL has; empty unless given.
     var queryItems: QueryItems { get }
 
+    /// Parameters, and where they go; none unless given.
+    var parameterSets: [ParameterSet] { get }
+
     /// Whether a cache may answer; what the protocol allows unless given.
     var cachePolicy: RequestCachePolicy { get }
 
@@ -75,6 +78,8 @@ extension RequestConvertible {
     public var header: Header { DefaultValue.header }
     /// No query.
     public var queryItems: QueryItems { DefaultValue.queryItems }
+    /// No parameters.
+    public var parameterSets: [ParameterSet] { [] }
     /// What the protocol allows.
     public var cachePolicy: RequestCachePolicy { DefaultValue.cachePolicy }
     /// The standard timeouts.

@@ -29,6 +29,8 @@ public enum InvalidRequest: Error, Hashable, Sendable {
     case bodyNotAllowed
     /// The file that was to be the body cannot be read.
     case unreadableFile
+    /// The parameters cannot be written; why is told by the error underneath.
+    case parametersNotEncoded
     /// The address of a unix socket is empty, too long or holds NUL.
     case invalidSocketPath
 }
@@ -51,6 +53,7 @@ extension InvalidRequest: CustomStringConvertible {
         case .invalidFieldValue: "a field value holds a control byte"
         case .bodyNotAllowed: "the method takes no body"
         case .unreadableFile: "the body's file cannot be read"
+        case .parametersNotEncoded: "the parameters cannot be written"
         case .invalidSocketPath: "the unix socket's path is empty, too long or holds NUL"
         }
     }

@@ -59,21 +59,27 @@ public struct PercentEncoding: Hashable, Sendable {
     }
 
     /// Appends `text` encoded to `bytes`.
-    func append(_ text: String, keepingEscapes: Bool = false, to bytes: inout [UInt8]) {
+    func append(
+        _ text: String, keepingEscapes: Bool = false, spacesAsPlus: Bool = false, to bytes: inout [UInt8]
+    ) {
         var text = text
-        text.withUTF8 { append($0, keepingEscapes: keepingEscapes, to: &bytes) }
+        text.withUTF8 { append($0, keepingEscapes: keepingEscapes, spacesAsPlus: spacesAsPlus, to: &bytes) }
     }
 
-    private func append(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool, to bytes: inout [UInt8]) {
-        for (index, byte) in source.enumerated() {
-            if leaves(byte)
-                || (keepingEscapes && byte == UInt8(ascii: "%") && Self.isEscape(source[index...].prefix(3)))
-            {
-                bytes.append(byte)
-            } else {
-                Self.append(byte, to: &bytes)
-            }
+    private func append(
+        _ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool, spacesAsPlus: Bool = false,
+        to bytes: inout [UInt8]
+    ) {
+        // Runs that are left alone are copied as a whole.
+        var runStart = 0
+        for index in source.indices where !leaves(source[index]) {
+            let byte = source[index]
+            if keepingEscapes, byte == UInt8(ascii: "%"), Self.isEscape(source[index...].prefix(3)) { continue }
+            bytes.append(contentsOf: source[runStart..<index])
+            runStart = index + 1
+            if spacesAsPlus, byte == 0x20 { bytes.append(UInt8(ascii: "+")) } else { Self.append(byte, to: &bytes) }
         }
+        bytes.append(contentsOf: source[runStart...])
     }
 
     /// `text` with every valid `%XX` decoded; bytes that are no UTF-8 become U+FFFD.

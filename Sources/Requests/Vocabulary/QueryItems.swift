@@ -45,16 +45,21 @@ public struct QueryItems: Hashable, Sendable {
     /// The query as it will be sent, without a question mark; empty when there are no items.
     public func encoded(with encoding: PercentEncoding = .strict) -> String {
         guard !items.isEmpty else { return "" }
+        return String(decoding: encodedBytes(with: encoding), as: UTF8.self)
+    }
+
+    /// The bytes of the items as they will be sent; spaces as `+` only where that is asked for, which is in forms.
+    func encodedBytes(with encoding: PercentEncoding, spacesAsPlus: Bool = false) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(items.count * 24)
         for (index, item) in items.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: "&")) }
-            encoding.append(item.name, to: &bytes)
+            encoding.append(item.name, spacesAsPlus: spacesAsPlus, to: &bytes)
             guard let value = item.value else { continue }
             bytes.append(UInt8(ascii: "="))
-            encoding.append(value, to: &bytes)
+            encoding.append(value, spacesAsPlus: spacesAsPlus, to: &bytes)
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }
 

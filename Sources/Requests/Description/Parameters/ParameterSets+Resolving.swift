@@ -1,0 +1,76 @@
+/// The parameters of a request, merged and assigned to where its method puts them.
+struct ResolvedParameters {
+    /// What the body becomes.
+    enum Body {
+        case form(RequestParameters, ParameterFormat)
+        case json(RequestParameters)
+        case propertyList(RequestParameters)
+    }
+
+    private(set) var query: (parameters: RequestParameters, format: ParameterFormat)?
+    private(set) var body: Body?
+    private(set) var custom:
+        [(RequestParameters, @Sendable (RequestParameters, inout PreparedRequest) throws -> Void)] =
+            []
+
+    /// Resolves `sets` for a request of `method`.
+    ///
+    /// - Throws: ``InvalidParameters``, or what an `Encodable` value throws.
+    init(_ sets: [ParameterSet], method: HTTPMethod) throws {
+        for set in sets { try take(try set.parameters(), set.destination.kind, method) }
+    }
+
+    private mutating func take(
+        _ parameters: RequestParameters, _ kind: ParameterSet.Destination.Kind, _ method: HTTPMethod
+    ) throws {
+        switch kind {
+        case .query(let format): query = (merged(query?.parameters, parameters), format)
+        case .byMethod(let format, let body, let queryMethods):
+            if queryMethods.contains(HTTPMethod(method.rawValue.uppercased())) {
+                query = (merged(query?.parameters, parameters), format)
+            } else if case .form = body {
+                try take(parameters, .form(format), method)
+            } else {
+                try take(parameters, body, method)
+            }
+        case .form(let format):
+            if case .form(let earlier, _) = body {
+                body = .form(merged(earlier, parameters), format)
+            } else {
+                body = .form(parameters, format)
+            }
+        case .json:
+            if case .json(let earlier) = body {
+                body = .json(merged(earlier, parameters))
+            } else {
+                body = .json(parameters)
+            }
+        case .propertyList:
+            if case .propertyList(let earlier) = body {
+                body = .propertyList(merged(earlier, parameters))
+            } else {
+                body = .propertyList(parameters)
+            }
+        case .custom(let apply): custom.append((parameters, apply))
+        }
+    }
+
+    private func merged(_ earlier: RequestParameters?, _ later: RequestParameters) -> RequestParameters {
+        guard var merged = earlier else { return later }
+        merged.merge(later)
+        return merged
+    }
+
+    /// The provider of the request's body, when `own` is the one it was given.
+    func bodyProvider(besides own: BodyProvider) -> BodyProvider {
+        switch (own.kind, body) {
+        case (_, nil): own
+        case (.multipart(let form), .form(let fields, let format)): .multipart(form.adding(fields: fields, format))
+        case (.multipart(let form), .propertyList(let fields)): .multipart(form.adding(fields: fields, .standard))
+        case (.none, .form(let parameters, let format)): .form(parameters, format: format)
+        case (.none, .json(let parameters)): .json(parameters)
+        case (.none, .propertyList(let parameters)): .propertyList(parameters)
+        case (.multipart, .json), (.other, _): own
+        }
+    }
+}

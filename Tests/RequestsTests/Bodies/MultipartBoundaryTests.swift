@@ -1,0 +1,93 @@
+import Requests
+import Synchronization
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+private func contentType(
+    _ boundary: MultipartBoundary, style: MultipartStyle = .standard, _ parts: [MultipartPart] = []
+) throws -> String {
+    let provider = BodyProvider.multipart(parts + [.text("a", name: "b")], boundary: boundary, style: style)
+    return try #require(try api.post(provider, to: "/x").prepared().header[.contentType])
+}
+
+@Suite("Multipart boundaries")
+struct MultipartBoundaryTests {
+    @Test("a hundred thousand boundaries are distinct and none is longer than 70 (R-7, AF-36)")
+    func distinct() throws {
+        var seen: Set<String> = []
+        for _ in 0..<100_000 {
+            seen.insert(try MultipartBoundary.random.drawn(prefix: MultipartStyle.standard.boundaryPrefix))
+        }
+        #expect(seen.count == 100_000)
+        #expect(seen.allSatisfy { $0.count <= 70 && $0.hasPrefix("----RequestsFormBoundary") })
+        #expect(try contentType(.random).hasPrefix("multipart/form-data; boundary=----RequestsFormBoundary"))
+        #expect(try contentType(.random, style: .afnetworking).contains("boundary=Boundary+"))
+    }
+
+    @Test("a boundary that the content holds is drawn again, or refused when it cannot be (R-7)")
+    func collisions() throws {
+        let drawn = Mutex(["first", "second", "third"])
+        let boundary = MultipartBoundary.made { drawn.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }
+        let parts = [MultipartPart.text("a first b", name: "1"), .data(Data("second".utf8), name: "2")]
+        #expect(try contentType(boundary, parts) == "multipart/form-data; boundary=third")
+        for fixed in ["first", "second"] as [MultipartBoundary] {
+            let error = #expect(throws: RequestError.self) { try contentType(fixed, parts) }
+            #expect(error?.underlying as? InvalidBody == .boundaryInContent)
+        }
+        let stubborn = MultipartBoundary.made { "first" }
+        #expect(throws: RequestError.self) { try contentType(stubborn, parts) }
+    }
+
+    @Test("a boundary is found wherever it stands in the content", arguments: 0..<40)
+    func searching(offset: Int) throws {
+        let filler = String(repeating: "-oundaryB", count: 10)
+        let content = filler.prefix(offset) + "--boundary--" + filler.prefix(40 - offset)
+        #expect(throws: RequestError.self) { try contentType("boundary--", [.text(String(content), name: "a")]) }
+        #expect(try contentType("boundary+-", [.text(String(content), name: "a")]).hasSuffix("\"boundary+-\"") == false)
+    }
+
+    @Test("deferred content that holds the boundary is refused while it is sent (R-7)")
+    func deferredCollision() async throws {
+        let provider = BodyProvider.multipart([.deferred { [.text("xBx", name: "a")] }], boundary: "B")
+        let body = try api.post(provider, to: "/x").prepared().body
+        let error = await #expect(throws: RequestError.self) { try await body.collected() }
+        #expect(error?.underlying as? InvalidBody == .boundaryInContent)
+    }
+
+    @Test(
+        "a boundary that no message may have is refused (R-7)",
+        arguments: ["", "a ", "a\r\nb", "a\"b", "é", "a;b", String(repeating: "a", count: 71)])
+    func invalid(text: String) {
+        let error = #expect(throws: RequestError.self) { try contentType(MultipartBoundary(text)) }
+        #expect(error?.underlying as? InvalidBody == .invalidBoundary)
+    }
+
+    @Test("a boundary that is no token is quoted", arguments: ["a b", "a:b", "'()+_,-./:=?"])
+    func quoted(text: String) throws {
+        #expect(try contentType(MultipartBoundary(text)) == "multipart/form-data; boundary=\"\(text)\"")
+    }
+
+    @Test(
+        "forms are written as browsers write them (R-7)",
+        .enabled(if: Corpora.multipart != nil, "the case collections are not part of the repository"))
+    func corpus() throws {
+        for item in try #require(Corpora.multipart).serialize where !item.textValueNewlinesNormalised {
+            let parts = item.parts.map { part -> MultipartPart in
+                guard let fileName = part.filename else { return .text(part.value ?? "", name: part.name) }
+                let type = part.contentType.flatMap(MediaType.init) ?? .binary
+                let data = part.contentB64.flatMap { Data(base64Encoded: $0) } ?? Data()
+                return .data(data, name: part.name, fileName: fileName, contentType: type)
+            }
+            let provider = BodyProvider.multipart(parts, boundary: MultipartBoundary(item.boundary), style: .browser)
+            let body = try api.post(provider, to: "/x").prepared().body
+            // Browsers turn every line end in a field's name into CR LF; here it stays what it is.
+            let expected = item.bodyB64
+            if parts.count == 1, item.parts[0].name.contains(where: \.isNewline) {
+                #expect(body.text?.contains(item.parts[0].name) == false)
+            } else {
+                #expect(body.bytes == Data(base64Encoded: expected), "\(item.name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Requests
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+private func prepared(_ method: HTTPMethod, _ sets: ParameterSet...) throws -> PreparedRequest {
+    try sets.reduce(api.request(to: "/x" as RequestPath, using: method)) { $0.adding($1) }.prepared()
+}
+
+@Suite("Parameter sets")
+struct ParameterSetTests {
+    @Test(
+        "parameters go to the query of GET, HEAD and DELETE and to the body of the others, unless told otherwise (PM-40, AF-9, AF-10, AF-11, C14, D-11)",
+        arguments: [
+            (HTTPMethod.get, true), (.head, true), (.delete, true), ("get", true), (.post, false), (.put, false),
+            (.patch, false), (.options, false),
+        ])
+    func placement(method: HTTPMethod, isQuery: Bool) throws {
+        let request = try prepared(method, ParameterSet(["a": "1"], in: .byMethod))
+        #expect(request.target.query == (isQuery ? "a=1" : nil))
+        #expect(request.body.text == (isQuery ? nil : "a=1"))
+    }
+
+    @Test("placement is overridden per request (C14, D-11)")
+    func overriding() throws {
+        let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
+        #expect(deleted.body.text == "a=1" && deleted.target.query == nil)
+        let queried = try prepared(.post, ParameterSet(["a": 1], in: .query))
+        #expect(queried.target.query == "a=1" && queried.body.isNone)
+        let body = ParameterSet(["a": [1]], in: .byMethod(.afnetworking, body: .json, queryMethods: ["get"]))
+        #expect(try prepared(.get, body).target.query == "a%5B%5D=1")
+        #expect(try prepared(.post, body).body.text == #"{"a":[1]}"#)
+    }
+
+    @Test("the query is appended to the base's and the request's own, before a fragment (AF-10, C32, PM-40)")
+    func appending() throws {
+        let base = try AnonymousRequestProvider(text: "https://e.com/api?k=1#top")
+        let request = base.get(.none, from: "/x").adding(queryItem: ("q", 2)).adding(parameters: ["p": 3])
+        #expect(try request.preparedURL() == "https://e.com/api/x?k=1&q=2&p=3#top")
+        #expect(
+            try base.get(.none, from: "").adding(parameters: ["p": 3]).preparedURL() == "https://e.com/api?k=1&p=3#top")
+        #expect(try base.get(.none, from: "/x").adding(parameters: [:]).preparedURL() == "https://e.com/api/x?k=1#top")
+    }
+
+    @Test("an empty set adds no question mark and no body (T-27, D-17)")
+    func empty() throws {
+        #expect(try prepared(.get, ParameterSet([:], in: .byMethod)).target.query == nil)
+        let form = try prepared(.post, ParameterSet([:], in: .form))
+        #expect(form.body.isNone)
+        #expect(form.header[.contentType] == "application/x-www-form-urlencoded")
+        #expect(try prepared(.post).body.isNone)
+    }
+
+    @Test("JSON and query sets of one request do not mix (T-79, HT-13, HT-14, HT-17, C15, D-19)")
+    func several() throws {
+        let request = try prepared(
+            .post, ParameterSet(["name": "n"], in: .json), ParameterSet(["dob": "d"], in: .json),
+            ParameterSet(["age": 5], in: .query))
+        #expect(request.body.text == #"{"dob":"d","name":"n"}"#)
+        #expect(request.header[.contentType] == "application/json")
+        #expect(request.target.requestTarget == "/api/x?age=5")
+    }
+
+    @Test(
+        "the later value wins, own parameters over the base's; of two body formats the last (T-80, HT-14, HT-15, HT-16, C16)"
+    )
+    func merging() throws {
+        struct Based: RequestProviding {
+            var baseURL: URL { URL("https://e.com") }
+            func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Based, Void> {
+                Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
+                    .adding(parameters: ["key": "base", "kept": true], in: .json)
+            }
+        }
+        let own = try Based().post(.none, to: "/x").adding(parameters: ["key": "own"], in: .json).prepared()
+        #expect(own.body.text == #"{"kept":true,"key":"own"}"#)
+        let twice = try prepared(.post, ParameterSet(["k": 1], in: .form), ParameterSet(["k": 2], in: .form))
+        #expect(twice.body.text == "k=2")
+        let list = try prepared(.post, ParameterSet(["j": 1], in: .json), ParameterSet(["p": 2], in: .propertyList))
+        #expect(list.header[.contentType] == "application/x-plist")
+        #expect(list.body.text?.contains("<key>p</key>") == true && list.body.text?.contains("<key>j</key>") == false)
+        let json = try prepared(.post, ParameterSet(["p": 2], in: .propertyList), ParameterSet(["j": 1], in: .json))
+        #expect(json.body.text == #"{"j":1}"#)
+    }
+
+    @Test(
+        "an upload keeps its body: JSON is left out, a multipart form takes fields after its parts (T-81, HT-20, HT-21)"
+    )
+    func uploads() throws {
+        let sets = [
+            ParameterSet(["j": 1], in: .json), ParameterSet(["p": "v"], in: .propertyList),
+            ParameterSet(["u": 2], in: .query),
+        ]
+        let part = MultipartPart.data(Data("x".utf8), name: "file", fileName: "f.bin")
+        let form = try sets.reduce(api.post(.multipart([part], boundary: "B"), to: "/x")) { $0.adding($1) }.prepared()
+        let names = form.body.text?.split(separator: "name=\"").dropFirst().map { $0.prefix { $0 != "\"" } }
+        #expect(names == ["file", "f.bin", "p"] || names == ["file", "p"])
+        #expect(form.target.query == "u=2")
+        let data = try sets.reduce(api.post(.raw(data: Data("x".utf8)), to: "/x")) { $0.adding($1) }.prepared()
+        #expect(data.body.text == "x" && data.target.query == "u=2")
+        let ignored = try api.post(.multipart([part], boundary: "B"), to: "/x").adding(sets[0]).prepared()
+        #expect(ignored.body.text?.contains("\"j\"") == false)
+    }
+
+    @Test("custom sets change the request after all others, in order and unmerged (HT-13, HT-17)")
+    func custom() throws {
+        let first = ParameterSet.Destination.custom { parameters, request in
+            request.header.set(Field(name: "X-Names", value: parameters.map(\.name).joined(separator: "+")))
+        }
+        let second = ParameterSet.Destination.custom { _, request in
+            #expect(request.header["X-Names"] == "a+b")
+            request.body = .bytes(Data("own".utf8))
+        }
+        let request = try prepared(
+            .post, ParameterSet(["a": 1, "b": 2], in: first), ParameterSet(["c": 1], in: .json),
+            ParameterSet(["d": 1], in: second))
+        #expect(request.body.text == "own")
+    }
+
+    @Test("an Encodable becomes a query or a form when the request is prepared (D-4)")
+    func encodable() throws {
+        struct Search: Encodable { var text = "a b", tags = ["x", "y"] }
+        let request = api.get(.none, from: "/x").adding(queryItem: ("old", 1)).with(query: Search())
+        #expect(try request.preparedURL() == "https://e.com/api/x?text=a%20b&tags=x&tags=y")
+        let indexed = ParameterFormat.afnetworking
+        #expect(
+            try api.get(.none, from: "/x").with(query: Search(), format: indexed).preparedURL()
+                == "https://e.com/api/x?tags%5B%5D=x&tags%5B%5D=y&text=a%20b")
+        #expect(try api.post(.form(Search()), to: "/x").prepared().body.text == "text=a%20b&tags=x&tags=y")
+        #expect(try api.get(.none, from: "/x").adding(parameters: Search()).prepared().target.query != nil)
+        expectInvalid(.parametersNotEncoded) { try api.get(.none, from: "/x").with(query: [1, 2]).prepared() }
+    }
+
+    @Test("a set survives a change of decoder and belongs to hand-written requests too (RQ-16)")
+    func carried() throws {
+        struct Handmade: RequestConvertible {
+            typealias Resource = Void
+            var baseURL: URL { URL("https://e.com") }
+            var endpoint: RequestPath { "/x" }
+            var parameterSets: [ParameterSet] { [ParameterSet(["a": 1], in: .query)] }
+        }
+        #expect(try Handmade().prepared().target.query == "a=1")
+        #expect(
+            try api.get(.none, from: "/x").adding(parameters: ["a": 1]).receiving(.text).prepared().target.query
+                == "a=1")
+    }
+}

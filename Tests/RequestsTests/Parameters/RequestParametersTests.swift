@@ -1,0 +1,107 @@
+import Requests
+import Testing
+
+@Suite("RequestParameters")
+struct RequestParametersTests {
+    @Test("a literal keeps order and duplicates; names are read and set (HT-12)")
+    func literal() {
+        var parameters: RequestParameters = ["b": 1, "a": 2, "b": 3]
+        #expect(parameters.map(\.name) == ["b", "a", "b"])
+        #expect(parameters["b"] == 3)
+        #expect(parameters["c"] == nil)
+        parameters["b"] = 4
+        #expect(parameters == ["b": 4, "a": 2])
+        parameters["a"] = nil
+        parameters["c"] = "\(5)"
+        #expect(parameters == ["b": 4, "c": "5"])
+        #expect(RequestParameters(["b": 1, "a": 2] as [String: ParameterValue]) == ["a": 2, "b": 1])
+        #expect(RequestParameters(["q": 1, "flag": nil] as QueryItems) == ["q": "1", "flag": nil])
+    }
+
+    @Test("merging lets the later values of a name win (HT-14, HT-15)")
+    func merging() {
+        var parameters: RequestParameters = ["a": 1, "b": 2, "a": 3]
+        parameters.merge(["c": 4, "a": 5, "a": 6])
+        #expect(parameters == ["b": 2, "c": 4, "a": 5, "a": 6])
+    }
+
+    @Test("no description shows a value")
+    func secrets() {
+        for text in everyText(of: ["token": "hunter2"] as RequestParameters) {
+            #expect(!text.contains("hunter2"))
+        }
+    }
+
+    struct Search: Encodable {
+        enum Order: String, Encodable { case up }
+        struct Span: Encodable { var from: Date, to: Date? }
+        var text = "swift & linux"
+        var page = 2
+        var isExact = true
+        var ratio = 0.5
+        var small: Float = 0.1
+        var huge = UInt64.max
+        var order = Order.up
+        var tags = ["b", "a"]
+        var span = Span(from: Date(timeIntervalSince1970: 0), to: nil)
+        var none: Int?
+        var bytes = Data([1])
+        var link = URL("https://e.com/?a=b")
+        var labels = ["z": 1, "y": 2]
+    }
+
+    @Test("an Encodable gives its members in their order, a Dictionary sorted, dates as dates (D-4)")
+    func encodable() throws {
+        let expected: RequestParameters = [
+            "text": "swift & linux", "page": 2, "isExact": true, "ratio": 0.5, "small": "0.1",
+            "huge": .unsigned(.max), "order": "up", "tags": ["b", "a"],
+            "span": ["from": .date(Date(timeIntervalSince1970: 0))], "bytes": .data(Data([1])),
+            "link": "https://e.com/?a=b", "labels": ["y": 2, "z": 1],
+        ]
+        #expect(try RequestParameters(encoding: Search()) == expected)
+        #expect(try RequestParameters(encoding: ["b": 1, "a": 2]) == ["a": 2, "b": 1])
+        #expect(try RequestParameters(encoding: [String: Int]()) == .empty)
+        #expect(try RequestParameters(encoding: expected) == expected)
+    }
+
+    @Test("classes that call super, nested containers and explicit nulls are encoded")
+    func containers() throws {
+        struct Odd: Encodable {
+            enum Name: String, CodingKey { case list, deep, null, base }
+            func encode(to encoder: any Encoder) throws {
+                var named = encoder.container(keyedBy: Name.self)
+                var list = named.nestedUnkeyedContainer(forKey: .list)
+                try list.encode(1)
+                try list.encodeNil()
+                var inner = list.nestedContainer(keyedBy: Name.self)
+                try inner.encode("x", forKey: .deep)
+                var huge = list.superEncoder().singleValueContainer()
+                try huge.encode(Int128.max)
+                var last = list.nestedUnkeyedContainer()
+                try last.encode(UInt8(list.count))
+                try named.encodeNil(forKey: .null)
+                var base = named.superEncoder(forKey: .base).singleValueContainer()
+                try base.encode(Int64(-1))
+                try ["s": true].encode(to: named.superEncoder())
+            }
+        }
+        let huge = ParameterValue.string("\(Int128.max)")
+        #expect(
+            try RequestParameters(encoding: Odd()) == [
+                "list": [1, nil, ["deep": "x"], huge, [5]], "null": nil, "base": -1, "super": ["s": true],
+            ])
+    }
+
+    @Test("a value without names is refused, and so is one that nests without end")
+    func refused() {
+        struct Endless: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                try container.encode(Endless())
+            }
+        }
+        #expect(throws: InvalidParameters.withoutNames) { try RequestParameters(encoding: [1]) }
+        #expect(throws: InvalidParameters.withoutNames) { try RequestParameters(encoding: "a") }
+        #expect(throws: InvalidParameters.tooDeeplyNested) { try RequestParameters(encoding: Endless()) }
+    }
+}
