@@ -79,7 +79,9 @@ struct ParameterFormatTests {
         #expect(try readable(parameters, format { $0.arrays = style }) == expected)
     }
 
-    @Test("AFNetworking's rules: brackets, digits, sorted names, sets repeated and sorted (AF-12, AF-13, AF-14, AF-15, AF-16, C5, T-27)")
+    @Test(
+        "AFNetworking's rules: brackets, digits, sorted names, sets sorted (AF-12, AF-13, AF-14, AF-15, AF-16, C5, T-27)"
+    )
     func afnetworking() throws {
         let parameters: RequestParameters = [
             "s": .set(["b", "a"]), "k": [true, false], "d": ["z": 1, "a": nil], "key1": "value&", "key": "value",
