@@ -32,6 +32,7 @@ struct Suite: Sendable {
             samples[4].append(try nanoseconds(times(20000)) { try description.wireBytes() })
             samples[5].append(try nanoseconds(times(20000)) { try description.search().toURLRequest() })
         }
+        let described = try describing()
         return [
             figure("send and receive, blocking: the yardstick", "µs", samples[0]),
             figure("socket, async, 100-byte GET", "µs", samples[1], to: samples[0], "send and receive"),
@@ -39,6 +40,32 @@ struct Suite: Sendable {
             figure("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
             figure("describe, prepare, wire bytes", "ns", samples[4]),
             figure("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
+        ] + described
+    }
+
+    /// Descriptions and bodies, each next to the same made by hand.
+    private func describing() throws -> [Figure] {
+        let make = Describing.self
+        var samples: [[Double]] = Array(repeating: [], count: 8)
+        for _ in 0..<rounds {
+            samples[0].append(try nanoseconds(times(5000)) { make.getByHand() })
+            samples[1].append(try nanoseconds(times(20000)) { try make.get() })
+            samples[2].append(try nanoseconds(times(5000)) { make.formByHand(make.twenty) })
+            samples[3].append(try nanoseconds(times(20000)) { try make.body(.form(make.twenty)) })
+            samples[4].append(try nanoseconds(times(5000)) { make.formByHand(make.four) })
+            samples[5].append(try nanoseconds(times(20000)) { try make.body(.form(make.four)) })
+            samples[6].append(try nanoseconds(times(2000)) { try make.body(.json(make.record)) })
+            samples[7].append(try nanoseconds(times(5000)) { try make.body(.multipart(make.parts)) })
+        }
+        return [
+            figure("GET by hand, URLComponents and URLRequest", "ns", samples[0]),
+            figure("the same GET described, prepared, as bytes", "ns", samples[1], to: samples[0], "by hand"),
+            figure("form of 20 pairs by URLComponents", "ns", samples[2]),
+            figure("form of 20 pairs", "ns", samples[3], to: samples[2], "by URLComponents"),
+            figure("form of 4 pairs by URLComponents", "ns", samples[4]),
+            figure("form of 4 pairs", "ns", samples[5], to: samples[4], "by URLComponents"),
+            figure("JSON of 1 KB", "ns", samples[6]),
+            figure("multipart of 10 parts", "ns", samples[7], to: samples[6], "JSON"),
         ]
     }
 

@@ -22,7 +22,7 @@ public struct BodyProvider: Sendable {
         self.encode = encode
     }
 
-    func body(updating header: inout Header) throws -> RequestBody {
+    package func body(updating header: inout Header) throws -> RequestBody {
         try encode(&header)
     }
 }

@@ -42,6 +42,29 @@ extension Scenario {
             }
         },
         Scenario(
+            name: "a multipart form of every kind of part arrives as it was described",
+            rows: ["T-42", "T-43", "T-46", "PM-50", "PM-51"], group: .bodies
+        ) { context in
+            try await withFolder { folder in
+                let url = URL(filePath: "\(folder)/part.txt")
+                try Data("from a file".utf8).write(to: url)
+                let parts: [MultipartPart] = [
+                    .text("first", name: "a"), .deferred { [.text("second", name: "b")] },
+                    .file(at: url, name: "c"), .body(Chunks.body("str", "eam", length: 6), name: "d"),
+                ]
+                try await context.run(serving: echo) { client in
+                    for chosen in [parts, Array(parts.dropFirst(2))] {
+                        var header = Header.empty
+                        let form = BodyProvider.multipart(chosen, boundary: "B")
+                        let body = try form.body(updating: &header)
+                        let text = try await client.text(try client.request(.put, body: body))
+                        guard case .bytes(let expected) = try await body.collected() else { continue }
+                        try expect("the form", text, is: String(decoding: expected, as: UTF8.self))
+                    }
+                }
+            }
+        },
+        Scenario(
             name: "a body of known length says Content-Length, any other is chunked", rows: ["R-3"], group: .bodies,
             needs: .server
         ) { context in

@@ -11,7 +11,7 @@ private func prepared(_ body: BodyProvider) throws -> PreparedRequest {
 struct BodyProviderTests {
     @Test("an empty form has a content type and no body (PM-44, AF-11, D-17)")
     func emptyForm() throws {
-        for body in [BodyProvider.form([:] as RequestParameters), .form(QueryItems.empty)] {
+        for body in [BodyProvider.form(parameters: [:]), .form(QueryItems.empty)] {
             let request = try prepared(body)
             #expect(request.body.isNone)
             #expect(request.header[.contentType] == "application/x-www-form-urlencoded")
@@ -20,8 +20,10 @@ struct BodyProviderTests {
 
     @Test("a form of items keeps order, duplicates and bare names (PM-43, C3, C6)")
     func itemForm() throws {
-        let items: QueryItems = ["b": 1, "a": "x y", "b": nil]
-        #expect(try prepared(.form(items)).body.text == "b=1&a=x%20y&b")
+        let text = "x y"
+        #expect(try prepared(.form(["b": 1, "a": text, "b": nil])).body.text == "b=1&a=x%20y&b")
+        #expect(try prepared(.form(["b": "1", "a": "2"])).body.text == "b=1&a=2")
+        #expect(try prepared(.form(parameters: ["b": ["c": [1, 2]]])).body.text == "b%5Bc%5D=1&b%5Bc%5D=2")
     }
 
     @Test("a property list is XML or binary and says so; what cannot be one is a typed error (AF-20, T-75)")
@@ -147,8 +149,7 @@ struct BodyProviderTests {
 
     @Test("GET and HEAD take no body, multipart forms included (T-47, AF-30)", arguments: [HTTPMethod.get, .head])
     func bodiless(method: HTTPMethod) {
-        for body in [BodyProvider.multipart([.text("a", name: "b")]), .text("a"), .form(["a": 1] as RequestParameters)]
-        {
+        for body in [BodyProvider.multipart([.text("a", name: "b")]), .text("a"), .form(["a": 1])] {
             expectInvalid(.bodyNotAllowed) {
                 try api.request(to: "/x" as RequestPath, using: method).sending(body).prepared()
             }

@@ -1,3 +1,4 @@
+import Dispatch
 import Requests
 import Synchronization
 import Testing
@@ -236,5 +237,44 @@ struct MultipartTests {
         let parts = [MultipartPart.text("a", name: "a"), .file(at: URL(filePath: "/no/such/file"), name: "f")]
         expectInvalid(.unreadableFile) { try prepared(parts) }
         #expect(try prepared(Array(parts.prefix(1))).body.text?.contains("name=\"a\"") == true)
+    }
+
+    @Test("a file part of gigabytes is read chunk by chunk; REQUESTS_LARGE=1 makes it 4 GiB (AF-38, PM-51, R-6)")
+    func largeFile() async throws {
+        let size = ProcessInfo.processInfo.environment["REQUESTS_LARGE"] == nil ? 64 << 20 : 4 << 30
+        try await withFile(of: 1) { url, _ in
+            try FileManager.default.removeItem(at: url)
+            #expect(FileManager.default.createFile(atPath: url.path, contents: nil))
+            try await SparseFile.extend(url.path, to: size)
+            let body = try prepared([.file(at: url, name: "f")]).body
+            var source = try body.makeSource()
+            var (count, largest) = (0, 0)
+            while let chunk = try await source.next() {
+                count += chunk.count
+                largest = max(largest, chunk.count)
+            }
+            #expect(count == body.knownLength && count > size)
+            #expect(largest <= 256 << 10)
+        }
+    }
+}
+
+/// Files with holes, which have a size and take no room.
+private enum SparseFile {
+    struct Failed: Error {}
+
+    /// Makes the file at `path`, which is there, `size` bytes long by writing the last one.
+    static func extend(_ path: String, to size: Int) async throws {
+        let writeOnly: Int32 = 1
+        let file = DispatchIO(
+            type: .random, path: path, oflag: writeOnly, mode: 0, queue: .global(), cleanupHandler: { _ in })
+        let last = [UInt8(0)].withUnsafeBytes { DispatchData(bytes: $0) }
+        let failed: Bool = await withCheckedContinuation { continuation in
+            guard let file else { return continuation.resume(returning: true) }
+            file.write(offset: numericCast(size - 1), data: last, queue: .global()) { isDone, _, error in
+                if isDone { continuation.resume(returning: error != 0) }
+            }
+        }
+        if failed { throw Failed() }
     }
 }

@@ -25,7 +25,7 @@ struct ParameterFormatTests {
     func escaping() throws {
         let query = api.get(.none, from: "/x").adding(parameters: Self.awkward)
         #expect(try query.preparedURL() == "https://e.com/api/x?" + Self.awkwardText)
-        let form = try api.post(.form(Self.awkward), to: "/x").prepared()
+        let form = try api.post(.form(parameters: Self.awkward), to: "/x").prepared()
         #expect(form.body.text == Self.awkwardText)
         #expect(form.header[.contentType] == "application/x-www-form-urlencoded")
     }

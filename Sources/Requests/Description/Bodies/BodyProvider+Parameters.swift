@@ -2,7 +2,7 @@ extension BodyProvider {
     /// `parameters` as a form, `application/x-www-form-urlencoded`, written as `format` says.
     ///
     /// Without parameters there is no body, and the content type is set all the same.
-    public static func form(_ parameters: RequestParameters, format: ParameterFormat = .standard) -> BodyProvider {
+    public static func form(parameters: RequestParameters, format: ParameterFormat = .standard) -> BodyProvider {
         form { try format.form(of: parameters) }
     }
 

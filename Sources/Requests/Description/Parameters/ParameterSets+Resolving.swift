@@ -67,7 +67,7 @@ struct ResolvedParameters {
         case (_, nil): own
         case (.multipart(let form), .form(let fields, let format)): .multipart(form.adding(fields: fields, format))
         case (.multipart(let form), .propertyList(let fields)): .multipart(form.adding(fields: fields, .standard))
-        case (.none, .form(let parameters, let format)): .form(parameters, format: format)
+        case (.none, .form(let parameters, let format)): .form(parameters: parameters, format: format)
         case (.none, .json(let parameters)): .json(parameters)
         case (.none, .propertyList(let parameters)): .propertyList(parameters)
         case (.multipart, .json), (.other, _): own

@@ -1,0 +1,60 @@
+import Requests
+import RequestsFoundation
+
+/// Describing and preparing requests, against the same by hand in the same run.
+enum Describing {
+    static let api = Catalogue(baseURL: URL("https://api.example.com/v1"))
+    static let twenty = QueryItems((0..<20).map { QueryItems.Item(name: "name \($0)", value: "value & \($0)") })
+    static let four = QueryItems(twenty.prefix(4))
+    static let record = Record(items: (0..<20).map { Record.Item(id: $0, name: "a name that is some bytes long") })
+    static let parts = (0..<10).map { MultipartPart.text("the value of a field", name: "field\($0)") }
+
+    struct Record: Encodable, Sendable {
+        struct Item: Encodable, Sendable {
+            let id: Int
+            let name: String
+        }
+        let items: [Item]
+    }
+
+    /// Two path values, two fields and three query items, as bytes.
+    static func get() throws(RequestError) -> [UInt8] {
+        let request = api.request(to: "/users/\("octo cat")/repos/\(42)", using: .get)
+            .adding(headerField: .accept(.json)).adding(headerField: .acceptLanguage("en"))
+            .with(query: ["q": "swift & linux", "page": 2, "sort": "stars"])
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        try RequestHeadWriter.append(request.prepared(), framing: .none, to: &bytes)
+        return bytes
+    }
+
+    /// The same request made by hand.
+    static func getByHand() -> URLRequest? {
+        let base = URL("https://api.example.com/v1")
+        let url = base.appendingPathComponent("users").appendingPathComponent("octo cat")
+            .appendingPathComponent("repos").appendingPathComponent("\(42)")
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        components?.queryItems = [
+            URLQueryItem(name: "q", value: "swift & linux"), URLQueryItem(name: "page", value: "2"),
+            URLQueryItem(name: "sort", value: "stars"),
+        ]
+        guard let url = components?.url else { return nil }
+        var request = URLRequest(url: url)
+        request.httpMethod = "GET"
+        request.setValue("application/json", forHTTPHeaderField: "Accept")
+        request.setValue("en", forHTTPHeaderField: "Accept-Language")
+        return request
+    }
+
+    static func body(_ provider: BodyProvider) throws -> RequestBody {
+        var header = Header.empty
+        return try provider.body(updating: &header)
+    }
+
+    /// A form as it is made by hand with Foundation.
+    static func formByHand(_ items: QueryItems) -> Data {
+        var components = URLComponents()
+        components.queryItems = items.map { URLQueryItem(name: $0.name, value: $0.value) }
+        return Data((components.percentEncodedQuery ?? "").utf8)
+    }
+}
