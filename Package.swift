@@ -18,6 +18,7 @@ let package = Package(
         .library(name: "Requests", targets: ["Requests"]),
         .library(name: "RequestsMock", targets: ["RequestsMock"]),
         .library(name: "RequestsSocket", targets: ["RequestsSocket"]),
+        .library(name: "RequestsURLSession", targets: ["RequestsURLSession"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
         .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
         .library(name: "RequestsConformance", targets: ["RequestsConformance"]),
@@ -25,6 +26,9 @@ let package = Package(
     targets: [
         .target(name: "Requests", swiftSettings: settings),
         .target(name: "RequestsFoundation", dependencies: ["Requests"], swiftSettings: settings),
+        .target(
+            name: "RequestsURLSession", dependencies: ["Requests", "RequestsFoundation", "RequestsPOSIX"],
+            swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], swiftSettings: settings),
@@ -73,6 +77,9 @@ let package = Package(
         .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
         .testTarget(
             name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RequestsURLSessionTests", dependencies: ["RequestsURLSession", "RequestsConformance"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),

@@ -7,6 +7,7 @@ struct StructureTests {
     static let allowed: [String: Set<String>] = [
         "Requests": ["FoundationEssentials", "Foundation", "Dispatch", "Synchronization"],
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
+        "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
         "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "Requests", "Synchronization"],
@@ -26,6 +27,8 @@ struct StructureTests {
     static let conditionalFiles: Set<String> = [
         "Sources/Requests/Exports.swift",  // FoundationEssentials or Foundation
         "Sources/RequestsFoundation/Exports.swift",  // FoundationNetworking
+        "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
+        "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's own, over libcurl
         "Sources/RequestsPOSIX/Libc.swift",  // which libc
         "Sources/RequestsPOSIX/ReadinessQueue+Epoll.swift",  // epoll
         "Sources/RequestsPOSIX/ReadinessQueue+Kqueue.swift",  // kqueue

@@ -1,0 +1,109 @@
+/// The one session of an executor, and the next after a reset; the last copy of the executor that goes invalidates it.
+final class Sessions: Sendable {
+    private struct Current {
+        let session: URLSession
+        let registry: ExchangeRegistry
+        /// How many resets there have been.
+        let generation: Int
+
+        init(
+            _ configuration: URLSessionConfiguration, _ challengeHandler: URLSessionExecutor.ChallengeHandler?,
+            generation: Int
+        ) {
+            self.generation = generation
+            let delegate = SessionDelegate(challengeHandler: challengeHandler)
+            registry = delegate.registry
+            session = URLSession(
+                configuration: configuration, delegate: delegate, delegateQueue: Platform.delegateQueue())
+        }
+    }
+
+    private let configuration: URLSessionConfiguration
+    private let challengeHandler: URLSessionExecutor.ChallengeHandler?
+    private let current: Lock<Current>
+
+    init(_ configuration: URLSessionConfiguration, challengeHandler: URLSessionExecutor.ChallengeHandler?) {
+        let configuration = configuration.overridden()
+        self.configuration = configuration
+        self.challengeHandler = challengeHandler
+        current = Lock(Current(configuration, challengeHandler, generation: 0))
+    }
+
+    deinit {
+        current.withLock { $0.session.finishTasksAndInvalidate() }
+    }
+
+    /// How many resets there have been.
+    var generation: Int { current.withLock { $0.generation } }
+
+    /// The exchange of `request`, its task made and not resumed.
+    ///
+    /// - Throws: `RequestError` with `cancelled` when there has been a reset since `generation`.
+    func exchange(
+        _ request: PreparedRequest, _ upload: Upload, since generation: Int
+    ) throws(RequestError) -> SessionExchange {
+        let urlRequest = URLRequest(request, sending: upload)
+        // Under the lock, because a session that has been invalidated ends the process when it is asked for a task.
+        return try current.withLock { (current) throws(RequestError) in
+            guard current.generation == generation else { throw RequestError(.cancelled).beforeSending() }
+            let task = upload.task(for: urlRequest, in: current.session)
+            let exchange = SessionExchange(request, upload, task, in: current.registry)
+            current.registry.add(exchange, for: task)
+            return exchange
+        }
+    }
+
+    /// Cancels what is under way and goes on with a new session.
+    func reset() {
+        replace(countingReset: 1) { _ in true }?.registry.cancelAll()
+    }
+
+    /// Goes on with a new session after the response of `exchange` was refused.
+    ///
+    /// Its connection, which libcurl may take for a good one, is so not used again. Other calls end undisturbed.
+    func retire(after exchange: SessionExchange) {
+        _ = replace(countingReset: 0) { $0.registry === exchange.registry }
+    }
+
+    private func replace(countingReset count: Int, if condition: (borrowing Current) -> Bool) -> Current? {
+        current.withLock { current in
+            guard condition(current) else { return nil }
+            let previous = current
+            current = Current(configuration, challengeHandler, generation: previous.generation + count)
+            previous.session.finishTasksAndInvalidate()
+            return previous
+        }
+    }
+}
+
+extension URLSessionConfiguration {
+    /// A week, the longest that URLSession allows a transfer: the limits are kept elsewhere.
+    static let longestInterval: TimeInterval = 7 * 24 * 60 * 60
+
+    /// A copy with the keys set that the executor's contract depends on.
+    fileprivate func overridden() -> URLSessionConfiguration {
+        // `copy()` gives what it was asked of.
+        guard let copy = copy() as? URLSessionConfiguration else { return self }
+        copy.httpCookieStorage = nil
+        copy.httpShouldSetCookies = false
+        copy.urlCache = nil
+        copy.requestCachePolicy = .reloadIgnoringLocalCacheData
+        copy.urlCredentialStorage = nil
+        copy.timeoutIntervalForRequest = Self.longestInterval
+        copy.timeoutIntervalForResource = Self.longestInterval
+        return copy
+    }
+}
+
+extension URLRequest {
+    /// What a session is given for `request`: the header without the framing fields, which are the session's.
+    fileprivate init(_ request: PreparedRequest, sending upload: Upload) {
+        self.init(
+            url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
+            timeoutInterval: URLSessionConfiguration.longestInterval)
+        httpMethod = request.method.rawValue
+        httpShouldHandleCookies = false
+        allHTTPHeaderFields = Header(request.header.filter { !$0.name.belongsToExecutor }).dictionaryValue
+        Platform.suppressAdditions(in: &self)
+    }
+}

@@ -1,0 +1,71 @@
+import RequestsConformance
+import RequestsURLSession
+import Testing
+
+private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
+
+@Suite("Conformance: URLSession", .timeLimit(.minutes(2)))
+struct URLSessionConformanceTests {
+    @Test(arguments: Scenario.all(for: subject))
+    func scenario(_ scenario: Scenario) async throws {
+        try await subject.run(scenario)
+    }
+}
+
+/// What Foundation's URLSession over libcurl does otherwise, which cannot be repaired from outside; `Docs/Executors.md`
+/// has the same list for users.
+private let deviations = [
+    // The process ends: URLSessionFatalTests.swift proves each in a child process.
+    Deviation(
+        scenario: "trailers are given once the body is read, and never as header",
+        reason: "a trailer field ends the process", isFatal: true),
+    Deviation(
+        scenario: "a chunked body that ends before its last chunk is cut short",
+        reason: "a trailer field ends the process, whole or cut", isFatal: true),
+    Deviation(
+        scenario: "a connection that ends before the head is lost, and the request was sent once",
+        reason: "a head cut short after its status line ends the process", isFatal: true),
+    // The promise is of something that does not happen here, so the scenario would wait for ever.
+    Deviation(
+        scenario: "the connect limit ends the wait for a connection",
+        reason: "URLSession does not tell when a connection stands; without a body the first-byte limit runs from the "
+            + "start", isFatal: true),
+    Deviation(
+        scenario: "the limit between bytes ends the wait for a peer that does not read",
+        reason: "a produced body is collected before it is sent, and this one has no end", isFatal: true),
+    Deviation(
+        scenario: "an answer that comes before the body is sent is given, and its connection closed",
+        reason: "a produced body is collected before it is sent, and this one has no end", isFatal: true),
+    Deviation(
+        scenario: "cancelling ends the sending of a body that is still produced",
+        reason: "a produced body is collected before it is sent, so there is no sending to wait for", isFatal: true),
+    Deviation(
+        scenario: "a body that failed closes its connection, and the next request has another",
+        reason: "a produced body is collected before it is sent, so the connection is untouched", isFatal: true),
+    // The outcome depends on what comes first.
+    Deviation(
+        scenario: "a half-read response closes its connection, and the next request has another",
+        reason: "nothing holds a task back, so the whole response may have been read, and its connection be free again",
+        isFatal: true),
+    Deviation(
+        scenario: "bytes nobody asked for end their connection and not the response",
+        reason: "libcurl may take them for the response to the next request", isFatal: true),
+    // The outcome is another.
+    Deviation(
+        scenario: "cancelling ends the wait for a connection",
+        reason: "it does end; but whether a connection stood is not known, so the request may have reached the server"),
+    Deviation(
+        scenario: "a connection is used again after a response that allows it",
+        reason: "it is; but the metrics cannot tell"),
+    Deviation(
+        scenario: "a slow consumer slows the sender",
+        reason: "nothing holds a task back: suspended and resumed it begins anew"),
+    Deviation(
+        scenario: "fields keep their order, their repetitions and their values",
+        reason: "they come as a dictionary, repeated ones joined"),
+    Deviation(
+        scenario: "methods are sent as they are spelled", reason: "Foundation writes well-known methods in capitals"),
+    Deviation(
+        scenario: "the request goes out with Host first and once, one Content-Length, and nothing it was not given",
+        reason: "all of it holds but that repeated fields are joined"),
+]

@@ -1,0 +1,39 @@
+import RequestsConformance
+import RequestsURLSession
+import Testing
+
+/// What ends the process of whoever asks through Foundation's URLSession on Linux, and cannot be kept from doing so.
+///
+/// Each test fails once Foundation is repaired: then its deviation goes.
+@Suite("URLSession: what ends the process", .timeLimit(.minutes(2)), .enabled(if: Support.isOnLinux))
+struct URLSessionFatalTests {
+    @Test("a chunked response with trailers does (L18)")
+    func trailers() async {
+        await #expect(processExitsWith: .failure) {
+            try await ask(answeredBy: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
+        }
+    }
+
+    @Test("a head that is cut short does (T-87)")
+    func head() async {
+        await #expect(processExitsWith: .failure) {
+            try await ask(answeredBy: "Content-Le")
+        }
+    }
+
+    @Test("the same children end well when the answer is whole")
+    func control() async {
+        await #expect(processExitsWith: .success) {
+            try await ask(answeredBy: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        }
+    }
+}
+
+/// Performs a request that is answered with a status line and `rest`; in vain, or not, but to its end.
+@Sendable
+private func ask(answeredBy rest: String) async throws {
+    let bytes = Array("HTTP/1.1 200 OK\r\n\(rest)".utf8)
+    try await withTestServer(serving: MockExecutor(.ok()), fault: .raw(bytes)) { server in
+        _ = try? await URLSessionExecutor().execute(PreparedRequest(url: server.baseURL))
+    }
+}

@@ -1,0 +1,127 @@
+import RequestsConformance
+import RequestsURLSession
+import Testing
+
+@Suite("URLSession: the session", .timeLimit(.minutes(1)))
+struct URLSessionLifeTests {
+    @Test("a reset cancels what runs and what is not sent yet, leaves what is here, and goes on (PM-11, T-62)")
+    func reset() async throws {
+        let mock = MockExecutor { request in
+            request.target.path == "/stalled" ? .ok().delayed(by: .endless) : .ok("here")
+        }
+        try await withTestServer(serving: mock) { server in
+            let executor = URLSessionExecutor()
+            let copy = executor
+            let here = try await executor.execute(server.request())
+            let stalled = try server.request(.get, "/stalled")
+            let gate = AsyncStream<Data>.makeStream()
+            let unsent = try server.request(.put, body: .stream { gate.stream })
+            let isProduced = AsyncStream<Void>.makeStream()
+            let running = Task { await executor.failure(of: stalled) }
+            let waiting = Task {
+                isProduced.continuation.finish()
+                return await executor.failure(of: unsent)
+            }
+            try await server.waitUntil { $0.exchanges.count { $0.isComplete } == 2 }
+            for await _ in isProduced.stream {}
+            await Task.yield()
+            copy.reset()
+            gate.continuation.finish()
+            #expect(await running.value?.reason == .cancelled)
+            _ = await waiting.value
+            #expect(here.text == "here")
+            #expect(try await copy.execute(server.request()).text == "here")
+        }
+    }
+
+    @Test("the app's configuration is copied: what it adds is sent, a change later is not (PM-10)")
+    func configuration() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpAdditionalHeaders = ["X-App": "tests"]
+            let executor = URLSessionExecutor(configuration: configuration)
+            configuration.httpAdditionalHeaders = ["X-App": "changed"]
+            _ = try await executor.execute(server.request())
+            executor.reset()
+            _ = try await executor.execute(server.request())
+            #expect(server.exchanges.map { $0.header["X-App"] } == ["tests", "tests"])
+            #expect(configuration.httpCookieStorage != nil)
+        }
+    }
+
+    @Test("no cookie is kept, nor sent from the app's storage; no response is cached (PM-10)")
+    func nothingIsAdded() async throws {
+        let response = MockResponse.ok("x").adding(Field(name: .setCookie, value: "a=1; Path=/"))
+            .adding(Field(name: .cacheControl, value: "max-age=600"))
+        try await withTestServer(serving: MockExecutor(response)) { server in
+            let configuration = URLSessionConfiguration.ephemeral
+            let properties: [HTTPCookiePropertyKey: Any] = [
+                .name: "app", .value: "1", .domain: "127.0.0.1", .path: "/",
+            ]
+            if let cookie = HTTPCookie(properties: properties) {
+                configuration.httpCookieStorage?.setCookie(cookie)
+            }
+            let executor = URLSessionExecutor(configuration: configuration)
+            for _ in 0..<3 {
+                let response = try await executor.execute(server.request())
+                #expect(response.head.header[.setCookie] == "a=1; Path=/")
+            }
+            #expect(server.exchanges.count == 3)
+            #expect(server.exchanges.allSatisfy { !$0.header.contains(.cookie) })
+        }
+    }
+
+    @Test("one session serves many calls at once, each its own (PM-1)")
+    func many() async throws {
+        try await withTestServer(serving: MockExecutor { .ok($0.target.path) }) { server in
+            let executor = URLSessionExecutor()
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<64 {
+                    let request = try server.request(.get, "/\(index)")
+                    group.addTask { try await executor.execute(request).text == "/\(index)" }
+                }
+                for try await isOwn in group { #expect(isOwn) }
+            }
+            #expect(server.record.acceptedConnections < 64)
+        }
+    }
+
+    @Test(
+        "challenges for credentials are refused, those of the connection handed over (PM-13, C25)",
+        arguments: [
+            (NSURLAuthenticationMethodHTTPBasic, ChallengeDisposition.reject),
+            (NSURLAuthenticationMethodDefault, .reject), (NSURLAuthenticationMethodHTTPDigest, .reject),
+            (NSURLAuthenticationMethodNTLM, .reject), (NSURLAuthenticationMethodNegotiate, .reject),
+            (NSURLAuthenticationMethodHTMLForm, .reject), ("NSURLAuthenticationMethodServerTrust", .handOver),
+            ("NSURLAuthenticationMethodClientCertificate", .handOver), ("another", .handOver),
+        ])
+    func disposition(method: String, disposition: ChallengeDisposition) {
+        #expect(ChallengeDisposition(for: method) == disposition)
+    }
+
+    @Test(
+        "URLSession's errors have the reasons of every executor (L4, T-87)",
+        arguments: [
+            (URLError.Code.cancelled, "", RequestError.Reason.cancelled, RequestError.Reason.cancelled),
+            (.cannotConnectToHost, "", .connectionFailed, .connectionFailed),
+            (.timedOut, "", .connectionFailed, .connectionFailed),
+            (.cannotFindHost, "", .hostNotFound, .hostNotFound),
+            (.networkConnectionLost, "", .connectionLost, .connectionLost),
+            (.badServerResponse, "Empty reply from server", .connectionLost, .protocolViolation),
+            (.unsupportedURL, "Received HTTP/0.9 when not allowed", .protocolViolation, .unsupportedScheme),
+            (.cannotParseResponse, "", .protocolViolation, .protocolViolation),
+            (.serverCertificateUntrusted, "", .connectionFailed, .connectionFailed),
+            (.unknown, "transfer closed with 61 bytes remaining to read", .connectionLost, .other),
+            (.unknown, "Recv failure: Connection reset by peer", .connectionLost, .other),
+            (.unknown, "SSL certificate problem: self-signed certificate", .connectionFailed, .other),
+            (.unknown, "Failed writing header", .protocolViolation, .other),
+            (.unknown, "Invalid Content-Length: value", .protocolViolation, .other),
+            (.unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .protocolViolation, .other),
+            (.unknown, "something new", .other, .other),
+        ])
+    func reasons(code: URLError.Code, text: String, curl: RequestError.Reason, darwin: RequestError.Reason) {
+        let failure = SessionFailure(code: code, text: text)
+        #expect(failure.reason(of: .curl) == curl)
+        #expect(failure.reason(of: .darwin) == darwin)
+    }
+}

@@ -1,0 +1,192 @@
+import RequestsConformance
+import RequestsURLSession
+import Synchronization
+import Testing
+
+@Suite("URLSession: requests", .timeLimit(.minutes(1)))
+struct URLSessionRequestTests {
+    @Test("nothing goes out that the request does not have but what frames it (L5)", .enabled(if: Support.isOnLinux))
+    func additions() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let executor = URLSessionExecutor()
+            _ = try await executor.execute(server.request())
+            _ = try await executor.execute(server.request(.post, body: .bytes(Data("abc".utf8))))
+            let names = server.exchanges.map { Set($0.header.map(\.name)) }
+            #expect(names.first == [.host, .acceptEncoding, .connection])
+            #expect(names.last == [.host, .acceptEncoding, .connection, .contentLength])
+        }
+    }
+
+    @Test("what the request has goes out, once (L5, L10)")
+    func fields() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let header: Header = [
+                .accept(.json), .acceptLanguage("gd"), .userAgent("tests"), .contentType(.json),
+                Field(name: "X-Empty", value: ""),
+            ]
+            _ = try await URLSessionExecutor().execute(
+                server.request(.post, header: header, body: .bytes(Data("{}".utf8))))
+            let received = try #require(server.exchanges.first).header
+            for field in header { #expect(received.values(of: field.name) == [field.value]) }
+        }
+    }
+
+    @Test("a length set by hand is never sent next to another framing (L6)")
+    func framing() async throws {
+        try await withTestServer(serving: echo) { server in
+            let header: Header = [
+                Field(name: .contentLength, value: "9"), Field(name: .transferEncoding, value: "chunked"),
+            ]
+            let bodies: [RequestBody] = [
+                .bytes(Data("abc".utf8)), .stream { chunks("a", "bc") }, .stream(length: 3) { chunks("a", "bc") },
+            ]
+            let executor = URLSessionExecutor()
+            for body in bodies {
+                let response = try await executor.execute(server.request(.put, header: header, body: body))
+                #expect(response.text == "abc")
+            }
+            #expect(server.exchanges.map { $0.header.values(of: .contentLength) } == [["3"], [], ["3"]])
+            #expect(server.exchanges.map { $0.header.values(of: .transferEncoding) } == [[], ["chunked"], []])
+        }
+    }
+
+    @Test("attributes travel to the executor and are not sent (L8)")
+    func attributes() async throws {
+        enum Key: RequestAttributeKey { typealias Value = String }
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let seen = Mutex<String?>(nil)
+            let executor = URLSessionExecutor().intercepted { request, next in
+                seen.withLock { $0 = request.attributes[Key.self] }
+                return try await next.execute(request)
+            }
+            var request = try server.request()
+            request.attributes[Key.self] = "kept"
+            _ = try await executor.execute(request)
+            #expect(seen.withLock { $0 } == "kept")
+        }
+    }
+
+    @Test("a long body that is produced waits in a file of its owner's, which goes afterwards (L6)")
+    func spooled() async throws {
+        let seen = Mutex<[String: Int]>([:])
+        let mock = MockExecutor { request in
+            let found = try spooledFiles()
+            seen.withLock { $0.merge(found) { $1 } }
+            return .ok("\(request.body)")
+        }
+        try await withTestServer(serving: mock) { server in
+            let chunk = Data(count: 300_000)
+            let executor = URLSessionExecutor()
+            for length in [nil, 1_500_000] {
+                let body = RequestBody.stream(length: length) { chunks(Array(repeating: chunk, count: 5)) }
+                let response = try await executor.execute(server.request(.put, body: body))
+                #expect(response.text == "1500000 bytes")
+            }
+            #expect(server.exchanges.map { $0.header[.contentLength] } == [nil, "1500000"])
+        }
+        let files = seen.withLock { $0 }
+        #expect(files.count >= 2)
+        #expect(files.values.allSatisfy { $0 == 0o600 })
+        #expect(try Set(spooledFiles().keys).isDisjoint(with: files.keys))
+    }
+
+    @Test("long files and ranges of them are sent with their length (HT-6)")
+    func files() async throws {
+        let data = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
+        try await withFolder { folder in
+            let path = folder + "/body"
+            try data.write(to: URL(filePath: path))
+            try await withTestServer(serving: echo) { server in
+                let executor = URLSessionExecutor()
+                for range in [nil, 1..<2_000_001, 5..<70] {
+                    let body = RequestBody.file(path: path, range: range)
+                    let response = try await executor.execute(server.request(.put, body: body))
+                    guard case .bytes(let echoed) = response.body else { return }
+                    #expect(echoed == data[range ?? 0..<data.count])
+                }
+                #expect(server.exchanges.map { $0.header[.contentLength] } == ["2500000", "2000000", "65"])
+                let folderError = await executor.failure(of: try server.request(.put, body: .file(path: folder)))
+                #expect(folderError?.reason == .invalidRequest(.unreadableFile))
+            }
+        }
+    }
+
+    @Test("a peer that does not read is not waited for longer than the limit between bytes (R-48)")
+    func silent() async throws {
+        try await withSilentPort { port in
+            var request = PreparedRequest(
+                method: .put, target: try TargetURI("http://127.0.0.1:\(port)/"), body: .bytes(Data(count: 64 << 20)))
+            request.timeouts.betweenBytes = .milliseconds(60)
+            #expect(await URLSessionExecutor().failure(of: request)?.reason == .timedOut(.sending))
+        }
+    }
+
+    @Test("a connection that does not come about ends at the connect limit, once there is a body (R-48)")
+    func unanswered() async throws {
+        try await withUnansweringPort { port in
+            var request = PreparedRequest(
+                method: .put, target: try TargetURI("http://127.0.0.1:\(port)/"), body: .bytes(Data("x".utf8)))
+            request.timeouts.connect = .milliseconds(60)
+            let error = await URLSessionExecutor().failure(of: request)
+            #expect(error?.reason == .timedOut(.connecting))
+            #expect(error?.mayHaveReachedServer == false)
+        }
+    }
+
+    @Test("limits are kept to less than a second (R-48)", arguments: [150, 900])
+    func fractions(milliseconds: Int) async throws {
+        try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
+            var request = try server.request()
+            request.timeouts = Timeouts(firstByte: .milliseconds(milliseconds))
+            let start = ContinuousClock.now
+            #expect(await URLSessionExecutor().failure(of: request)?.reason == .timedOut(.firstByte))
+            #expect(ContinuousClock.now - start >= .milliseconds(milliseconds))
+        }
+    }
+
+    @Test("a deadline ends the producing of a body, too (R-48)")
+    func producing() async throws {
+        var request = PreparedRequest(
+            method: .put, target: try TargetURI("http://127.0.0.1:1/"), body: .stream { Endless() })
+        request.deadline = .now + .milliseconds(60)
+        let error = await URLSessionExecutor().failure(of: request)
+        #expect(error?.reason == .timedOut(.total))
+        #expect(error?.mayHaveReachedServer == false)
+    }
+}
+
+/// A sequence whose second chunk does not come.
+private struct Endless: AsyncSequence, AsyncIteratorProtocol {
+    var hasBegun = false
+
+    func makeAsyncIterator() -> Endless { self }
+
+    mutating func next() async throws -> Data? {
+        if hasBegun { try await Task.sleep(for: .seconds(3_600)) }
+        hasBegun = true
+        return Data("begin".utf8)
+    }
+}
+
+private func chunks(_ texts: String...) -> AsyncStream<Data> {
+    chunks(texts.map { Data($0.utf8) })
+}
+
+private func chunks(_ chunks: [Data]) -> AsyncStream<Data> {
+    AsyncStream { continuation in
+        for chunk in chunks { continuation.yield(chunk) }
+        continuation.finish()
+    }
+}
+
+/// The permissions of bodies that wait in files, by path.
+private func spooledFiles() throws -> [String: Int] {
+    let folder = FileManager.default.temporaryDirectory.path
+    var files: [String: Int] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+        guard name.hasPrefix("requests-"), name.hasSuffix(".upload") else { continue }
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+        files[name] = (attributes?[.posixPermissions] as? NSNumber)?.intValue
+    }
+    return files
+}

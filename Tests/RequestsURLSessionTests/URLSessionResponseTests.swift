@@ -1,0 +1,122 @@
+import RequestsConformance
+import RequestsURLSession
+import Testing
+
+@Suite("URLSession: responses", .timeLimit(.minutes(1)))
+struct URLSessionResponseTests {
+    static let challenges = ["Basic realm=a", "Digest realm=a, nonce=b", "Negotiate", "NTLM", "Bearer"]
+
+    @Test("a 401 comes at once and with its body, whatever it challenges for (L1, T-86)", arguments: challenges)
+    func challenge(_ challenge: String) async throws {
+        let mock = MockExecutor(.status(401, "who?").adding(Field(name: .wwwAuthenticate, value: challenge)))
+        try await withTestServer(serving: mock) { server in
+            let executor = URLSessionExecutor()
+            for header in [Header.empty, [Field(name: .authorization, value: "Basic YTpi")]] {
+                let response = try await executor.execute(server.request(header: header))
+                #expect(response.head.status == 401)
+                #expect(response.text == "who?")
+                #expect(response.head.header[.wwwAuthenticate] == challenge)
+            }
+            let stream = try await executor.execute(server.request(delivery: .streamed)).stream
+            #expect(try await stream?.collect() == Data("who?".utf8))
+            let refused = try await executor.execute(server.request(delivery: .file(path: "/nowhere/there")))
+            #expect(refused.text == "who?")
+            #expect(server.exchanges.count == 4)
+        }
+    }
+
+    @Test("no redirect is followed by the session, and the body of one is kept (L2, L3, L9)")
+    func redirect() async throws {
+        let mock = MockExecutor(
+            MockResponse(
+                status: 307, header: [Field(name: .location, value: "/there")], body: [.bytes(Data("moved".utf8))]))
+        try await withTestServer(serving: mock) { server in
+            let response = try await URLSessionExecutor().execute(
+                server.request(.post, body: .bytes(Data("x".utf8))))
+            #expect(response.head.status == 307)
+            #expect(response.head.header[.location] == "/there")
+            #expect(response.text == "moved")
+            #expect(server.exchanges.count == 1)
+        }
+    }
+
+    @Test("a redirect is followed above the session: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
+    func following() async throws {
+        let mock = MockExecutor { request in
+            switch request.target.path {
+            case "/307": .redirect(307, to: "/end")
+            case "/303": .redirect(303, to: "/end")
+            default: .ok("\(request.method) \(request.body)")
+            }
+        }
+        try await withTestServer(serving: mock) { server in
+            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let body = BodyProvider.raw(data: Data("abc".utf8))
+            let kept = try await client.perform { $0.post(body, to: "/307", receiving: .text) }
+            let rewritten = try await client.perform { $0.post(body, to: "/303", receiving: .text) }
+            #expect(kept == "POST 3 bytes")
+            #expect(rewritten == "GET no body")
+        }
+    }
+
+    @Test("credentials do not follow a redirect to another origin (L3, T-59)")
+    func credentials() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { other in
+            let url = other.baseURL.absoluteString
+            try await withTestServer(serving: MockExecutor(.redirect(to: url))) { server in
+                let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+                try await client.perform { $0.get(.none, from: "/").authenticated(with: .bearerToken("t")) }
+                #expect(server.exchanges.first?.header[.authorization] == "Bearer t")
+                #expect(other.exchanges.first?.header[.authorization] == nil)
+            }
+        }
+    }
+
+    @Test("an empty Location is a response, not a hang; its body is lost (PM-73)", .enabled(if: Support.isOnLinux))
+    func emptyLocation() async throws {
+        try await withTestServer(serving: MockExecutor(.redirect(to: ""))) { server in
+            let response = try await URLSessionExecutor().execute(server.request())
+            #expect(response.head.status == 302)
+            #expect(response.text == "")
+        }
+    }
+
+    @Test("a compressed body is delivered as its header says: without a coding, which the metrics have (L7)")
+    func compressed() async throws {
+        let data = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIwKQAVaOCdxoAAAA="))
+        let mock = MockExecutor(.data(data).adding(Field(name: .contentEncoding, value: "gzip")))
+        try await withTestServer(serving: mock) { server in
+            let executor = URLSessionExecutor()
+            let response = try await executor.execute(server.request())
+            #expect(response.text == "hello, hello, hello, hello")
+            #expect(response.head.header[.contentEncoding] == nil)
+            #expect(response.head.header[.contentLength] == nil)
+            #expect(response.metrics.contentEncoding == "gzip")
+            #expect(response.metrics.encodedBodyLength == data.count)
+            #expect(response.metrics.untilHead != nil)
+            let head = try await executor.execute(server.request(.head))
+            #expect(head.head.header[.contentEncoding] == "gzip")
+        }
+    }
+
+    @Test(
+        "a connection that ends before the head is lost (L4, T-87)",
+        arguments: [Fault.closeBeforeHead, .resetBeforeHead])
+    func lost(fault: Fault) async throws {
+        try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
+            let error = await URLSessionExecutor().failure(of: try server.request(.post))
+            #expect(error?.reason == .connectionLost)
+            #expect(error?.mayHaveReachedServer == true)
+            #expect(error?.request?.method == .post)
+            #expect(server.exchanges.count == 1)
+        }
+    }
+
+    @Test("a stream outlives its executor")
+    func outliving() async throws {
+        try await withTestServer(serving: MockExecutor(.ok("0123456789"))) { server in
+            let stream = try await URLSessionExecutor().execute(server.request(delivery: .streamed)).stream
+            #expect(try await stream?.collect() == Data("0123456789".utf8))
+        }
+    }
+}
