@@ -1,7 +1,10 @@
+import Dispatch
+
 /// The exchanges of one session that are under way, by the number of their task.
 final class ExchangeRegistry: Sendable {
     private let exchanges = Lock<[Int: SessionExchange]>([:])
     private let alarm: Alarm
+    private let outside = DispatchQueue(label: "Requests.URLSessionExecutor")
 
     init() {
         let ringing = Ringing()
@@ -20,6 +23,13 @@ final class ExchangeRegistry: Sendable {
 
     func remove(_ task: URLSessionTask) {
         _ = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    }
+
+    /// Runs `work` where it may call the session.
+    ///
+    /// A serial queue has a thread of its own: a call that waits for a busy session takes none from the concurrency pool.
+    func outsideOfSession(_ work: @escaping @Sendable () -> Void) {
+        outside.async(execute: work)
     }
 
     /// Asks to be called by `expire` at `instant`, or before.

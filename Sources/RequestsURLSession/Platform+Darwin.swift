@@ -6,9 +6,6 @@ enum Platform {
     /// Where the delegate is called: on a serial queue that the session makes.
     static func delegateQueue() -> OperationQueue? { nil }
 
-    /// Runs `work` where it may call the session: anywhere.
-    static func outsideOfSession(_ work: @escaping @Sendable () -> Void) { work() }
-
     /// Nothing to take back: what Apple adds (Accept, Accept-Language, User-Agent) it adds after us.
     static func suppressAdditions(in request: inout URLRequest) {}
 

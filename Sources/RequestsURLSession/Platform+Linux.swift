@@ -1,6 +1,4 @@
 #if !canImport(Darwin)
-import Dispatch
-
 /// What is done differently on the two implementations of URLSession: here Foundation's own, over libcurl.
 enum Platform {
     static let implementation = SessionFailure.Implementation.curl
@@ -9,13 +7,6 @@ enum Platform {
     ///
     /// It spares three operations a request, and a download that is written in place cannot run ahead of the disk.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }
-
-    /// Runs `work` where it may call the session.
-    static func outsideOfSession(_ work: @escaping @Sendable () -> Void) {
-        outside.async(execute: work)
-    }
-
-    private static let outside = DispatchQueue(label: "Requests.URLSessionExecutor", attributes: .concurrent)
 
     /// Fields that URLSession adds where the request has none, taken back: libcurl leaves out a field whose value is
     /// blank, and Foundation adds none that is there.

@@ -32,7 +32,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             // Foundation on Linux ends the process for it.
             if answer.0 == .useCredential, answer.1 == nil { answer.0 = .performDefaultHandling }
         }
-        Platform.outsideOfSession { [answer] in completionHandler(answer.0, answer.1) }
+        registry.outsideOfSession { [answer] in completionHandler(answer.0, answer.1) }
     }
 
     func urlSession(

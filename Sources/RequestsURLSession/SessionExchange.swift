@@ -75,7 +75,7 @@ final class SessionExchange: Sendable {
             return consequences
         }
         if consequences.isOver { registry.remove(task) }
-        if consequences.cancelsTask { Platform.outsideOfSession { [task] in task.cancel() } }
+        if consequences.cancelsTask { registry.outsideOfSession { [task] in task.cancel() } }
         if consequences.resumesTask { task.resume() }
         if let isHeld = consequences.held { isHeld ? Platform.hold(task) : Platform.release(task) }
         if let wake = consequences.wake { registry.wake(at: wake) }
