@@ -21,6 +21,21 @@ extension URLRequest {
         case .bytes(let data): httpBody = data
         case .file, .stream: httpBodyStream = try InputStream.reading(prepared.body)
         }
+        apply(prepared.options)
+    }
+
+    /// Sets what `options` says; what it leaves open stays Foundation's.
+    private mutating func apply(_ options: RequestOptions) {
+        if let value = options.allowsCellularAccess { allowsCellularAccess = value }
+        if let value = options.handlesCookies { httpShouldHandleCookies = value }
+        switch options.serviceType {
+        case .background?: networkServiceType = .background
+        case .video?: networkServiceType = .video
+        case .voice?: networkServiceType = .voice
+        // Foundation on Linux has no word for data that somebody waits for.
+        case .standard?, .responsiveData?: networkServiceType = .default
+        case nil: break
+        }
     }
 }
 

@@ -22,6 +22,10 @@ extension RequestConvertible {
         let decoder = responseDecoder
         var header = self.header
         header.removeAll { $0.name.belongsToExecutor }
+        var attributes = self.attributes
+        let defaults = attributes[EnvironmentDefaults.self].flatMap { $0.apply(to: target) ? $0 : nil }
+        defaults?.addFields(to: &header)
+        defaults?.addOptions(to: &attributes)
         if !decoder.accepting.isEmpty, !header.contains(.accept) {
             header.add(Field(name: .accept, value: decoder.accepting.acceptValue))
         }
@@ -32,7 +36,7 @@ extension RequestConvertible {
         for (values, apply) in parameters?.custom ?? [] {
             try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
         }
-        authenticate(&request.header, at: target)
+        authenticate(&request.header, at: target, defaults: defaults)
         request.timeouts = timeout
         request.redirects = redirects
         request.validator = validator
@@ -65,15 +69,17 @@ extension RequestConvertible {
             throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
         }
         let items = queryItems
-        if endpoint.encoded.isEmpty, items.isEmpty, parameters == nil { return base }
+        let root = endpoint.isReference ? try base.resolving(checked: endpoint.encoded) : base
+        if endpoint.encoded.isEmpty, items.isEmpty, parameters == nil { return root }
         let added = try parameters?.query.map { query throws(RequestError) in
             try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
                 try query.format.query(of: query.parameters)
             }
         }
-        let query = [base.query ?? "", items.encoded(), added ?? ""].filter { !$0.isEmpty }.joined(separator: "&")
-        return base.replacing(
-            path: base.path(appending: endpoint), query: query.isEmpty ? base.query : query, fragment: base.fragment)
+        let query = [root.query ?? "", items.encoded(), added ?? ""].filter { !$0.isEmpty }.joined(separator: "&")
+        return root.replacing(
+            path: endpoint.isReference ? root.path : base.path(appending: endpoint),
+            query: query.isEmpty ? root.query : query, fragment: root.fragment)
     }
 
     private func encodedBody(
@@ -91,9 +97,10 @@ extension RequestConvertible {
     }
 
     /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
-    private func authenticate(_ header: inout Header, at target: TargetURI) {
+    private func authenticate(_ header: inout Header, at target: TargetURI, defaults: EnvironmentDefaults?) {
         var copy = header
         authenticationProvider.update(&copy)
+        if let defaults, copy == header, !header.contains(.authorization) { defaults.authenticate(&copy) }
         if !copy.contains(.authorization), let userinfo = target.userinfo {
             AuthenticationProvider.userinfo(userinfo).update(&copy)
         }
@@ -108,6 +115,20 @@ extension RequestConvertible {
 }
 
 extension TargetURI {
+    /// What `reference` means when it is found here.
+    fileprivate func resolving(checked reference: String) throws(RequestError) -> TargetURI {
+        let target: TargetURI
+        do {
+            target = try resolving(reference)
+        } catch {
+            throw RequestError(.invalidRequest(error), detail: "“\(reference)” at \(self)")
+        }
+        guard !target.host.isEmpty else {
+            throw RequestError(.invalidRequest(.malformedURL), detail: "“\(reference)” at \(self)")
+        }
+        return target
+    }
+
     /// The path of this base with `endpoint` below it: one slash between them, a trailing one kept.
     fileprivate func path(appending endpoint: RequestPath) -> String {
         guard !endpoint.encoded.isEmpty else { return path }

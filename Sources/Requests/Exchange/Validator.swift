@@ -18,9 +18,10 @@ public struct Validator: Sendable {
     }
 
     /// A 2xx status, then a content type that the decoder reads; a missing content type is accepted.
+    ///
+    /// When both are wrong the status is the error, with the content type's as its ``RequestError/underlying``.
     public static let standard = Validator { head, accepting, isEmpty in
-        try check(head, isWithin: 200..<300)
-        try checkContentType(of: head, accepting: accepting, isEmpty: isEmpty)
+        try check(head, isWithin: 200..<300, contentType: contentTypeError(head, accepting, isEmpty))
     }
 
     /// Accepts every response.
@@ -28,18 +29,18 @@ public struct Validator: Sendable {
 
     /// Accepts the statuses of `range`, whatever the content type.
     public static func statuses(_ range: Range<Int>) -> Validator {
-        Validator { head, _, _ in try check(head, isWithin: range) }
+        Validator { head, _, _ in try check(head, isWithin: range, contentType: nil) }
     }
 
     /// Accepts the statuses of `range`, then a content type that the decoder reads; a missing one is refused unless the
     /// body is empty.
     public static func strict(_ range: Range<Int> = 200..<300) -> Validator {
         Validator { head, accepting, isEmpty in
-            try check(head, isWithin: range)
-            if !isEmpty, !accepting.isEmpty, head.header[.contentType] == nil {
-                throw RequestError(.unexpectedContentType, response: head)
-            }
-            try checkContentType(of: head, accepting: accepting, isEmpty: isEmpty)
+            let isMissing = !isEmpty && !accepting.isEmpty && head.header[.contentType] == nil
+            let problem =
+                isMissing
+                ? RequestError(.unexpectedContentType, response: head) : contentTypeError(head, accepting, isEmpty)
+            try check(head, isWithin: range, contentType: problem)
         }
     }
 
@@ -57,17 +58,24 @@ public struct Validator: Sendable {
         }
     }
 
-    private static func check(_ head: ResponseHead, isWithin range: Range<Int>) throws(RequestError) {
-        if range.contains(head.status.code) { return }
-        throw RequestError(head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus, response: head)
+    /// Refuses a status outside `range`, with what is wrong with the content type underneath; else the content type.
+    private static func check(
+        _ head: ResponseHead, isWithin range: Range<Int>, contentType problem: RequestError?
+    ) throws(RequestError) {
+        if range.contains(head.status.code) {
+            if let problem { throw problem }
+            return
+        }
+        let reason: RequestError.Reason = head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus
+        throw RequestError(reason, underlying: problem, response: head)
     }
 
-    private static func checkContentType(
-        of head: ResponseHead, accepting: [MediaType], isEmpty: Bool
-    ) throws(RequestError) {
-        guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return }
-        guard let value = head.header[.contentType], !value.isEmpty else { return }
-        if let type = MediaType(value), accepting.contains(where: { $0.reads(type) }) { return }
-        throw RequestError(.unexpectedContentType, response: head)
+    private static func contentTypeError(
+        _ head: ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool
+    ) -> RequestError? {
+        guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return nil }
+        guard let value = head.header[.contentType], !value.isEmpty else { return nil }
+        if let type = MediaType(value), accepting.contains(where: { $0.reads(type) }) { return nil }
+        return RequestError(.unexpectedContentType, response: head)
     }
 }

@@ -17,6 +17,9 @@ public struct RequestPath: Hashable, Sendable {
     /// What is wrong with the path, if anything is.
     private(set) var problem: InvalidRequest?
 
+    /// Whether the text is a URI reference, resolved against the base URL instead of put below it.
+    private(set) var isReference = false
+
     /// A path that is known only at run time, treated like a literal: what it holds is trusted.
     public init(_ text: some StringProtocol) {
         let text = String(text)
@@ -33,6 +36,46 @@ public struct RequestPath: Hashable, Sendable {
 
     /// The empty path: the base URL itself.
     public static let empty = RequestPath("")
+
+    /// A URI reference (RFC 3986 §4.1), resolved against the base URL: `/x` leaves the base path, `?q` asks the base, an
+    /// absolute URL leads elsewhere.
+    public static func reference(_ text: String) -> RequestPath {
+        let isClean = !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+        var path = RequestPath(encoded: text, template: text, problem: isClean ? nil : .controlByteInPath)
+        path.isReference = true
+        return path
+    }
+
+    /// This path as a URI reference; a query that stands in a literal is one then.
+    var asReference: RequestPath {
+        if isReference { return self }
+        if problem == .queryInPath || problem == .fragmentInPath, !template.contains("{}") {
+            return .reference(template)
+        }
+        var copy = self
+        copy.isReference = true
+        return copy
+    }
+
+    /// The path of both, one slash put between them where there is none.
+    func appending(_ other: RequestPath) -> RequestPath {
+        if other.isReference || encoded.isEmpty { return other }
+        if other.encoded.isEmpty { return self }
+        let hasSlash = encoded.utf8.last == UInt8(ascii: "/")
+        let isRooted = other.encoded.utf8.first == UInt8(ascii: "/")
+        func joined(_ left: String, _ right: String) -> String {
+            switch (hasSlash, isRooted) {
+            case (true, true): left + right.dropFirst()
+            case (false, false): "\(left)/\(right)"
+            default: left + right
+            }
+        }
+        var path = RequestPath(
+            encoded: joined(encoded, other.encoded), template: joined(template, other.template),
+            problem: problem ?? other.problem)
+        path.isReference = isReference
+        return path
+    }
 
     /// This path, which was made of the encoded text of `original`, with the template and the problem of that.
     ///
