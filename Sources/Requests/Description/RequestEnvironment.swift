@@ -12,7 +12,7 @@
 /// }
 /// ```
 ///
-/// The defaults reach a request only when it is prepared for a URL that the environment ``isPrefix(of:)``: whatever path
+/// The defaults reach a request only when it is prepared for a URL that the environment `isPrefix(of:)`: whatever path
 /// it was made with, no other host is told the credentials.
 public struct RequestEnvironment: RequestProviding {
     /// How an endpoint and the base URL become one URL.
