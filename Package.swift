@@ -55,8 +55,18 @@ let package = Package(
         .executableTarget(
             name: "requests-readme-program", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/ReadmeProgram",
             swiftSettings: settings),
+        .executableTarget(
+            name: "requests-blocking-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/BlockingOnly",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "requests-main-actor-app", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/MainActorApp",
+            swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["requests-tour", "RequestsMock", "RequestsTestServer"],
+            name: "EndToEndTests",
+            dependencies: [
+                "requests-blocking-only", "requests-main-actor-app", "requests-tour", "RequestsMock",
+                "RequestsTestServer",
+            ],
             exclude: ["tour.golden.txt"], swiftSettings: settings),
         .testTarget(
             name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],

@@ -7,6 +7,8 @@ public struct ExecutorUnderTest: Sendable {
     let transport: Transport
     let makeExecutor: @Sendable (_ socketPath: String) -> any RequestExecutor
 
+    var face = Face.async
+
     /// What the executor is known to do differently.
     public let deviations: [Deviation]
 
@@ -27,6 +29,23 @@ public struct ExecutorUnderTest: Sendable {
         deviations: [Deviation] = [], _ make: @escaping @Sendable (_ path: String) -> any RequestExecutor
     ) -> ExecutorUnderTest {
         ExecutorUnderTest(transport: .unixSocket, makeExecutor: make, deviations: deviations)
+    }
+
+    /// The same executor, every exchange of the scenarios made through `face`.
+    public func through(_ face: Face) -> ExecutorUnderTest {
+        var copy = self
+        copy.face = face
+        return copy
+    }
+
+    /// How calls are made.
+    public enum Face: String, CaseIterable, Sendable {
+        /// A task that suspends.
+        case async
+        /// A completion on a queue, and a task to cancel.
+        case callback
+        /// A thread that is blocked meanwhile.
+        case blocking
     }
 
     /// How a scenario went.

@@ -24,7 +24,9 @@ struct ScenarioContext: Sendable {
                 return try response.playing(behavior(0, exchange).fault)
             }
             try await body(
-                ScenarioClient(executor: faulty, baseURL: ScenarioClient.memoryURL, server: nil, mock: faulty))
+                ScenarioClient(
+                    executor: subject.face.executor(over: faulty), baseURL: ScenarioClient.memoryURL, server: nil,
+                    mock: faulty))
         case .loopback:
             try await run(serving: mock, on: .loopback(), limits: limits, behaving: behavior, body)
         case .unixSocket:
@@ -37,7 +39,7 @@ struct ScenarioContext: Sendable {
         behaving behavior: @escaping @Sendable (Int, Int) -> Behavior, _ body: (ScenarioClient) async throws -> Void
     ) async throws {
         try await withTestServer(serving: mock, on: address, limits: limits, behaving: behavior) { server in
-            let executor = subject.makeExecutor(server.socketPath ?? "")
+            let executor = subject.face.executor(over: subject.makeExecutor(server.socketPath ?? ""))
             try await body(
                 ScenarioClient(executor: executor, baseURL: server.baseURL, server: server, mock: mock))
         }
@@ -60,7 +62,7 @@ struct ScenarioContext: Sendable {
 
     /// An executor without a server, for scenarios that bring their own address.
     func executor() -> any RequestExecutor {
-        subject.makeExecutor("/nowhere/there.sock")
+        subject.face.executor(over: subject.makeExecutor("/nowhere/there.sock"))
     }
 }
 

@@ -24,7 +24,7 @@ struct Waiting: Sendable {
             if let limit, limit <= now { throw RequestError(.timedOut(phase)) }
             if let end, end <= now { return }
             let next = [limit, deadline, end].compactMap(\.self).min() ?? now + .seconds(3_600)
-            try await RequestError.wrapping(.other) { try await Task.sleep(until: next, clock: .continuous) }
+            try await CallingThread.sleep(until: next)
         }
     }
 }

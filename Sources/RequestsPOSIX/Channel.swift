@@ -78,36 +78,56 @@ extension Channel {
     /// Suspends until bytes can be read or the peer has closed.
     ///
     /// Call it when a read answered `.wouldBlock`, and read again afterwards: a wake may be early. What is ready already
-    /// is consumed even when the deadline has passed. Throws `.timedOut`, `.cancelled`, `.closed` or `.failed`.
-    package func waitUntilReadable(by deadline: Deadline? = nil) async throws(WaitError) {
-        try register(.reading)
-        try await point.wait(for: .reading, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    /// is consumed even when the deadline has passed. With `poll` it is that thread which waits, not the reactor's.
+    /// Throws `.timedOut`, `.cancelled`, `.closed` or `.failed`.
+    package func waitUntilReadable(
+        by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
+    ) async throws(WaitError) {
+        try await wait(for: .reading, by: deadline, on: poll)
     }
 
     /// Suspends until bytes can be written, connecting has ended, or the peer is gone.
-    package func waitUntilWritable(by deadline: Deadline? = nil) async throws(WaitError) {
-        try register(.writing)
-        try await point.wait(for: .writing, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    package func waitUntilWritable(
+        by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
+    ) async throws(WaitError) {
+        try await wait(for: .writing, by: deadline, on: poll)
     }
 
     /// Suspends until bytes can be written or read, or the peer is gone: what an upload waits for that may be answered
     /// before its end.
     ///
     /// No other task may wait for reading meanwhile. Try both afterwards: the readiness of both is consumed.
-    package func waitUntilWritableOrReadable(by deadline: Deadline? = nil) async throws(WaitError) {
-        try register(.reading)
-        try register(.writing)
-        try await point.wait(for: .writing, isForBoth: true, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+    package func waitUntilWritableOrReadable(
+        by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
+    ) async throws(WaitError) {
+        try await wait(for: .writing, isForBoth: true, by: deadline, on: poll)
+    }
+
+    private func wait(
+        for direction: Direction, isForBoth: Bool = false, by deadline: Deadline?, on poll: ThreadPoll?
+    ) async throws(WaitError) {
+        let deadline = deadline?.nanoseconds ?? .max
+        guard let poll else {
+            if isForBoth { try register(.reading) }
+            try register(direction)
+            return try await point.wait(for: direction, isForBoth: isForBoth, by: deadline, clock: reactor.core)
+        }
+        let wanted: Interest = isForBoth ? [.reading, .writing] : direction == .reading ? .reading : .writing
+        let ticket = poll.watch(socket.number, wanted, for: point, by: deadline)
+        defer { poll.forget(ticket) }
+        try await point.wait(for: direction, isForBoth: isForBoth, by: deadline, clock: poll)
     }
 
     /// Connects, suspending until that is done.
-    package func connect(to address: SocketAddress, by deadline: Deadline? = nil) async throws(WaitError) {
+    package func connect(
+        to address: SocketAddress, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
+    ) async throws(WaitError) {
         do {
             if try socket.startConnecting(to: address) { return }
         } catch {
             throw .failed(error)
         }
-        try await waitUntilWritable(by: deadline)
+        try await waitUntilWritable(by: deadline, on: poll)
         do {
             try socket.finishConnecting()
         } catch {

@@ -81,7 +81,7 @@ extension SystemError {
 }
 
 /// What the reactor's thread and its users share; outlives both.
-final class ReactorCore: Sendable {
+final class ReactorCore: WaitClock, Sendable {
     let table = Lock(SlotTable())
     /// The instant at which the thread will look for overdue waits; never later than any waiter's deadline.
     let nextWake = Atomic<Int64>(.max)

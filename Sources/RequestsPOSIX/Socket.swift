@@ -178,6 +178,13 @@ extension Socket {
         return socket
     }
 
+    /// A socket that holds `address` and does not listen: connections to it are refused.
+    package static func bound(to address: SocketAddress) throws(SystemError) -> Socket {
+        let socket = try Socket(for: address)
+        guard address.withKernelAddress({ rp_bind(socket.number, $0, $1) }) == 0 else { throw .last("bind") }
+        return socket
+    }
+
     /// The next connection that waits to be accepted; `nil` when there is none.
     ///
     /// Connections that went away while they waited are passed over. After an error that `isShortage` the listener

@@ -16,6 +16,12 @@ package enum WaitError: Error, Hashable, Sendable {
     case failed(SystemError)
 }
 
+/// Whoever ends waits when their time is over.
+protocol WaitClock {
+    /// A wait has begun that has to end at `deadline`.
+    func expect(_ deadline: Int64)
+}
+
 /// Where at most one task a direction waits for readiness.
 ///
 /// Readiness is one sticky bit a direction: latched when nobody waits, consumed in one step by whoever comes next. Each
@@ -161,7 +167,7 @@ extension WaitPoint {
     ///
     /// `clock` learns of the deadline once the wait is in place.
     func wait(
-        for direction: Direction, isForBoth: Bool = false, by deadline: Int64, clock: ReactorCore
+        for direction: Direction, isForBoth: Bool = false, by deadline: Int64, clock: some WaitClock
     ) async throws(WaitError) {
         if Task.isCancelled { throw .cancelled }
         let ticket: UInt64

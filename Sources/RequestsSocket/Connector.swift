@@ -43,7 +43,7 @@ struct Connector {
         if others > 0, limit != .distantFuture { limit = .after(limit.remaining / (others + 1)) }
         do throws(WaitError) {
             let channel = try channel(for: address)
-            try await channel.connect(to: address, by: min(limit, patience.total))
+            try await channel.connect(to: address, by: min(limit, patience.total), on: .current)
             channel.socket.setNoDelay()
             return channel
         } catch {
@@ -74,7 +74,8 @@ extension Connector {
         while true {
             do throws(WaitError) {
                 let channel = try channel(for: address)
-                try await channel.connect(to: address, by: min(patience.connecting, patience.total))
+                try await channel.connect(
+                    to: address, by: min(patience.connecting, patience.total), on: .current)
                 return channel
             } catch .failed(let error) where error.isFullQueue {
                 // The listener's queue is full, and the kernel does not tell when it no longer is.

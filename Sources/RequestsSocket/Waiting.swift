@@ -58,11 +58,12 @@ extension Connection {
         for readiness: Readiness, until limit: Deadline, in phase: RequestError.Phase, _ patience: Patience
     ) async throws(RequestError) {
         let deadline = min(limit, patience.total)
+        let poll = ThreadPoll.current
         do throws(WaitError) {
             switch readiness {
-            case .reading: try await channel.waitUntilReadable(by: deadline)
-            case .writing: try await channel.waitUntilWritable(by: deadline)
-            case .writingOrReading: try await channel.waitUntilWritableOrReadable(by: deadline)
+            case .reading: try await channel.waitUntilReadable(by: deadline, on: poll)
+            case .writing: try await channel.waitUntilWritable(by: deadline, on: poll)
+            case .writingOrReading: try await channel.waitUntilWritableOrReadable(by: deadline, on: poll)
             }
         } catch {
             throw patience.error(error, until: limit, in: phase)

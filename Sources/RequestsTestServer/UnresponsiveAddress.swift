@@ -2,14 +2,16 @@ import RequestsPOSIX
 
 /// Runs `body` with a port of 127.0.0.1 at which connections are refused.
 ///
-/// The port was bound a moment ago and is closed again, so that the system does not hand it out at once.
+/// The port is taken for as long as `body` runs, so that nobody else listens there.
 ///
 /// - Parameter body: What to do with the port.
 /// - Returns: What `body` gives.
 /// - Throws: What `body` throws, or the system's error when no port can be had.
 @discardableResult
 public func withRefusingPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
-    try await body(try refusingPort())
+    let refusing = try RefusingPort()
+    let value = try await body(refusing.port)
+    return withExtendedLifetime(refusing) { value }
 }
 
 /// Runs `body` with a port of 127.0.0.1 at which connecting never ends: the listener's queue is full.
@@ -36,9 +38,15 @@ public func withSilentPort<Value>(_ body: (_ port: Int) async throws -> Value) a
     return withExtendedLifetime(queue) { value }
 }
 
-/// A port that was free a moment ago; the socket that held it is closed.
-private func refusingPort() throws -> Int {
-    Int(try Socket.listening(on: .loopback()).localAddress().port ?? 0)
+/// A port that is taken by a socket which does not listen, so that the kernel refuses for it.
+private final class RefusingPort: Sendable {
+    private let socket: Socket
+    let port: Int
+
+    init() throws {
+        socket = try Socket.bound(to: .loopback())
+        port = Int(try socket.localAddress().port ?? 0)
+    }
 }
 
 /// A listener that never accepts, and the connections that fill its queue.

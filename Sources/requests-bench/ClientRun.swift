@@ -10,6 +10,7 @@ struct ClientRun: Sendable {
     let concurrency: Int
     let executor: any RequestExecutor
     let baseURL: URL
+    let isBlocking: Bool
 
     /// Understands `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
     init(_ arguments: [String]) throws(Mistake) {
@@ -21,7 +22,11 @@ struct ClientRun: Sendable {
         }
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
         else { throw Mistake("client takes CASE N CONCURRENCY ADDRESS") }
-        guard name == "socket" else { throw Mistake("no executor is called \(name); there is: socket") }
+        isBlocking = name == "socket-blocking"
+        guard name == "socket" || isBlocking else {
+            throw Mistake("no executor is called \(name); there are: socket, socket-blocking")
+        }
+        guard !isBlocking || concurrency == 1 else { throw Mistake("socket-blocking does one request at a time") }
         guard Self.paths[words[0]] != nil else { throw Mistake("no case is called \(words[0])") }
         let isUnix = words[3].hasPrefix("unix:")
         guard let url = URL(string: "http://127.0.0.1" + (isUnix ? "" : ":\(words[3])")) else {
@@ -81,6 +86,7 @@ struct ClientRun: Sendable {
     @concurrent
     func report() async throws -> String {
         let request = try request()
+        if isBlocking { return try blockingReport(of: request) }
         if concurrency == 1 { _ = try await samples(of: request, sharing: Counter(min(500, count / 10))) }
         let counter = Counter(count)
         let before = ProcessUsage.now()
@@ -93,9 +99,40 @@ struct ClientRun: Sendable {
         return line(samples, wall: wall, from: before, to: .now())
     }
 
+    /// The same, every request made by this thread.
+    private func blockingReport(of request: PreparedRequest) throws -> String {
+        _ = try samplesInPlace(of: request, sharing: Counter(min(500, count / 10)))
+        let before = ProcessUsage.now()
+        let start = ContinuousClock.now
+        let samples = try samplesInPlace(of: request, sharing: Counter(count))
+        let wall = ContinuousClock.now - start
+        return line(samples, wall: wall, from: before, to: .now())
+    }
+
+    private func samplesInPlace(of request: PreparedRequest, sharing counter: Counter) throws -> Samples {
+        var samples = Samples()
+        samples.latencies.reserveCapacity(count)
+        while counter.take() {
+            let start = ContinuousClock.now
+            let response = try executor.executeAndWait(request)
+            try samples.add(response, since: start, uploading: request.body.isNone ? nil : Self.uploadBytes)
+        }
+        return samples
+    }
+
     private struct Samples {
         var latencies: [Double] = []
         var bytes = 0
+
+        mutating func add(
+            _ response: RawResponse, since start: ContinuousClock.Instant, uploading uploaded: Int?
+        ) throws(Mistake) {
+            latencies.append((ContinuousClock.now - start) / .microseconds(1))
+            guard case .bytes(let body) = response.body, response.head.status == 200 else {
+                throw Mistake("status \(response.head.status)")
+            }
+            bytes = uploaded ?? body.count
+        }
 
         mutating func add(_ other: Samples) {
             latencies += other.latencies
@@ -117,11 +154,7 @@ struct ClientRun: Sendable {
         while counter.take() {
             let start = ContinuousClock.now
             let response = try await executor.execute(request)
-            samples.latencies.append((ContinuousClock.now - start) / .microseconds(1))
-            guard case .bytes(let body) = response.body, response.head.status == 200 else {
-                throw Mistake("status \(response.head.status)")
-            }
-            samples.bytes = request.body.isNone ? body.count : Self.uploadBytes
+            try samples.add(response, since: start, uploading: request.body.isNone ? nil : Self.uploadBytes)
         }
         return samples
     }
@@ -142,7 +175,7 @@ struct ClientRun: Sendable {
             ("rss_kb", Double(ProcessUsage.peakResidentKiB ?? 0)),
         ]
         let rest = figures.map { "\"\($0)\":\(($1 * 1000).rounded() / 1000)" }.joined(separator: ",")
-        return "{\"peer\":\"requests-socket\",\"case\":\"\(kind)\",\(rest)}"
+        return "{\"peer\":\"requests-socket\(isBlocking ? "-blocking" : "")\",\"case\":\"\(kind)\",\(rest)}"
     }
 }
 

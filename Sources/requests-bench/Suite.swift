@@ -20,7 +20,10 @@ struct Suite: Sendable {
         let client = Client(Catalogue(baseURL: server.url), executor: mock)
         let description = Catalogue(baseURL: URL("https://api.example.com/v1"))
 
-        var samples: [[Double]] = Array(repeating: [], count: 6)
+        let described = Request(method: .get, baseURL: server.url).receiving(.data)
+        let faces = Faces(executor: executor, request: described)
+
+        var samples: [[Double]] = Array(repeating: [], count: 10)
         for _ in 0..<rounds {
             samples[0].append(try server.exchange(times: times(5000)))
             samples[1].append(
@@ -31,16 +34,24 @@ struct Suite: Sendable {
                 try await microseconds(times(5000)) { _ = try await client.perform(.item(7)) })
             samples[4].append(try nanoseconds(times(20000)) { try description.wireBytes() })
             samples[5].append(try nanoseconds(times(20000)) { try description.search().toURLRequest() })
+            samples[6].append(try microseconds(times(5000)) { _ = try faces.wait() })
+            samples[9].append(try microseconds(times(5000)) { _ = try faces.executeAndWait(request) })
+            samples[7].append(try await microseconds(times(5000)) { _ = try await executor.perform(described) })
+            samples[8].append(try await microseconds(times(5000)) { _ = try await faces.callBack() })
         }
-        let described = try describing()
+        let descriptions = try describing()
         return [
             figure("send and receive, blocking: the yardstick", "µs", samples[0]),
             figure("socket, async, 100-byte GET", "µs", samples[1], to: samples[0], "send and receive"),
+            figure("socket, blocking, 100-byte GET", "µs", samples[9], to: samples[0], "send and receive"),
+            figure("socket, performAndWait, whole call", "µs", samples[6], to: samples[0], "send and receive"),
+            figure("socket, async, whole call", "µs", samples[7], to: samples[0], "send and receive"),
+            figure("socket, callback, whole call", "µs", samples[8], to: samples[0], "send and receive"),
             figure("mock round trip", "µs", samples[2], to: samples[0], "send and receive"),
             figure("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
             figure("describe, prepare, wire bytes", "ns", samples[4]),
             figure("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
-        ] + described
+        ] + descriptions
     }
 
     /// Descriptions and bodies, each next to the same made by hand.
@@ -74,6 +85,12 @@ struct Suite: Sendable {
     private func microseconds(_ count: Int, _ body: () async throws -> Void) async throws -> Double {
         let start = ContinuousClock.now
         for _ in 0..<count { try await body() }
+        return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
+    }
+
+    private func microseconds(_ count: Int, _ body: () throws -> Void) throws -> Double {
+        let start = ContinuousClock.now
+        for _ in 0..<count { try body() }
         return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
     }
 

@@ -3,8 +3,9 @@ import RequestsPOSIX
 
 let usage = """
     usage: requests-bench [--quick] [--json]      every figure we claim, in one run
-           requests-bench client CASE N CONCURRENCY ADDRESS [--executor socket]
+           requests-bench client CASE N CONCURRENCY ADDRESS [--executor NAME]
                                                   one client's part of a comparison, as a JSON line
+    NAME: socket, socket-blocking (concurrency 1)
     CASE: small kb64 chunked down16 up upchunked; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 

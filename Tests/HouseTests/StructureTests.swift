@@ -14,12 +14,12 @@ struct StructureTests {
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsConformance": [
-            "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
+            "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
         ],
         "requests-tour": ["Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer"],
         "requests-bench": [
-            "Requests", "RequestsFoundation", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "RequestsSocket",
-            "RequestsTestServer", "Synchronization",
+            "Dispatch", "Requests", "RequestsFoundation", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX",
+            "RequestsSocket", "RequestsTestServer", "Synchronization",
         ],
     ]
 

@@ -1,3 +1,4 @@
+import Dispatch
 import RequestsMock
 import Testing
 
@@ -41,6 +42,15 @@ struct ReadmeTests {
         #expect(mock.recorded.map { $0.header["X-Trace"] } == ["42"])
     }
 
+    @Test("its calls from synchronous code complete (C29, C20)")
+    func synchronous() async throws {
+        let mock = MockExecutor { request in try .json(Book(title: "Emma", year: 1815)) }
+        let queue = DispatchQueue(label: "readme")
+        let task = try titles(in: Client(Library.local, executor: mock), on: queue)
+        #expect(await task.states.contains(.completed))
+        #expect(mock.recorded.count == 2)
+    }
+
     @Test("its errors tell what happened (PM-69)")
     func errors() async throws {
         let mock = MockExecutor(.status(404, "no such book"))
@@ -80,5 +90,12 @@ func found(_ title: String, in library: Client<Library>) async -> Book? {
         default: print(error)
         }
         return nil
+    }
+}
+
+func titles(in library: Client<Library>, on queue: DispatchQueue) throws(RequestError) -> RequestTask {
+    let book = try library.performAndWait(Books.titled("Emma"))  // this thread runs the call until it has ended
+    return library.perform(Books.titled(book.title), on: queue) { result in
+        print(result.map(\.value.year))  // exactly once, on the queue; the task can cancel it
     }
 }

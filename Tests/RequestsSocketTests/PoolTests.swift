@@ -120,7 +120,7 @@ struct PoolTests {
     func limit(limit: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
         let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
-        let request = try peer.request()
+        let request = try peer.request().with { $0.timeouts.connect = nil }
         let calls = 300
         let good = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<calls {

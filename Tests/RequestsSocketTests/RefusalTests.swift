@@ -128,7 +128,9 @@ struct RefusalTests {
 
     @Test("a refused port is a failed connection that reached nobody, and a name without address is not found")
     func noConnection() async throws {
-        let closed = try Socket.listening(on: .loopback()).localAddress()
+        let holder = try Socket.bound(to: .loopback())
+        defer { holder.shutDown(.both) }
+        let closed = try holder.localAddress()
         let refused = await SocketExecutor().failure(of: PreparedRequest(target: try TargetURI("http://\(closed)/")))
         #expect(refused?.reason == .connectionFailed)
         #expect((refused?.underlying as? SystemError)?.isRefused == true)

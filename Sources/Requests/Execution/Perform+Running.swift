@@ -21,10 +21,17 @@ extension RequestExecutor {
     }
 
     /// The one pipeline: prepare, execute, follow redirects, validate, decode.
-    func typedResponse<R: RequestConvertible>(for request: R) async throws(RequestError) -> TypedResponse<R.Resource> {
+    ///
+    /// `task`, when the call has one, learns how far it has come.
+    func typedResponse<R: RequestConvertible>(
+        for request: R, telling task: RequestTask? = nil
+    ) async throws(RequestError) -> TypedResponse<R.Resource> {
         let decoder = request.responseDecoder
-        var perform = Perform(try request.prepared(), now: .now)
-        let response = try await run(&perform)
+        var prepared = try request.prepared()
+        task?.watchProgress(of: &prepared)
+        var perform = Perform(prepared, now: .now)
+        let response = try await run(&perform, telling: task)
+        task?.process()
         try await perform.request.validate(response, attempts: perform.attempts)
         do {
             let value = try await decoder.value(from: response)
@@ -36,12 +43,35 @@ extension RequestExecutor {
         }
     }
 
-    private func run(_ perform: inout Perform) async throws(RequestError) -> RawResponse {
+    /// The same as a value.
+    func result<R: RequestConvertible>(
+        of request: R, telling task: RequestTask? = nil
+    ) async -> sending Result<TypedResponse<R.Resource>, RequestError> {
+        do throws(RequestError) {
+            return .success(try await typedResponse(for: request, telling: task))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// One exchange, as a value.
+    func rawResult(of request: PreparedRequest) async -> Result<RawResponse, RequestError> {
+        do throws(RequestError) {
+            return .success(try await execute(request, attempts: 1))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func run(
+        _ perform: inout Perform, telling task: RequestTask?
+    ) async throws(RequestError) -> RawResponse {
         var step = Perform.Step.execute(perform.request)
         while true {
             switch step {
             case .finish(let response): return response
             case .execute(let request):
+                task?.execute(request, attempt: perform.attempts)
                 let response: RawResponse
                 do throws(RequestError) {
                     response = try await execute(request, attempts: perform.attempts)

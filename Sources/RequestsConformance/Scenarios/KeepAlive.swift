@@ -51,7 +51,8 @@ extension Scenario {
             let stray = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
             try await context.run(serving: MockExecutor(.ok("good")), fault: .extraBytes(stray)) { client in
                 for _ in 0..<3 { try expect("the text", try await client.text(try client.request()), is: "good") }
-                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+                // A connection that looked idle may turn out dead once written to; the request then goes out again.
+                try expect("requests that shared a connection", client.places.filter { $0[1] != 0 }, is: [])
             }
         },
         Scenario(

@@ -1,0 +1,42 @@
+/// Who sleeps until when.
+struct Alarms {
+    /// Resumed with whether it was slept that long.
+    typealias Continuation = UnsafeContinuation<Bool, Never>
+
+    private var alarms: [(id: UInt64, instant: ContinuousClock.Instant, continuation: Continuation)] = []
+    private var lastID: UInt64 = 0
+    /// Those cancelled before they were set.
+    private var cancelled: Set<UInt64> = []
+
+    /// When the next one is due.
+    var next: ContinuousClock.Instant? { alarms.lazy.map(\.instant).min() }
+
+    mutating func makeID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// Sets an alarm; false when it has been cancelled already.
+    mutating func set(_ id: UInt64, to instant: ContinuousClock.Instant, _ continuation: Continuation) -> Bool {
+        guard cancelled.remove(id) == nil else { return false }
+        alarms.append((id, instant, continuation))
+        return true
+    }
+
+    mutating func cancel(_ id: UInt64) -> Continuation? {
+        guard let place = alarms.firstIndex(where: { $0.id == id }) else {
+            cancelled.insert(id)
+            return nil
+        }
+        return alarms.remove(at: place).continuation
+    }
+
+    /// Takes those whose time has come.
+    mutating func takeDue() -> [Continuation] {
+        if alarms.isEmpty { return [] }
+        let now = ContinuousClock.now
+        let due = alarms.filter { $0.instant <= now }
+        alarms.removeAll { $0.instant <= now }
+        return due.map(\.continuation)
+    }
+}

@@ -1,0 +1,37 @@
+import Dispatch
+
+/// How the thread of a blocking call waits while none of its jobs can run.
+///
+/// An executor that waits for descriptors brings its own, which waits for them and for the thread's jobs at once.
+package protocol ThreadPause: AnyObject, Sendable {
+    /// Blocks the calling thread until ``wake()``, until what it watches has come, or until `instant`; may end early.
+    ///
+    /// Calls `awake` once it no longer blocks, before it resumes any task.
+    func wait(until instant: ContinuousClock.Instant?, then awake: () -> Void)
+
+    /// Takes note of what has come, without blocking.
+    func look()
+
+    /// Ends the wait of the thread, or the next one if there is none.
+    func wake()
+}
+
+/// Waits for jobs and nothing else.
+final class SemaphorePause: ThreadPause {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func wait(until instant: ContinuousClock.Instant?, then awake: () -> Void) {
+        defer { awake() }
+        guard let instant else { return semaphore.wait() }
+        // At least a little, so that rounding makes no loop of it.
+        let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)
+        let milliseconds = max(0, min(left, 3_600_000)).rounded(.up)
+        _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))
+    }
+
+    func look() {}
+
+    func wake() {
+        semaphore.signal()
+    }
+}

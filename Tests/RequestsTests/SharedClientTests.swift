@@ -1,0 +1,46 @@
+import Requests
+import Synchronization
+import Testing
+
+@Suite("A shared client")
+struct SharedClientTests {
+    private static func client(_ text: String) -> Client<AnonymousRequestProvider> {
+        Client(.example, executor: StubExecutor(200, text))
+    }
+
+    private static func text(_ client: Client<AnonymousRequestProvider>) async throws -> String {
+        try await client.perform { $0.get(.text, from: "/x") }
+    }
+
+    @Test("is made once, when first asked for, whoever asks; others may exist beside it (PM-1)")
+    func madeOnce() async throws {
+        let count = Mutex(0)
+        let shared = SharedClient {
+            count.withLock { $0 += 1 }
+            return Self.client("usual")
+        }
+        #expect(count.withLock { $0 } == 0)
+        await withTaskGroup { group in
+            for _ in 0..<50 { group.addTask { _ = shared.client } }
+        }
+        #expect(try await Self.text(shared.client) == "usual")
+        #expect(count.withLock { $0 } == 1)
+        #expect(try await Self.text(Self.client("other")) == "other")
+    }
+
+    @Test("bootstrapped in time, it is what the bootstrap says; a second one is ignored and told so (PM-2)")
+    func bootstrapped() async throws {
+        let shared = SharedClient { Self.client("usual") }
+        #expect(shared.bootstrap { Self.client("first") })
+        #expect(!shared.bootstrap { Self.client("second") })
+        #expect(try await Self.text(shared.client) == "first")
+    }
+
+    @Test("a bootstrap that comes late is ignored and told so (PM-2)")
+    func late() async throws {
+        let shared = SharedClient { Self.client("usual") }
+        #expect(try await Self.text(shared.client) == "usual")
+        #expect(!shared.bootstrap { Self.client("late") })
+        #expect(try await Self.text(shared.client) == "usual")
+    }
+}
