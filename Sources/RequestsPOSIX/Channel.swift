@@ -13,7 +13,7 @@ package final class Channel: Sendable {
     private let point = WaitPoint()
     private let registered = Atomic<UInt8>(0)
     private let registration = Lock<SlotToken?>(nil)
-    private let faults: TransferFaults?
+    let faults: TransferFaults?
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
         self.socket = socket
@@ -42,14 +42,14 @@ extension Channel {
     /// Receives what has arrived, without waiting.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.receive(into: buffer) }
-        let count = try faults.admit(.reading, count: buffer.count)
+        guard let count = try faults.admit(.reading, count: buffer.count) else { return delay(.reading) }
         return try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
     }
 
     /// Sends what the socket takes, without waiting.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.send(bytes) }
-        let count = try faults.admit(.writing, count: bytes.count)
+        guard let count = try faults.admit(.writing, count: bytes.count) else { return delay(.writing) }
         return try socket.send(UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
     }
 
@@ -58,7 +58,8 @@ extension Channel {
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
     ) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.send(first, second) }
-        let count = try faults.admit(.writing, count: first.count &+ second.count)
+        let whole = first.count &+ second.count
+        guard let count = try faults.admit(.writing, count: whole) else { return delay(.writing) }
         let rest = UnsafeRawBufferPointer(rebasing: second.prefix(max(0, count - first.count)))
         return try socket.send(UnsafeRawBufferPointer(rebasing: first.prefix(count)), rest)
     }
@@ -68,7 +69,14 @@ extension Channel {
         _ file: borrowing FileReader, from offset: Int64, count: Int
     ) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.sendFile(file, from: offset, count: count) }
-        return try socket.sendFile(file, from: offset, count: try faults.admit(.writing, count: count))
+        guard let count = try faults.admit(.writing, count: count) else { return delay(.writing) }
+        return try socket.sendFile(file, from: offset, count: count)
+    }
+
+    /// A transfer that a test has delayed: the wait that follows it ends at once.
+    private func delay(_ direction: Interest) -> TransferResult {
+        point.deliver(direction)
+        return .wouldBlock
     }
 }
 
@@ -106,6 +114,7 @@ extension Channel {
     private func wait(
         for direction: Direction, isForBoth: Bool = false, by deadline: Deadline?, on poll: ThreadPoll?
     ) async throws(WaitError) {
+        if let error = faults?.nextWaitError() { throw .failed(error) }
         let deadline = deadline?.nanoseconds ?? .max
         guard let poll else {
             if isForBoth { try register(.reading) }
@@ -116,23 +125,6 @@ extension Channel {
         let ticket = poll.watch(socket.number, wanted, for: point, by: deadline)
         defer { poll.forget(ticket) }
         try await point.wait(for: direction, isForBoth: isForBoth, by: deadline, clock: poll)
-    }
-
-    /// Connects, suspending until that is done.
-    package func connect(
-        to address: SocketAddress, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
-    ) async throws(WaitError) {
-        do {
-            if try socket.startConnecting(to: address) { return }
-        } catch {
-            throw .failed(error)
-        }
-        try await waitUntilWritable(by: deadline, on: poll)
-        do {
-            try socket.finishConnecting()
-        } catch {
-            throw .failed(error)
-        }
     }
 
     /// Has the reactor watch the descriptor, once for each direction ever waited for.

@@ -16,8 +16,8 @@ package enum ResolverError: Error, Hashable, Sendable {
 /// Finds the addresses of names on threads of its own.
 ///
 /// At most four lookups run at once, and one per name: whoever asks for a name that is being looked up shares the
-/// answer. Cancellation and deadlines abandon the wait; the lookup itself cannot be stopped and goes on. Nothing is kept
-/// once it has been answered.
+/// answer. Cancellation and deadlines abandon the wait; the lookup itself cannot be stopped and goes on. What was found
+/// is kept for a few seconds; what was not found is asked for again.
 package final class Resolver: Sendable {
     /// Finds the addresses of a name in the order they should be tried; runs on a thread that it may block.
     package typealias Lookup = @Sendable (_ host: String) throws(ResolverError) -> [SocketAddress]
@@ -26,11 +26,18 @@ package final class Resolver: Sendable {
 
     private let lookup: Lookup
     private let limit: Int
-    private let state = Lock(State())
+    private let clock: @Sendable () -> Deadline
+    private let state: Lock<State>
 
-    package init(threads limit: Int = 4, lookup: @escaping Lookup = Resolver.system) {
+    /// A resolver that keeps the addresses of at most `capacity` names, each for `lifetime` by `clock`.
+    package init(
+        threads limit: Int = 4, keeping capacity: Int = 256, for lifetime: Duration = .seconds(5),
+        lookup: @escaping Lookup = Resolver.system, clock: @escaping @Sendable () -> Deadline = { .now }
+    ) {
         self.lookup = lookup
         self.limit = max(1, limit)
+        self.clock = clock
+        state = Lock(State(cache: AddressCache(lifetime: lifetime, capacity: capacity)))
     }
 
     private typealias Answer = Result<[SocketAddress], ResolverError>
@@ -50,6 +57,7 @@ package final class Resolver: Sendable {
     }
 
     private struct State {
+        var cache: AddressCache
         /// Who waits for which name; a name is here from the first question until its answer.
         var waiters: [String: [Waiter]] = [:]
         /// Names no thread has begun with, in the order of asking.
@@ -74,6 +82,10 @@ extension Resolver {
         }
         let name = host.lowercased()
         if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
+        let now = clock()
+        if let known = state.withLock({ $0.cache.addresses(of: name, at: now) }) {
+            return known.map { $0.with(port: port) }
+        }
         let waiter = Waiter(on: reactor)
         ask(for: name, waiter)
         do {
@@ -89,6 +101,12 @@ extension Resolver {
     private static func isLocal(_ name: String) -> Bool {
         let label = name.hasSuffix(".") ? name.dropLast() : name[...]
         return label == "localhost" || label.hasSuffix(".localhost")
+    }
+
+    /// Asks anew the next time: none of the addresses of `host` led anywhere.
+    package func forget(_ host: String) {
+        let name = host.lowercased()
+        state.withLock { $0.cache.forget(name) }
     }
 
     /// Names being looked up or queued; for tests.
@@ -130,9 +148,12 @@ extension Resolver {
             } catch {
                 answer = .failure(error)
             }
-            for waiter in state.withLock({ $0.waiters.removeValue(forKey: name) ?? [] }) {
-                waiter.finish(answer)
+            let now = clock()
+            let waiters = state.withLock { state in
+                if case .success(let addresses) = answer { state.cache.keep(addresses, of: name, at: now) }
+                return state.waiters.removeValue(forKey: name) ?? []
             }
+            for waiter in waiters { waiter.finish(answer) }
         }
     }
 

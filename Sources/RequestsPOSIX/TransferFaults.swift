@@ -1,30 +1,77 @@
 import Synchronization
 
-/// Faults a test plants in a channel: short transfers, and an error at a chosen transfer.
+/// Faults a test plants in a channel: short transfers, and something wrong with a chosen call.
 ///
-/// The counts go over all channels that share the value, so that a test can fail the n-th call for n = 1, 2, 3 …
+/// The counts go over all channels that share the value, so that a test can have its way with the n-th call for
+/// n = 1, 2, 3 …
 package final class TransferFaults: Sendable {
+    /// What happens at the n-th call, counted from 1; reads and writes are counted together.
+    package enum Fault: Hashable, Sendable {
+        /// The n-th transfer fails.
+        case failTransfer(Int)
+        /// The n-th transfer moves one byte.
+        case shortenTransfer(Int)
+        /// The n-th transfer answers "not yet", and the wait that follows ends at once.
+        case delayTransfer(Int)
+        /// The n-th wait for a socket fails.
+        case failWait(Int)
+        /// The n-th connection fails.
+        case failConnecting(Int)
+    }
+
     /// The most bytes one read or one write moves; at least 1.
     package let longestRead: Int
     package let longestWrite: Int
-    private let failing: Int?
+    private let fault: Fault?
     private let code: Int32
     private let made = Atomic(0)
+    private let waited = Atomic(0)
+    private let connected = Atomic(0)
 
-    /// Plans faults; `failingTransfer` counts reads and writes together from 1 and fails that one with `code`.
-    package init(longestRead: Int = .max, longestWrite: Int = .max, failingTransfer: Int? = nil, code: Int32 = 0) {
+    /// Plans faults; a call that `fault` fails ends with `code`.
+    package init(longestRead: Int = .max, longestWrite: Int = .max, _ fault: Fault? = nil, code: Int32 = 0) {
         self.longestRead = max(1, longestRead)
         self.longestWrite = max(1, longestWrite)
-        failing = failingTransfer
+        self.fault = fault
         self.code = code
     }
 
     /// Transfers asked for so far.
     package var transfers: Int { made.load(ordering: .relaxed) }
+    /// Waits for a socket so far.
+    package var waits: Int { waited.load(ordering: .relaxed) }
+    /// Connections begun so far.
+    package var connections: Int { connected.load(ordering: .relaxed) }
 
-    func admit(_ direction: Direction, count: Int) throws(SystemError) -> Int {
+    /// Whether the planned call has been made.
+    package var hasHappened: Bool {
+        switch fault {
+        case .failTransfer(let number), .shortenTransfer(let number), .delayTransfer(let number): transfers >= number
+        case .failWait(let number): waits >= number
+        case .failConnecting(let number): connections >= number
+        case nil: false
+        }
+    }
+
+    /// How many bytes a transfer may move; nil when it is delayed.
+    func admit(_ direction: Direction, count: Int) throws(SystemError) -> Int? {
         let number = made.wrappingAdd(1, ordering: .relaxed).newValue
-        if number == failing { throw SystemError("planted fault", code: code) }
-        return min(count, direction == .reading ? longestRead : longestWrite)
+        let longest = min(count, direction == .reading ? longestRead : longestWrite)
+        switch fault {
+        case .failTransfer(number): throw SystemError("planted fault", code: code)
+        case .shortenTransfer(number): return min(longest, 1)
+        case .delayTransfer(number): return nil
+        default: return longest
+        }
+    }
+
+    func nextWaitError() -> SystemError? {
+        let number = waited.wrappingAdd(1, ordering: .relaxed).newValue
+        return fault == .failWait(number) ? SystemError("planted fault", code: code) : nil
+    }
+
+    func admitConnecting() throws(SystemError) {
+        let number = connected.wrappingAdd(1, ordering: .relaxed).newValue
+        if fault == .failConnecting(number) { throw SystemError("planted fault", code: code) }
     }
 }

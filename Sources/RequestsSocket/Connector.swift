@@ -1,8 +1,8 @@
 import Requests
 import RequestsPOSIX
 
-/// Makes connections: finds the addresses of an origin and tries each in turn.
-struct Connector {
+/// Makes connections: finds the addresses of an origin and races them.
+struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
     let reactor: Reactor
     let patience: Patience
@@ -10,24 +10,22 @@ struct Connector {
     /// A connection to `origin`, within the connect limit.
     func connect(to origin: Origin) async throws(RequestError) -> Channel {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
-        let addresses = try await addresses(of: origin)
-        var failure: RequestError?
-        for (place, address) in addresses.enumerated() {
-            do throws(RequestError) {
-                return try await connect(to: address, sharingTimeWith: addresses.count - place - 1)
-            } catch {
-                try patience.check()
-                guard error.reason == .connectionFailed || error.reason == .timedOut(.connecting) else { throw error }
-                failure = error
-            }
-        }
-        throw failure ?? RequestError(.hostNotFound, detail: "no address")
-    }
-
-    private func addresses(of origin: Origin) async throws(RequestError) -> [SocketAddress] {
         guard let port = UInt16(exactly: origin.port) else { throw RequestError(.invalidRequest(.malformedURL)) }
         var host = origin.host
         if let zone = origin.zone, host.hasSuffix("]") { host = "\(host.dropLast())%\(zone)]" }
+        let addresses = try await addresses(of: host, port)
+        do throws(RequestError) {
+            return try await race(addresses)
+        } catch {
+            // They may be those of yesterday.
+            if error.reason == .connectionFailed || error.reason == .timedOut(.connecting) {
+                configuration.resolver.forget(host)
+            }
+            throw error
+        }
+    }
+
+    private func addresses(of host: String, _ port: UInt16) async throws(RequestError) -> [SocketAddress] {
         let deadline = min(patience.connecting, patience.total)
         do throws(ResolverError) {
             return try await configuration.resolver.addresses(of: host, port: port, by: deadline, on: reactor)
@@ -36,22 +34,7 @@ struct Connector {
         }
     }
 
-    /// Tries one address for its share of the time that is left: an address that never answers must not cost the
-    /// `others` their turn.
-    private func connect(to address: SocketAddress, sharingTimeWith others: Int) async throws(RequestError) -> Channel {
-        var limit = patience.connecting
-        if others > 0, limit != .distantFuture { limit = .after(limit.remaining / (others + 1)) }
-        do throws(WaitError) {
-            let channel = try channel(for: address)
-            try await channel.connect(to: address, by: min(limit, patience.total), on: .current)
-            channel.socket.setNoDelay()
-            return channel
-        } catch {
-            throw patience.error(error, until: limit, in: .connecting)
-        }
-    }
-
-    private func channel(for address: SocketAddress) throws(WaitError) -> Channel {
+    func channel(for address: SocketAddress) throws(WaitError) -> Channel {
         do throws(SystemError) {
             return Channel(try Socket(for: address), reactor: reactor, faults: configuration.faults)
         } catch {

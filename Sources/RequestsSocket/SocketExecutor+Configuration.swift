@@ -36,6 +36,9 @@ extension SocketExecutor {
         /// Interim (1xx) responses before the final one; 20.
         public var interimResponseLimit = 20
 
+        /// How long a connection may be under way before the host's next address is tried beside it (RFC 8305 §5).
+        package var attemptDelay: Duration = .milliseconds(250)
+
         /// Finds the addresses of hosts.
         package var resolver = Resolver.shared
 

@@ -157,4 +157,50 @@ struct ResolverTests {
         }
         #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
     }
+
+    @Test("addresses are kept for a few seconds, each with the port asked for, and not once they led nowhere (R-50)")
+    func keeping() async throws {
+        let asked = Counter()
+        let now = Instant()
+        let resolver = Resolver(for: .seconds(5)) { _ throws(ResolverError) in
+            asked.increment()
+            return [.loopback()]
+        } clock: {
+            now.deadline
+        }
+        #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
+        now.set(4_999_999_999)
+        #expect(try await resolver.addresses(of: "A", port: 2, on: reactor) == [.loopback(port: 2)])
+        #expect(asked.value == 1)
+        now.set(5_000_000_000)
+        _ = try await resolver.addresses(of: "a", port: 1, on: reactor)
+        #expect(asked.value == 2)
+        resolver.forget("A")
+        _ = try await resolver.addresses(of: "a", port: 1, on: reactor)
+        #expect(asked.value == 3)
+    }
+
+    /// A clock that is set by hand.
+    private final class Instant: Sendable {
+        private let nanoseconds = Atomic<Int64>(0)
+        var deadline: Deadline { Deadline(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
+        func set(_ value: Int64) { nanoseconds.store(value, ordering: .relaxed) }
+    }
+
+    @Test("as many names are kept as there is room for; whose time ends first makes way")
+    func capacity() {
+        var cache = AddressCache(lifetime: .seconds(5), capacity: 2)
+        func at(_ seconds: Int) -> Deadline { Deadline(nanoseconds: Int64(seconds) * 1_000_000_000) }
+        cache.keep([.loopback()], of: "a", at: at(0))
+        cache.keep([.loopback()], of: "b", at: at(1))
+        cache.keep([.loopback()], of: "a", at: at(2))
+        cache.keep([.loopbackIPv6()], of: "c", at: at(3))
+        #expect(cache.addresses(of: "a", at: at(3)) == [.loopback()])
+        #expect(cache.addresses(of: "b", at: at(3)) == nil)
+        #expect(cache.addresses(of: "c", at: at(3)) == [.loopbackIPv6()])
+        cache.keep([.loopback()], of: "d", at: at(9))
+        #expect(cache.count == 1)
+        cache.keep([], of: "e", at: at(9))
+        #expect(cache.count == 1)
+    }
 }

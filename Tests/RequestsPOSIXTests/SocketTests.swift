@@ -148,7 +148,7 @@ struct SocketTests {
 
     @Test("planted faults cut transfers short and fail the chosen one (R-70)")
     func faults() async throws {
-        let plan = TransferFaults(longestRead: 2, longestWrite: 3, failingTransfer: 4, code: 5)
+        let plan = TransferFaults(longestRead: 2, longestWrite: 3, .failTransfer(4), code: 5)
         let pair = try ChannelPair(on: reactor, nearFaults: plan)
         #expect(try pair.near.writeOnce([1, 2, 3, 4]) == .bytes(3))
         let two = try [UInt8](repeating: 0, count: 2).withUnsafeBytes { try pair.near.write($0, $0) }

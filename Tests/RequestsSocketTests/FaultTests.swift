@@ -15,7 +15,7 @@ struct FaultTests {
         var isThrough = false
         for number in 1..<100 where !isThrough {
             // 32 is EPIPE: the number does not matter, every error of a transfer is the connection's end.
-            let faults = TransferFaults(longestRead: 7, longestWrite: 60, failingTransfer: number, code: 32)
+            let faults = TransferFaults(longestRead: 7, longestWrite: 60, .failTransfer(number), code: 32)
             let executor = SocketExecutor.with { $0.faults = faults }
             let request = try peer.request(.post, body: .bytes(Data("abc".utf8)), delivery: delivery)
             do throws(RequestError) {

@@ -61,17 +61,6 @@ struct TimeTests {
         withExtendedLifetime(full) {}
     }
 
-    @Test("addresses are tried in turn: a refused one at once leads to the next (R-50)")
-    func nextAddress() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
-        let port = try #require(peer.address.port)
-        let executor = SocketExecutor.with {
-            $0.resolver = Resolver { _ throws(ResolverError) in [.loopbackIPv6(), .loopback()] }
-        }
-        let request = PreparedRequest(target: try TargetURI("http://two.example:\(port)/"))
-        #expect(try await executor.execute(request).text == "ok")
-    }
-
     @Test("a peer that reads nothing is the limit between bytes, while sending (R-48)")
     func sending() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForStop() }
@@ -199,31 +188,5 @@ struct TimeTests {
         #expect(outcomes.0 >= 500)
         #expect(executor.waiters == 0)
         #expect(executor.connections.open == executor.connections.idle)
-    }
-}
-
-/// Blocks a thread until it is opened.
-final class Gate: Sendable {
-    private let isOpen = Atomic(false)
-    func open() { isOpen.store(true, ordering: .releasing) }
-    func wait() { while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() } }
-}
-
-/// A listener whose queue is full, so that whoever connects gets no answer.
-final class FullListener: Sendable {
-    private let listener: Socket
-    private let channels: [Channel]
-    let address: SocketAddress
-
-    init() throws {
-        listener = try Socket.listening(on: .loopback(), backlog: 0)
-        let address = try listener.localAddress()
-        self.address = address
-        let reactor = try Reactor.shared()
-        channels = try (0..<4).map { _ in
-            let channel = Channel(try Socket(for: address), reactor: reactor)
-            _ = try channel.socket.startConnecting(to: address)
-            return channel
-        }
     }
 }

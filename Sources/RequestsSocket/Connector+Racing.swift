@@ -1,0 +1,122 @@
+import Requests
+import RequestsPOSIX
+
+extension Connector {
+    /// Connects to whichever of `addresses` answers first; the other attempts end, their sockets closed.
+    ///
+    /// Each attempt runs in place for as long as it is alone. Only when it has not ended after the delay do tasks take
+    /// over, so that a host which answers costs none.
+    func race(_ addresses: [SocketAddress]) async throws(RequestError) -> Channel {
+        let limit = min(patience.connecting, patience.total)
+        let time = limit == .distantFuture ? nil : limit.remaining
+        var race = AddressRace(
+            addresses, delay: AddressRace.delay(configuration.attemptDelay, within: time, among: addresses.count))
+        var failure = RequestError(.hostNotFound, detail: "no address")
+        while case .start(let address) = race.next(at: .now) {
+            do throws(RequestError) {
+                let channel = try channel(to: address)
+                var pause: Deadline?
+                if case .wait(let instant) = race.next(at: .now) { pause = instant }
+                if try await connect(channel, to: address, pausingAt: pause) { return channel }
+                return try await goOn(with: channel, race)
+            } catch {
+                guard error.reason == .connectionFailed else { throw error }
+                race.fail()
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private func channel(to address: SocketAddress) throws(RequestError) -> Channel {
+        do throws(WaitError) {
+            return try channel(for: address)
+        } catch {
+            throw patience.error(error, until: patience.connecting, in: .connecting)
+        }
+    }
+
+    /// Connects; false when `pause` has come before the end, and the kernel goes on.
+    private func connect(
+        _ channel: Channel, to address: SocketAddress, pausingAt pause: Deadline? = nil
+    ) async throws(RequestError) -> Bool {
+        let limit = min(patience.connecting, patience.total)
+        do throws(WaitError) {
+            try await channel.connect(to: address, by: min(pause ?? limit, limit), on: .current)
+            channel.socket.setNoDelay()
+            return true
+        } catch {
+            if case .timedOut = error, let pause, pause < limit { return false }
+            throw patience.error(error, until: patience.connecting, in: .connecting)
+        }
+    }
+
+    private func finish(_ channel: Channel) async throws(RequestError) -> Channel {
+        do throws(WaitError) {
+            try await channel.continueConnecting(by: min(patience.connecting, patience.total), on: .current)
+            channel.socket.setNoDelay()
+            return channel
+        } catch {
+            throw patience.error(error, until: patience.connecting, in: .connecting)
+        }
+    }
+}
+
+// MARK: Several at once
+
+extension Connector {
+    private enum Event: Sendable {
+        case ended(Result<Channel, RequestError>)
+        /// It may be time to start the next attempt.
+        case alarm
+    }
+
+    /// Races the addresses that are left against `first`, which is under way.
+    private func goOn(with first: Channel, _ race: AddressRace) async throws(RequestError) -> Channel {
+        let result = await withTaskGroup(of: Event.self, returning: Result<Channel, RequestError>.self) { group in
+            defer { group.cancelAll() }
+            var race = race
+            var hasAlarm = false
+            var failure = RequestError(.connectionFailed)
+            group.addTask { await ended { () throws(RequestError) in try await finish(first) } }
+            while true {
+                switch race.next(at: .now) {
+                case .start(let address):
+                    group.addTask {
+                        await ended { () throws(RequestError) in
+                            let channel = try channel(to: address)
+                            _ = try await connect(channel, to: address)
+                            return channel
+                        }
+                    }
+                    continue
+                case .wait(let instant?) where !hasAlarm:
+                    hasAlarm = true
+                    group.addTask {
+                        try? await reactor.sleep(until: instant)
+                        return .alarm
+                    }
+                case .wait: break
+                case .exhausted: return .failure(failure)
+                }
+                switch await group.next() {
+                case .ended(.success(let channel)): return .success(channel)
+                case .ended(.failure(let error)):
+                    guard error.reason == .connectionFailed else { return .failure(error) }
+                    race.fail()
+                    failure = error
+                case .alarm, nil: hasAlarm = false
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    private func ended(_ attempt: () async throws(RequestError) -> Channel) async -> Event {
+        do throws(RequestError) {
+            return .ended(.success(try await attempt()))
+        } catch {
+            return .ended(.failure(error))
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Requests
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite("Racing addresses", .timeLimit(.minutes(1)))
+struct RacingTests {
+    /// Addresses of this machine that nobody else uses, told apart by their last number.
+    private static func four(_ number: Int, _ port: UInt16 = 0) throws -> SocketAddress {
+        try #require(SocketAddress(ipLiteral: "127.0.0.\(number)", port: port))
+    }
+
+    private static func six(_ number: Int) throws -> SocketAddress {
+        try #require(SocketAddress(ipLiteral: "fd00::\(number)", port: 0))
+    }
+
+    @Test("both families take turns, IPv6 first, each in its own order (R-50)")
+    func turns() throws {
+        let (a, b, c) = (try Self.four(1), try Self.four(2), try Self.four(3))
+        let (x, y, z) = (try Self.six(1), try Self.six(2), try Self.six(3))
+        #expect(AddressRace.inTurns([]) == [])
+        #expect(AddressRace.inTurns([a, b]) == [a, b])
+        #expect(AddressRace.inTurns([x, y]) == [x, y])
+        #expect(AddressRace.inTurns([a, x]) == [x, a])
+        #expect(AddressRace.inTurns([a, b, c, x]) == [x, a, b, c])
+        #expect(AddressRace.inTurns([x, y, z, a, b]) == [x, a, y, b, z])
+    }
+
+    @Test("an attempt that lasts gets company after the delay, one that fails is followed at once (R-50)")
+    func steps() throws {
+        let (a, x, y) = (try Self.four(1), try Self.six(1), try Self.six(2))
+        let start = Deadline(nanoseconds: 0)
+        func at(_ milliseconds: Int) -> Deadline { start.advanced(by: .milliseconds(milliseconds)) }
+        var race = AddressRace([x, y, a], delay: .milliseconds(250))
+        #expect(race.next(at: at(0)) == .start(x))
+        #expect(race.next(at: at(0)) == .wait(until: at(250)))
+        #expect(race.next(at: at(249)) == .wait(until: at(250)))
+        #expect(race.next(at: at(250)) == .start(a))
+        #expect(race.next(at: at(260)) == .wait(until: at(500)))
+        race.fail()
+        #expect(race.next(at: at(270)) == .start(y))
+        #expect(race.next(at: at(270)) == .wait(until: nil))
+        race.fail()
+        #expect(race.next(at: at(280)) == .wait(until: nil))
+        race.fail()
+        #expect(race.next(at: at(290)) == .exhausted)
+    }
+
+    @Test("the delay is shorter where the connect limit would end before the last address's turn (R-50)")
+    func fairness() {
+        func delay(_ limit: Duration?, _ count: Int) -> Duration {
+            AddressRace.delay(.milliseconds(250), within: limit, among: count)
+        }
+        #expect(delay(nil, 1000) == .milliseconds(250))
+        #expect(delay(.seconds(10), 2) == .milliseconds(250))
+        #expect(delay(.seconds(1), 10) == .milliseconds(100))
+        #expect(delay(.zero, 3) == .zero)
+        #expect(delay(.seconds(1), 0) == .milliseconds(250))
+    }
+
+    @Test("a race without addresses is over, and one of a single address waits for nobody (R-50)")
+    func shortRaces() throws {
+        var none = AddressRace([], delay: .seconds(1))
+        #expect(none.next(at: .now) == .exhausted)
+        let only = try Self.four(1)
+        var one = AddressRace([only], delay: .zero)
+        #expect(one.next(at: .now) == .start(only))
+        #expect(one.next(at: .distantFuture) == .wait(until: nil))
+    }
+}
+
+// MARK: Over sockets
+
+extension RacingTests {
+    /// An executor for which every name has `addresses`.
+    private func executor(
+        _ addresses: [SocketAddress], delay: Duration = .milliseconds(20), asked: Counter = Counter()
+    ) -> SocketExecutor {
+        .with {
+            $0.attemptDelay = delay
+            $0.resolver = Resolver { _ throws(ResolverError) in
+                asked.add(1)
+                return addresses
+            }
+        }
+    }
+
+    private func request(_ port: UInt16?) throws -> PreparedRequest {
+        PreparedRequest(target: try TargetURI("http://many.example:\(try #require(port))/"))
+    }
+
+    @Test("addresses are tried in turn: a refused one at once leads to the next (R-50)")
+    func refused() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        // With such a delay only the failures themselves can lead on.
+        let executor = executor([.loopbackIPv6(), try Self.four(9), .loopback()], delay: .seconds(300))
+        #expect(try await executor.execute(request(peer.address.port)).text == "ok")
+    }
+
+    @Test("an address that never answers has company after the delay, and whoever answers wins (R-50)")
+    func unanswered() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let port = try #require(peer.address.port)
+        let dead = try (2..<12).map { try FullListener(on: Self.four($0, port)) }
+        let start = ContinuousClock.now
+        let executor = executor(dead.map(\.address) + [.loopback()], delay: .milliseconds(5))
+        #expect(try await executor.execute(request(port)).text == "ok")
+        #expect(ContinuousClock.now - start >= .milliseconds(50))
+        #expect(peer.connections == 1)
+    }
+
+    @Test("the losers' sockets are closed, however the race ends (R-50, R-53)")
+    func losers() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let port = try #require(peer.address.port)
+            let dead = try (2..<5).map { try FullListener(on: Self.four($0, port)) }
+            let addresses = dead.map(\.address)
+            let request = try RacingTests().request(port)
+            let before = openSockets()
+            do {
+                let winning = RacingTests().executor(addresses + [.loopback()], delay: .milliseconds(1))
+                let losing = RacingTests().executor(addresses, delay: .milliseconds(1))
+                #expect(try await winning.execute(request).text == "ok")
+                #expect(winning.connections == (1, 1))
+                let late = await losing.failure(of: request.with { $0.timeouts.connect = .milliseconds(30) })
+                #expect(late?.reason == .timedOut(.connecting))
+                let call = Task { await losing.failure(of: request) }
+                await eventually { openSockets() >= before + 3 }
+                call.cancel()
+                #expect(await call.value?.reason == .cancelled)
+                #expect(losing.connections == (0, 0))
+            }
+            await eventually { openSockets() == before }
+        }
+    }
+
+    @Test("every address shares the one connect limit, and the whole call's (R-48, R-50)")
+    func sharedLimit() async throws {
+        let first = try FullListener(on: Self.four(2))
+        let port = try #require(first.address.port)
+        let second = try FullListener(on: Self.four(3, port))
+        let executor = executor([first.address, second.address])
+        let start = ContinuousClock.now
+        let late = await executor.failure(of: try request(port).with { $0.timeouts.connect = .milliseconds(60) })
+        #expect(late?.reason == .timedOut(.connecting))
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+        let overdue = await executor.failure(
+            of: try request(port).with { $0.deadline = .now + .milliseconds(60) })
+        #expect(overdue?.reason == .timedOut(.total))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("a thread that blocks races addresses as a task does (R-50)")
+    func blocking() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let port = try #require(peer.address.port)
+        let dead = try FullListener(on: Self.four(2, port))
+        let executor = executor([dead.address, .loopback()], delay: .milliseconds(5))
+        let request = try request(port)
+        let text = await withCheckedContinuation { continuation in
+            do {
+                try DetachedThread.start(named: "caller") {
+                    continuation.resume(returning: (try? executor.executeAndWait(request))?.text)
+                }
+            } catch {
+                continuation.resume(returning: nil)
+            }
+        }
+        #expect(text == "ok")
+    }
+
+    @Test("the addresses of a host are kept for the next call, unless all of them failed (R-50)")
+    func keeping() async throws {
+        let peer = try ScriptedPeer { line, _, _ in while line.receiveRequest() != nil { line.send(ok); return } }
+        let asked = Counter()
+        let living = executor([.loopback()], asked: asked)
+        for _ in 0..<3 { _ = try await living.execute(request(peer.address.port)) }
+        #expect(asked.value == 1)
+        let dead = executor([try Self.four(9)], asked: asked)
+        for _ in 0..<2 {
+            let error = await dead.failure(of: try request(peer.address.port))
+            #expect(error?.reason == .connectionFailed)
+        }
+        #expect(asked.value == 3)
+    }
+}
