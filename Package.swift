@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "RequestsSocket", targets: ["RequestsSocket"]),
         .library(name: "RequestsURLSession", targets: ["RequestsURLSession"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
+        .library(name: "RequestsXML", targets: ["RequestsXML"]),
         .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
         .library(name: "RequestsConformance", targets: ["RequestsConformance"]),
     ],
@@ -29,6 +30,7 @@ let package = Package(
         .target(
             name: "RequestsURLSession", dependencies: ["Requests", "RequestsFoundation", "RequestsPOSIX"],
             swiftSettings: settings),
+        .target(name: "RequestsXML", dependencies: ["Requests"], swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], swiftSettings: settings),
@@ -78,6 +80,7 @@ let package = Package(
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
+        .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeV032Mode5Tests", dependencies: ["RequestsFoundation", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v5)]),

@@ -7,6 +7,7 @@ struct StructureTests {
     static let allowed: [String: Set<String>] = [
         "Requests": ["FoundationEssentials", "Foundation", "Dispatch", "Synchronization"],
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
+        "RequestsXML": ["Requests", "Foundation", "FoundationXML"],
         "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
         "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
@@ -27,6 +28,7 @@ struct StructureTests {
     static let conditionalFiles: Set<String> = [
         "Sources/Requests/Exports.swift",  // FoundationEssentials or Foundation
         "Sources/RequestsFoundation/Exports.swift",  // FoundationNetworking
+        "Sources/RequestsXML/Exports.swift",  // FoundationXML
         "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
         "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's own, over libcurl
         "Sources/RequestsPOSIX/Libc.swift",  // which libc
