@@ -1,4 +1,5 @@
 import Dispatch
+@_spi(Lock) import Requests
 
 extension ExecutorUnderTest.Face {
     /// An executor that performs every exchange by `base`, through this face.

@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// What an observer was told, in order.
 final class Told: Sendable {
     private let values = Lock<[TransferProgress]>([])

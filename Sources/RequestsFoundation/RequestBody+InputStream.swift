@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 extension RequestBody {
     /// A replayable body of what the input stream reads that `make` gives for each sending.
     ///

@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 extension PreparedRequest {
     /// This request as its receiver sees it: the body read to its end, as bytes, and as long as it was declared.
     func received(telling progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {

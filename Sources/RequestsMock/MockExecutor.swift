@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// An executor without a network: a function from request to response, and a record of what it was asked.
 ///
 /// ```swift

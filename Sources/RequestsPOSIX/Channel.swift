@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-import Requests
+@_spi(Lock) import Requests
 import Synchronization
 
 /// A socket a task reads and writes in place, suspending only when the kernel says "not yet".

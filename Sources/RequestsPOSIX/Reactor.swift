@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-import Requests
+@_spi(Lock) import Requests
 import Synchronization
 
 /// One thread that waits for many descriptors and deadlines and resumes the tasks that wait for them.

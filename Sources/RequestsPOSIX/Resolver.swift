@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 
 /// Why a name gave no addresses.
 package enum ResolverError: Error, Hashable, Sendable {

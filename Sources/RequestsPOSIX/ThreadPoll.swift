@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-import Requests
+@_spi(Lock) import Requests
 
 /// Where tasks wait for descriptors when the thread they run on waits for all of them at once: poll(2) in place, instead
 /// of the reactor.

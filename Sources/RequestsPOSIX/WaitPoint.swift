@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 
 /// A direction of a connection.
 package enum Direction: Sendable {

@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 
 /// Something one task waits for and anyone can signal: a finished lookup, a free place in a pool.
 ///

@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// The connections of an executor: those in use are counted, the idle ones kept.

@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// A place in the pool for one connection, taken before the connection is made.

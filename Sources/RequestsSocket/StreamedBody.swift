@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// A body that is pulled from its connection: nothing is received that nobody has asked for.

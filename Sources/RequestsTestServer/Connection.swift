@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// Why a connection is not served any further.

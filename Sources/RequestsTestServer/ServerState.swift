@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// What the threads of a server share.

@@ -1,4 +1,5 @@
 import Dispatch
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// Runs tasks on the thread that waits for them, so that a server needs nothing of the cooperative pool.

@@ -1,4 +1,5 @@
 import Dispatch
+@_spi(Lock) import Requests
 
 /// Rings at the earliest instant it has been asked for.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+@_spi(Lock) import Requests
 
 /// The exchanges of one session that are under way, by the number of their task.
 final class ExchangeRegistry: Sendable {

@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// Where the bytes of a response go while they arrive.

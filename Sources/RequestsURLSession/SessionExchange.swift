@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// One exchange over a session: what the delegate tells of it, what its caller waits for, and which limits run.
 ///
 /// All that changes is under one lock, and ends once: whatever ends it first (the last byte, an error, a limit,

@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// The one session of an executor, and the next after a reset; the last copy of the executor that goes invalidates it.
 final class Sessions: Sendable {
     private struct Current {

@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import Synchronization
 

@@ -31,20 +31,28 @@ extension RequestConvertible {
         }
         let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
         let body = try encodedBody(provider, &header)
-        var request = PreparedRequest(
-            method: method, target: target, header: header, body: body, delivery: decoder.delivery)
-        for (values, apply) in parameters?.custom ?? [] {
-            try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
+        var parts = PreparedRequest.Parts(target: target)
+        parts.method = method
+        parts.header = header
+        parts.body = body
+        parts.delivery = decoder.delivery
+        if let custom = parameters?.custom, !custom.isEmpty {
+            var request = PreparedRequest(parts)
+            for (values, apply) in custom {
+                try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
+            }
+            parts = request.parts
         }
-        authenticate(&request.header, at: target, defaults: defaults)
-        request.timeouts = timeout
-        request.redirects = redirects
-        request.validator = validator
-        request.accepting = decoder.accepting
-        request.cachePolicy = cachePolicy
-        request.template = endpoint.template
-        request.attributes = attributes
-        request.onProgress = onProgress
+        authenticate(&parts.header, at: target, defaults: defaults)
+        parts.timeouts = timeout
+        parts.redirects = redirects
+        parts.validator = validator
+        parts.accepting = decoder.accepting
+        parts.cachePolicy = cachePolicy
+        parts.template = endpoint.template
+        parts.attributes = attributes
+        parts.onProgress = onProgress
+        let request = PreparedRequest(parts)
         try request.validate()
         return request
     }

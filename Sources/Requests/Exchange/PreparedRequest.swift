@@ -2,69 +2,159 @@
 ///
 /// It is what `Client.prepared(_:)` gives a construction test, what middleware changes and what executors perform.
 public struct PreparedRequest: Sendable {
+    // One reference: a request is handed from stage to stage, and rarely changed on the way.
+    private var box: Box
+
+    private final class Box: Sendable {
+        let parts: Parts
+
+        init(_ parts: Parts) {
+            self.parts = parts
+        }
+    }
+
+    /// What a request consists of.
+    struct Parts: Sendable {
+        var method = HTTPMethod.get
+        var target: TargetURI
+        var header = Header.empty
+        var body = RequestBody.none
+        var delivery = Delivery.collected(limit: Delivery.defaultLimit)
+        var timeouts = Timeouts.standard
+        var deadline: ContinuousClock.Instant?
+        var redirects = RedirectPolicy.standard
+        var validator = Validator.standard
+        var accepting: [MediaType] = []
+        var cachePolicy = RequestCachePolicy.useProtocolCachePolicy
+        var template: String
+        var attributes = RequestAttributes()
+        var redirectedFrom: TargetURI?
+        var onProgress: (@Sendable (TransferProgress) -> Void)?
+
+        init(target: TargetURI) {
+            self.target = target
+            template = target.path
+        }
+    }
+
+    init(_ parts: Parts) {
+        box = Box(parts)
+    }
+
+    /// Everything at once: what changes several properties makes one copy.
+    var parts: Parts {
+        get { box.parts }
+        set { box = Box(newValue) }
+    }
+
+    private mutating func change(_ body: (inout Parts) -> Void) {
+        var parts = parts
+        body(&parts)
+        self.parts = parts
+    }
+
     /// The method.
-    public var method: HTTPMethod
+    public var method: HTTPMethod {
+        get { box.parts.method }
+        set { change { $0.method = newValue } }
+    }
 
     /// What the request is for.
-    public var target: TargetURI
+    public var target: TargetURI {
+        get { box.parts.target }
+        set { change { $0.target = newValue } }
+    }
 
     /// The fields to send, without those that belong to the executor: Host, Content-Length, Transfer-Encoding and
     /// Connection.
-    public var header: Header
+    public var header: Header {
+        get { box.parts.header }
+        set { change { $0.header = newValue } }
+    }
 
     /// The body.
-    public var body: RequestBody
+    public var body: RequestBody {
+        get { box.parts.body }
+        set { change { $0.body = newValue } }
+    }
 
     /// How the response's body is to be handed over.
-    public var delivery: Delivery
+    public var delivery: Delivery {
+        get { box.parts.delivery }
+        set { change { $0.delivery = newValue } }
+    }
 
     /// How long the stages may wait.
-    public var timeouts: Timeouts
+    public var timeouts: Timeouts {
+        get { box.parts.timeouts }
+        set { change { $0.timeouts = newValue } }
+    }
 
     /// When the whole call must have ended; set once, from ``Timeouts/total``, when the call begins.
-    public var deadline: ContinuousClock.Instant?
+    public var deadline: ContinuousClock.Instant? {
+        get { box.parts.deadline }
+        set { change { $0.deadline = newValue } }
+    }
 
     /// Which redirects are followed.
-    public var redirects: RedirectPolicy
+    public var redirects: RedirectPolicy {
+        get { box.parts.redirects }
+        set { change { $0.redirects = newValue } }
+    }
 
     /// What makes a response acceptable.
-    public var validator: Validator
+    public var validator: Validator {
+        get { box.parts.validator }
+        set { change { $0.validator = newValue } }
+    }
 
     /// The media types the decoder reads; empty for any.
-    public var accepting: [MediaType]
+    public var accepting: [MediaType] {
+        get { box.parts.accepting }
+        set { change { $0.accepting = newValue } }
+    }
 
     /// Whether a cache may answer.
-    public var cachePolicy: RequestCachePolicy
+    public var cachePolicy: RequestCachePolicy {
+        get { box.parts.cachePolicy }
+        set { change { $0.cachePolicy = newValue } }
+    }
 
     /// The path with `{}` in the place of interpolated values, such as `/users/{}`: for metrics, mocks and logs.
-    public var template: String
+    public var template: String {
+        get { box.parts.template }
+        set { change { $0.template = newValue } }
+    }
 
     /// Values for middleware and executors, by typed key.
-    public var attributes: RequestAttributes
+    public var attributes: RequestAttributes {
+        get { box.parts.attributes }
+        set { change { $0.attributes = newValue } }
+    }
 
     /// The target that answered with the redirect this request follows; nil for the first request of a call.
-    public var redirectedFrom: TargetURI?
+    public var redirectedFrom: TargetURI? {
+        get { box.parts.redirectedFrom }
+        set { change { $0.redirectedFrom = newValue } }
+    }
 
     /// Told how far the exchange has come, at most every 64 KiB or 50 ms; nil costs nothing.
-    public var onProgress: (@Sendable (TransferProgress) -> Void)?
+    public var onProgress: (@Sendable (TransferProgress) -> Void)? {
+        get { box.parts.onProgress }
+        set { change { $0.onProgress = newValue } }
+    }
 
     /// A request of the parts given and the defaults of everything else.
     public init(
         method: HTTPMethod = .get, target: TargetURI, header: Header = .empty, body: RequestBody = .none,
         delivery: Delivery = .collected(limit: Delivery.defaultLimit)
     ) {
-        self.method = method
-        self.target = target
-        self.header = header
-        self.body = body
-        self.delivery = delivery
-        timeouts = .standard
-        redirects = .standard
-        validator = .standard
-        accepting = []
-        cachePolicy = .useProtocolCachePolicy
-        template = target.path
-        attributes = RequestAttributes()
+        var parts = Parts(target: target)
+        parts.method = method
+        parts.header = header
+        parts.body = body
+        parts.delivery = delivery
+        self.init(parts)
     }
 
     /// A request for `url`, with the defaults of everything that is not given.

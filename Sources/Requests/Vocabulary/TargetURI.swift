@@ -2,43 +2,66 @@
 ///
 /// Scheme and host are lower case, a default port is dropped, an IPv6 zone and the userinfo are kept apart: neither is
 /// ever sent or printed.
-public struct TargetURI: Hashable, Sendable {
+public struct TargetURI: Sendable {
+    // One reference: requests and responses carry targets through every stage and copy them often.
+    private let parts: Parts
+
+    private final class Parts: Sendable {
+        let scheme: String
+        let userinfo: String?
+        let host: String
+        let zone: String?
+        let port: Int?
+        let path: String
+        let query: String?
+        let fragment: String?
+
+        init(
+            scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,
+            fragment: String?
+        ) {
+            self.scheme = scheme
+            self.userinfo = userinfo
+            self.host = host
+            self.zone = zone
+            self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
+            self.path = path.isEmpty ? "/" : path
+            self.query = query
+            self.fragment = fragment
+        }
+    }
+
     /// The scheme in lower case, such as `https`.
-    public let scheme: String
+    public var scheme: String { parts.scheme }
 
     /// The host in lower case, an IPv6 address in brackets, in its canonical form (RFC 5952) and without its zone.
-    public let host: String
+    public var host: String { parts.host }
 
     /// The port, unless it is the scheme's default.
-    public let port: Int?
+    public var port: Int? { parts.port }
 
     /// The path, percent-encoded; never empty for http and https.
-    public let path: String
+    public var path: String { parts.path }
 
     /// The query, percent-encoded and without its question mark; nil when there is none.
-    public let query: String?
+    public var query: String? { parts.query }
 
     /// The fragment, percent-encoded and without its number sign; never sent.
-    public let fragment: String?
+    public var fragment: String? { parts.fragment }
 
     /// The zone of a link-local IPv6 address, such as `eth0`.
-    package let zone: String?
+    package var zone: String? { parts.zone }
 
     /// The userinfo as written, percent-encoded; it becomes Basic credentials when nothing else sets them.
-    let userinfo: String?
+    var userinfo: String? { parts.userinfo }
 
     init(
         scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,
         fragment: String?
     ) {
-        self.scheme = scheme
-        self.userinfo = userinfo
-        self.host = host
-        self.zone = zone
-        self.port = port == Self.defaultPort(of: scheme) ? nil : port
-        self.path = path.isEmpty ? "/" : path
-        self.query = query
-        self.fragment = fragment
+        parts = Parts(
+            scheme: scheme, userinfo: userinfo, host: host, zone: zone, port: port, path: path, query: query,
+            fragment: fragment)
     }
 
     /// The port the scheme implies: 80 for http, 443 for https, nil for any other.
@@ -92,6 +115,23 @@ public struct TargetURI: Hashable, Sendable {
         TargetURI(
             scheme: scheme, userinfo: userinfo, host: host, zone: zone, port: port, path: path, query: query,
             fragment: fragment)
+    }
+}
+
+extension TargetURI: Hashable {
+    /// Whether all parts are equal.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.parts === right.parts
+            || left.path == right.path && left.query == right.query && left.fragment == right.fragment
+                && left.host == right.host && left.port == right.port && left.scheme == right.scheme
+                && left.zone == right.zone && left.userinfo == right.userinfo
+    }
+
+    /// Hashes what tells most targets apart.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(path)
+        hasher.combine(query)
     }
 }
 
