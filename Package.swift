@@ -98,7 +98,7 @@ let package = Package(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
         .testTarget(
             name: "RequestsSocketTests",
-            dependencies: ["RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
+            dependencies: ["CRequestsPOSIX", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
             swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(

@@ -33,7 +33,7 @@ package struct ChunkEncoder: Sendable {
     /// Throws a violation, and appends nothing, when a field is malformed or may not be a trailer (RFC 9110 §6.5.1).
     package mutating func end(trailers: Header = .empty, in buffer: inout [UInt8]) throws(WireError) {
         try FieldLines.check(trailers)
-        guard !trailers.contains(where: { Self.neverTrailers.contains($0.name) }) else { throw .violation(.trailer) }
+        guard trailers.allSatisfy(\.name.isAllowedInTrailers) else { throw .violation(.trailer) }
         endChunk(in: &buffer)
         isFirst = true
         buffer.append(Octet.zero)
@@ -44,12 +44,4 @@ package struct ChunkEncoder: Sendable {
     private func endChunk(in buffer: inout [UInt8]) {
         if !isFirst { buffer.append(contentsOf: FieldLines.lineEnd) }
     }
-
-    /// Fields that frame or route the message, authenticate, control its handling or describe its content.
-    private static let neverTrailers: Set<Field.Name> = [
-        .transferEncoding, .contentLength, .connection, .host, .te, .trailer, .upgrade, .keepAlive, .expect, .range,
-        .cacheControl, "Max-Forwards", .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
-        .authorization, .proxyAuthorization, .proxyAuthenticate, .wwwAuthenticate, .cookie, .setCookie,
-        .age, .date, .expires, .location, .retryAfter, .vary, .contentEncoding, .contentType, .contentRange,
-    ]
 }

@@ -50,6 +50,9 @@ package struct ResponseReader: Sendable {
         body = BodyReader(.none, tolerating: .response)
     }
 
+    /// Whether the next line to be read is a response's first: nothing, or only interim responses, has been read.
+    package var awaitsResponse: Bool { phase == .statusLine }
+
     /// How many of the bytes to come are certainly the body's: they may be received straight to their destination.
     ///
     /// The rest of a counted body or of the chunk being read; `Int.max` in a body that ends with the connection; 0

@@ -10,6 +10,7 @@ extension PreparedRequest {
         case .file(let path, let range): received.body = .bytes(try Self.bytes(ofFile: path, range))
         case .stream(let length, _, let make): received.body = .bytes(try await Self.bytes(of: make, length))
         }
+        if let trailers { received.trailers = RequestTrailers(try trailers.header()) }
         progress.progress.sent = received.body.knownLength ?? 0
         progress.report(atEnd: true)
         return received

@@ -51,6 +51,8 @@ extension SystemError {
     package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code) }
     /// Of a unix socket's connect: the listener's queue is full.
     package var isFullQueue: Bool { code == EAGAIN }
+    /// Of sendfile: this kind of file can only be read.
+    package var isNotSupportedByFile: Bool { [EINVAL, ENOSYS, ENOTSUP].contains(code) }
     package var isBrokenPipe: Bool { code == EPIPE }
     package var isReset: Bool { code == ECONNRESET }
 }

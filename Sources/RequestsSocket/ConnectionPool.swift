@@ -8,12 +8,32 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
+    /// The fields the executor adds to a request that has none of their names.
+    let additions = [Field(name: .acceptEncoding, value: "identity")]
+    private let proxy: Result<ProxyRoute, RequestError>?
     private let state: Lock<State>
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
+        proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
         state = Lock(State(ledger: PoolLedger(configuration)))
+    }
+
+    private static func route(
+        to proxy: SocketExecutor.Proxy, _ additions: [Field]
+    ) -> Result<ProxyRoute, RequestError> {
+        guard let route = ProxyRoute(proxy, adding: additions) else {
+            return .failure(RequestError(.invalidRequest(.invalidProxy)).beforeSending())
+        }
+        return .success(route)
+    }
+
+    /// The proxy that a request for `host` goes to; nil when it goes to its origin.
+    func route(to host: String) throws(RequestError) -> ProxyRoute? {
+        guard let proxy else { return nil }
+        let route = try proxy.get()
+        return route.proxy.serves(host) ? route : nil
     }
 
     deinit {

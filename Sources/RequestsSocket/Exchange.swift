@@ -4,8 +4,6 @@ import RequestsPOSIX
 
 /// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
 struct Exchange {
-    private static let additions = [Field(name: .acceptEncoding, value: "identity")]
-
     private let pool: ConnectionPool
     private let origin: Origin
     private var patience: Patience
@@ -18,12 +16,15 @@ struct Exchange {
         self.pool = pool
         patience = Patience(request)
         do throws(RequestError) {
-            origin = try Origin(of: request, by: pool.destination)
-            payload = try Payload(request.body)
+            let route = try pool.route(to: request.target.host)
+            origin = try Origin(of: request, by: pool.destination, through: route?.target)
+            payload = try Payload(request)
             var head: [UInt8] = []
             head.reserveCapacity(512)
             let framing = request.framing(ofLength: payload.length)
-            try RequestHeadWriter.append(request, framing: framing, adding: Self.additions, to: &head)
+            try RequestHeadWriter.append(
+                request, framing: framing, form: route == nil ? .origin : .absolute,
+                adding: route?.fields ?? pool.additions, to: &head)
             self.head = head
         } catch {
             throw error.beforeSending()
@@ -91,7 +92,7 @@ struct Exchange {
         _ request: PreparedRequest, _ transfer: inout Transfer
     ) async throws(RequestError) -> RawResponse {
         try patience.check()
-        try await transfer.send(head, payload)
+        try await transfer.send(head, payload, of: request)
         let answer = try await transfer.receiveHead()
         metrics.untilHead = patience.elapsed
         let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)

@@ -7,9 +7,13 @@ struct Origin: Hashable, Sendable {
     let port: Int
     let zone: String?
     let socketPath: String?
+    /// Whether this is a proxy, which serves many origins.
+    let isProxy: Bool
 
-    /// The origin of `request`, unless this executor does not reach it.
-    init(of request: PreparedRequest, by destination: SocketExecutor.Destination) throws(RequestError) {
+    /// The origin of `request`, or the proxy it goes to, unless this executor does not reach it.
+    init(
+        of request: PreparedRequest, by destination: SocketExecutor.Destination, through proxy: TargetURI?
+    ) throws(RequestError) {
         let target = request.target
         if case .unix(let path) = destination {
             if let source = request.redirectedFrom, source.origin != target.origin {
@@ -28,9 +32,11 @@ struct Origin: Hashable, Sendable {
                 detail: "SocketExecutor speaks http only; for \(target.scheme) use the executor of RequestsURLSession"
             ).beforeSending()
         }
-        scheme = target.scheme
-        host = target.host
-        port = target.effectivePort ?? 80
-        zone = target.zone
+        isProxy = proxy != nil
+        let peer = proxy ?? target
+        scheme = peer.scheme
+        host = peer.host
+        port = peer.effectivePort ?? 80
+        zone = peer.zone
     }
 }

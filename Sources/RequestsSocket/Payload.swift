@@ -8,8 +8,16 @@ enum Payload: Sendable {
     case file(OpenFile, range: Range<Int64>, isWhole: Bool)
     case stream(length: Int?, make: @Sendable () throws -> sending any RequestBodySource)
 
-    /// Opens `body`; a file that cannot be read, or is shorter than its range, is an error before anything is sent.
-    init(_ body: RequestBody) throws(RequestError) {
+    /// Opens the body; a file that cannot be read, or is shorter than its range, is an error before anything is sent.
+    ///
+    /// A body that trailers follow is a stream of unknown length, whatever it was.
+    init(_ request: PreparedRequest) throws(RequestError) {
+        let body = request.body
+        try self.init(body)
+        if request.trailers != nil { self = .stream(length: nil) { try DeclaredSource(body) } }
+    }
+
+    private init(_ body: RequestBody) throws(RequestError) {
         switch body {
         case .none: self = .none
         case .bytes(let data): self = .bytes(data)
@@ -53,5 +61,26 @@ final class OpenFile: Sendable {
 
     init(path: String) throws(FileError) {
         reader = try FileReader(path: path)
+    }
+}
+
+/// The chunks of a body that has to be as long as it says, though its length is not sent.
+private struct DeclaredSource: RequestBodySource {
+    private var source: any RequestBodySource
+    private let length: Int?
+    private var count = 0
+
+    init(_ body: RequestBody) throws {
+        length = try body.measuredLength()
+        source = try body.makeSource()
+    }
+
+    mutating func next() async throws -> Data? {
+        let chunk = try await source.next()
+        count += chunk?.count ?? 0
+        if let length, chunk == nil ? count != length : count > length {
+            throw RequestError(.bodyNotEncoded, detail: "the body has not the \(length) bytes declared")
+        }
+        return chunk
     }
 }

@@ -36,6 +36,11 @@ extension SocketExecutor {
         /// Interim (1xx) responses before the final one; 20.
         public var interimResponseLimit = 20
 
+        /// The proxy that requests are sent to; none.
+        ///
+        /// Without effect on an executor for a unix socket. Proxies are never taken from the environment.
+        public var proxy: Proxy?
+
         /// How long a connection may be under way before the host's next address is tried beside it (RFC 8305 §5).
         package var attemptDelay: Duration = .milliseconds(250)
 

@@ -25,7 +25,9 @@ extension Transfer {
             }
             connection.inbound.consume(consumed)
             switch event {
-            case .interim: continue
+            case .interim(let line, let header):
+                if line.status == .continue { hasContinued = true }
+                onInterim?(line.status, header)
             case .head(let received):
                 answer = received
                 reporter.progress.totalToReceive = expectedLength
@@ -55,7 +57,7 @@ extension Transfer {
     private mutating func waitForBytes() async throws(RequestError) {
         // What the peer said before sending failed is here already; nothing more is to come.
         if let sendFailure { throw .lost(sendFailure) }
-        if reader.hasStarted {
+        if !reader.awaitsResponse || !connection.inbound.isEmpty {
             let limit = patience.betweenBytes.map(Deadline.after) ?? .distantFuture
             return try await wait(for: .reading, until: limit, in: .betweenBytes)
         }

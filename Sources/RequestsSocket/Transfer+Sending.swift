@@ -1,4 +1,5 @@
 import Requests
+import RequestsHTTP1
 import RequestsPOSIX
 
 extension Transfer {
@@ -6,20 +7,25 @@ extension Transfer {
     ///
     /// It ends early, without an error, when the final answer comes before the body's end or the connection takes no
     /// more: then what the server had to say comes first.
-    mutating func send(_ head: [UInt8], _ payload: Payload) async throws(RequestError) {
+    mutating func send(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) async throws(RequestError) {
         reporter.progress.totalToSend = payload.length
+        var head = head
+        if let time = request.continueWait, payload.length != 0 {
+            guard try await push(head, Data()), try await isContinued(within: time) else { return }
+            head = []
+        }
         isUploadComplete =
             switch payload {
             case .none: try await push(head, Data())
             case .bytes(let data): try await push(head, data)
             case .file(let file, let range, let isWhole): try await push(head, file, range, isWhole)
             case .stream(let length?, let make): try await push(head, counted: length, make)
-            case .stream(nil, let make): try await push(head, chunked: make)
+            case .stream(nil, let make): try await push(head, chunked: make, request.trailers)
             }
     }
 
     /// Sends two parts that follow each other, the second of which counts as body; false when the upload ends here.
-    private mutating func push(_ prefix: [UInt8], _ part: Data) async throws(RequestError) -> Bool {
+    mutating func push(_ prefix: [UInt8], _ part: Data) async throws(RequestError) -> Bool {
         let end = prefix.count + part.count
         let sentBefore = reporter.progress.sent
         var offset = 0
@@ -45,7 +51,7 @@ extension Transfer {
     }
 
     /// The connection takes no more for now: waits until it does, or until an answer is here, which is told.
-    private mutating func isAnsweredWhileFull() async throws(RequestError) -> Bool {
+    mutating func isAnsweredWhileFull() async throws(RequestError) -> Bool {
         if try hasAnswer() { return true }
         let limit = patience.betweenBytes.map(Deadline.after) ?? .distantFuture
         try await wait(for: .writingOrReading, until: limit, in: .sending)
@@ -53,7 +59,7 @@ extension Transfer {
     }
 
     /// Looks, without waiting, whether the final answer has come; true too when nothing more can come.
-    private mutating func hasAnswer() throws(RequestError) -> Bool {
+    mutating func hasAnswer() throws(RequestError) -> Bool {
         let result: TransferResult
         do throws(SystemError) {
             result = try connection.fill()
@@ -67,57 +73,6 @@ extension Transfer {
         case .end: try receiveEnd()
         }
         return true
-    }
-}
-
-// MARK: Files
-
-extension Transfer {
-    private static var pieceSize: Int { 256 << 10 }
-
-    private mutating func push(
-        _ head: [UInt8], _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
-    ) async throws(RequestError) -> Bool {
-        let piece = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(1, min(Self.pieceSize, Int(range.count))), alignment: 1)
-        defer { piece.deallocate() }
-        var prefix = head
-        var position = range.lowerBound
-        while position < range.upperBound {
-            let room = UnsafeMutableRawBufferPointer(rebasing: piece.prefix(Int(range.upperBound - position)))
-            let count = try read(file, into: room, at: position)
-            position += Int64(count)
-            if position == range.upperBound, isWhole { try checkEnd(of: file, at: position) }
-            guard count > 0, let start = piece.baseAddress else {
-                throw RequestError(.bodyNotEncoded, detail: "the file became shorter while it was sent")
-            }
-            let part = Data(bytesNoCopy: start, count: count, deallocator: .none)
-            guard try await push(prefix, part) else { return false }
-            prefix = []
-            if position < range.upperBound, try hasAnswer() { return false }
-        }
-        return prefix.isEmpty ? true : try await push(prefix, Data())
-    }
-
-    private func read(
-        _ file: OpenFile, into room: UnsafeMutableRawBufferPointer, at position: Int64
-    ) throws(RequestError) -> Int {
-        do throws(FileError) {
-            return try file.reader.read(into: room, at: position)
-        } catch {
-            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error)
-        }
-    }
-
-    /// Asked before the last bytes go out, so that the server never takes half of a longer file for the whole.
-    private func checkEnd(of file: OpenFile, at position: Int64) throws(RequestError) {
-        var byte: UInt8 = 0
-        let count = try withUnsafeMutableBytes(of: &byte) { (room) throws(RequestError) in
-            try read(file, into: room, at: position)
-        }
-        guard count == 0 else {
-            throw RequestError(.bodyNotEncoded, detail: "the file became longer while it was sent")
-        }
     }
 }
 
@@ -159,18 +114,27 @@ extension Transfer {
         return try await push(head, Data())
     }
 
-    /// Sends chunks until the source ends (RFC 9112 §7.1); the last chunk goes out only then.
-    private mutating func push(_ head: [UInt8], chunked make: Make) async throws(RequestError) -> Bool {
+    /// Sends chunks until the source ends (RFC 9112 §7.1); the last chunk, and the trailers, go out only then.
+    private mutating func push(
+        _ head: [UInt8], chunked make: Make, _ trailers: RequestTrailers?
+    ) async throws(RequestError) -> Bool {
         guard try await push(head, Data()) else { return false }
         var source = try RequestError.wrapping(.bodyNotEncoded, make)
-        var lineEnd = ""
+        var encoder = ChunkEncoder()
         while let chunk = try await Self.next(of: &source) {
-            let line = "\(lineEnd)\(String(chunk.count, radix: 16))\r\n"
-            guard try await push(Array(line.utf8), chunk) else { return false }
-            lineEnd = "\r\n"
+            var line: [UInt8] = []
+            encoder.begin(chunk.count, in: &line)
+            guard try await push(line, chunk) else { return false }
             if try hasAnswer() { return false }
         }
-        return try await push(Array("\(lineEnd)0\r\n\r\n".utf8), Data())
+        let fields = try trailers?.header() ?? .empty
+        var end: [UInt8] = []
+        do throws(WireError) {
+            try encoder.end(trailers: fields, in: &end)
+        } catch {
+            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error)
+        }
+        return try await push(end, Data())
     }
 
     /// The next chunk that is not empty.

@@ -24,6 +24,10 @@ struct Transfer: Sendable {
     var pending = 0
     var isAtEnd = false
     var trailers = Header.empty
+    /// Whether the server has asked for the body with 100 (Continue).
+    var hasContinued = false
+    /// Told of interim responses.
+    let onInterim: (@Sendable (HTTPStatus, Header) -> Void)?
     private var effort = Effort()
 
     init(
@@ -34,6 +38,12 @@ struct Transfer: Sendable {
         self.patience = patience
         reader = ResponseReader(answering: request.method, limits: pool.configuration.wireLimits)
         reporter = ProgressReporter(request.onProgress)
+        if let observe = request.onInterimResponse {
+            let target = request.target
+            onInterim = { observe(ResponseHead(status: $0, header: $1, target: target)) }
+        } else {
+            onInterim = nil
+        }
     }
 
     /// Whether a byte of the response has come.

@@ -73,6 +73,7 @@ extension PreparedRequest {
     func checkBeforeSending() throws(RequestError) {
         do throws(RequestError) {
             try validate()
+            guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
             guard target.scheme == "http" || target.scheme == "https" else { throw RequestError(.unsupportedScheme) }
             if Task.isCancelled { throw RequestError(.cancelled) }
             if let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }

@@ -31,6 +31,14 @@ public enum InvalidRequest: Error, Hashable, Sendable {
     case unreadableFile
     /// The parameters cannot be written; why is told by the error underneath.
     case parametersNotEncoded
+    /// The trailers hold a field that must come before the body, or not at all (RFC 9110 §6.5.1).
+    case fieldNotAllowedInTrailers
+    /// There are trailers and no body that they could follow.
+    case trailersWithoutBody
+    /// The executor cannot send trailers.
+    case trailersNotSupported
+    /// The proxy's host is no host, its port no port, or its credentials hold a control byte.
+    case invalidProxy
     /// The address of a unix socket is empty, too long or holds NUL.
     case invalidSocketPath
 }
@@ -54,6 +62,10 @@ extension InvalidRequest: CustomStringConvertible {
         case .bodyNotAllowed: "the method takes no body"
         case .unreadableFile: "the body's file cannot be read"
         case .parametersNotEncoded: "the parameters cannot be written"
+        case .fieldNotAllowedInTrailers: "a field may not come after the body"
+        case .trailersWithoutBody: "there are trailers, but no body"
+        case .trailersNotSupported: "this executor cannot send trailers"
+        case .invalidProxy: "the proxy is no host and port, or its credentials hold a control byte"
         case .invalidSocketPath: "the unix socket's path is empty, too long or holds NUL"
         }
     }

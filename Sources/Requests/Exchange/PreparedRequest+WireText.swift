@@ -10,7 +10,7 @@ extension PreparedRequest {
     public func wireText(_ secrets: SecretPolicy, redaction: Redaction = .standard) -> String {
         let shown = secrets == .revealing ? self : redacted(by: redaction)
         var head: [UInt8] = []
-        RequestHeadWriter.appendUnchecked(shown, framing: framing(ofLength: body.knownLength), to: &head)
+        RequestHeadWriter.appendUnchecked(shown, framing: framing(ofLength: body.knownLength), form: .text, to: &head)
         let text = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
         return isWholeFile ? text.replacing("Transfer-Encoding: chunked\n", with: "") + bodyText : text + bodyText
     }
@@ -40,7 +40,7 @@ extension PreparedRequest {
 
     /// A whole file's length is read when it is sent; until then the text leaves the framing out.
     private var isWholeFile: Bool {
-        if case .file(_, nil) = body { true } else { false }
+        if case .file(_, nil) = body { trailers == nil } else { false }
     }
 
     private var bodyText: String {

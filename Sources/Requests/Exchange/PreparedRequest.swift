@@ -184,12 +184,13 @@ extension TargetURI {
 extension PreparedRequest: Equatable {
     /// Whether both would put the same bytes on the wire and hand the answer over in the same way.
     ///
-    /// Functions, attributes and instants are not compared. Streamed bodies are never equal.
+    /// Functions and instants are not compared, and of the attributes only those that are sent. Streamed bodies are never
+    /// equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.method == right.method && left.target == right.target && left.header == right.header
             && left.delivery == right.delivery && left.timeouts == right.timeouts && left.redirects == right.redirects
             && left.accepting == right.accepting && left.cachePolicy == right.cachePolicy
-            && left.body.isEqual(to: right.body)
+            && left.body.isEqual(to: right.body) && left.hasSameOptions(as: right)
     }
 }
 

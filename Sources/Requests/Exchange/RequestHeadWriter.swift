@@ -4,10 +4,12 @@
 package struct RequestHeadWriter {
     /// Where the request goes, which decides the form of its target (RFC 9112 §3.2).
     package enum Form: Sendable {
-        /// To the origin server: path and query.
+        /// To the origin server: path and query, and nothing that is meant for a proxy.
         case origin
         /// To a proxy: the whole URI.
         case absolute
+        /// To a reader: path and query, and every field.
+        case text
     }
 
     /// How the end of the body is told (RFC 9112 §6).
@@ -54,9 +56,18 @@ package struct RequestHeadWriter {
         append(" HTTP/1.1\r\nHost: ", to: &bytes)
         append(target.authority, to: &bytes)
         append("\r\n", to: &bytes)
-        for field in request.header where !field.name.belongsToExecutor { append(field, to: &bytes) }
+        for field in request.header where !field.name.belongsToExecutor {
+            if form == .origin, field.name.isForProxies { continue }
+            append(field, to: &bytes)
+        }
         for field in additions where !request.header.contains(field.name) { append(field, to: &bytes) }
         append(framing, to: &bytes)
+        if framing != .none, framing != .length(0), request.continueWait != nil {
+            append("Expect: 100-continue\r\n", to: &bytes)
+        }
+        if framing == .chunked, let names = request.trailers?.names, !names.isEmpty {
+            append("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n", to: &bytes)
+        }
         append("\r\n", to: &bytes)
     }
 
@@ -102,6 +113,13 @@ extension Field.Name {
     }
 }
 
+extension Field.Name {
+    /// Whether the field is for the proxy a request is sent to, and no business of the origin server.
+    fileprivate var isForProxies: Bool {
+        rawValue.utf8.count == 19 && self == .proxyAuthorization
+    }
+}
+
 extension PreparedRequest {
     /// How the body is framed when its length is `length`, nil for unknown (RFC 9110 §8.6, RFC 9112 §6).
     ///
@@ -113,6 +131,7 @@ extension PreparedRequest {
             default: return .none
             }
         }
+        if trailers != nil { return .chunked }
         return length.map { .length($0) } ?? .chunked
     }
 
@@ -127,6 +146,10 @@ extension PreparedRequest {
             guard !field.value.utf8.contains(where: Token.isForbiddenInValue) else {
                 throw invalid(.invalidFieldValue, detail: "in \(field.name)")
             }
+        }
+        if let trailers {
+            if let problem = trailers.problem { throw invalid(problem, detail: "in the trailers") }
+            guard !body.isNone else { throw invalid(.trailersWithoutBody) }
         }
         guard !body.isNone else { return }
         switch method {

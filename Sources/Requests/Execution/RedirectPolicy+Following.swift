@@ -18,6 +18,7 @@ extension RedirectPolicy {
         if response.status.turnsIntoGet(request.method) {
             next.method = .get
             next.body = .none
+            next.trailers = nil
             next.header.removeAll { $0.name.describesContent }
         } else if !request.body.isReplayable {
             throw RequestError(.bodyNotReplayable, detail: "redirected to \(target)", response: response)

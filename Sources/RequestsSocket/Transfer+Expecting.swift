@@ -1,0 +1,43 @@
+import Requests
+import RequestsPOSIX
+
+extension Transfer {
+    /// Waits, the head being sent, until the server asks for the body with 100 (Continue), or `time` has passed
+    /// (RFC 9110 §10.1.1).
+    ///
+    /// False when the final answer comes instead, or nothing more can come: then the body is not sent.
+    mutating func isContinued(within time: Duration) async throws(RequestError) -> Bool {
+        let limit = Deadline.after(time)
+        while !hasContinued {
+            let result: TransferResult
+            do throws(SystemError) {
+                result = try connection.fill()
+            } catch {
+                sendFailure = error
+                return false
+            }
+            switch result {
+            case .bytes(let count):
+                if try readHead() { return false }
+                try await rest(after: count)
+            case .end:
+                try receiveEnd()
+                return false
+            case .wouldBlock:
+                guard try await waitForAnswer(until: limit) else { return true }
+            }
+        }
+        return true
+    }
+
+    /// Waits for bytes; false when `limit` has passed.
+    private mutating func waitForAnswer(until limit: Deadline) async throws(RequestError) -> Bool {
+        do throws(RequestError) {
+            try await wait(for: .reading, until: limit, in: .firstByte)
+            return true
+        } catch {
+            guard error.reason == .timedOut(.firstByte) else { throw error }
+            return false
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import CRequestsPOSIX
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite("HTTP proxy", .timeLimit(.minutes(1)))
+struct ProxyTests {
+    /// Notes every request and answers it with what `answer` makes of its first line.
+    private static func noting(_ answer: @escaping @Sendable (String) -> String = { _ in ok }) throws -> ScriptedPeer {
+        try ScriptedPeer { line, _, peer in
+            while let request = line.receiveRequest() {
+                peer.note(request)
+                line.send(answer(String(request.prefix { $0 != "\r\n" })))
+            }
+        }
+    }
+
+    /// An executor that goes through `peer`; no other name has an address.
+    private static func executor(
+        through peer: ScriptedPeer, authorization: SocketExecutor.Proxy.Authorization? = nil, exceptions: [String] = []
+    ) throws -> SocketExecutor {
+        let port = Int(try #require(peer.address.port))
+        return .with {
+            $0.proxy = .init(host: "127.0.0.1", port: port, authorization: authorization, exceptions: exceptions)
+            $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("only the proxy is looked up") }
+        }
+    }
+
+    private func request(_ url: String, _ header: Header = .empty) throws -> PreparedRequest {
+        PreparedRequest(target: try TargetURI(url), header: header)
+    }
+
+    private static let credentials = SocketExecutor.Proxy.Authorization.basic(username: "u", password: "hunter2")
+    private static let field = "Proxy-Authorization: Basic dTpodW50ZXIy"
+
+    @Test("a request names its whole URI, its host stays that of the origin, and the proxy knows who asks (R-4, R-51)")
+    func absoluteForm() async throws {
+        let peer = try Self.noting()
+        let executor = try Self.executor(through: peer, authorization: Self.credentials)
+        #expect(try await executor.execute(request("http://u:p@Origin.example:80/a?b#c")).text == "ok")
+        _ = try await executor.execute(request("http://other.example:8080"))
+        let rest = "Accept-Encoding: identity\r\n\(Self.field)\r\n\r\n"
+        #expect(
+            peer.notes == [
+                "GET http://origin.example/a?b HTTP/1.1\r\nHost: origin.example\r\n\(rest)",
+                "GET http://other.example:8080/ HTTP/1.1\r\nHost: other.example:8080\r\n\(rest)",
+            ])
+        #expect(peer.connections == 1)
+    }
+
+    @Test("a 407 is handed over as it is, and a request's own credentials count (R-51)")
+    func refused() async throws {
+        let peer = try Self.noting { _ in
+            "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
+        }
+        let executor = try Self.executor(through: peer, authorization: Self.credentials)
+        let response = try await executor.execute(
+            request("http://origin.example/", [Field(name: .proxyAuthorization, value: "Basic own")]))
+        #expect(response.head.status == 407)
+        #expect(response.head.header[.proxyAuthenticate] == "Basic realm=x")
+        #expect(peer.notes.count == 1)
+        #expect(peer.notes[0].contains("Proxy-Authorization: Basic own\r\n"))
+        #expect(!peer.notes[0].contains(Self.field))
+    }
+
+    @Test("the proxy's credentials never reach an origin server: not without a proxy, not past it (R-27, R-51)")
+    func direct() async throws {
+        let origin = try Self.noting()
+        let proxy = try Self.noting()
+        let own: Header = [Field(name: .proxyAuthorization, value: "Basic own")]
+        let bypassing = try Self.executor(through: proxy, authorization: Self.credentials, exceptions: ["127.0.0.1"])
+        for executor in [SocketExecutor(), bypassing] {
+            _ = try await executor.execute(request("http://\(origin.authority)/", own))
+        }
+        let plain = "GET / HTTP/1.1\r\nHost: \(origin.authority)\r\nAccept-Encoding: identity\r\n\r\n"
+        #expect(origin.notes == [plain, plain])
+        #expect(proxy.connections == 0)
+    }
+
+    @Test("connections to a proxy and to the same address as an origin are kept apart (R-51)")
+    func pooled() async throws {
+        let peer = try Self.noting()
+        let executor = try Self.executor(through: peer, exceptions: ["127.0.0.1"])
+        _ = try await executor.execute(request("http://origin.example/"))
+        _ = try await executor.execute(request("http://\(peer.authority)/"))
+        #expect(peer.connections == 2)
+        #expect(executor.connections == (2, 2))
+    }
+
+    @Test("redirects go through the proxy too, with its credentials and without the origin's (R-27, R-51)")
+    func redirects() async throws {
+        let peer = try Self.noting { line in
+            guard line.contains("a.example") else { return ok }
+            return "HTTP/1.1 302 Found\r\nLocation: http://b.example/next\r\nContent-Length: 0\r\n\r\n"
+        }
+        let executor = try Self.executor(through: peer, authorization: Self.credentials)
+        let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://a.example")))
+        let text = try await executor.perform(
+            api.get(.text, from: "/first").authenticated(with: .bearerToken("secret")))
+        #expect(text == "ok")
+        #expect(peer.notes.map { $0.contains(Self.field) } == [true, true])
+        #expect(peer.notes.map { $0.contains("Bearer secret") } == [true, false])
+        #expect(peer.notes.last?.hasPrefix("GET http://b.example/next HTTP/1.1\r\nHost: b.example\r\n") == true)
+    }
+
+    @Test("a proxy that refuses is a failed connection, and https is not spoken through it")
+    func unreachable() async throws {
+        let closed = try Socket.bound(to: .loopback())
+        let port = Int(try #require(try closed.localAddress().port))
+        let executor = SocketExecutor.with { $0.proxy = .init(host: "127.0.0.1", port: port) }
+        #expect(await executor.failure(of: try request("http://origin.example/"))?.reason == .connectionFailed)
+        #expect(await executor.failure(of: try request("https://origin.example/"))?.reason == .unsupportedScheme)
+    }
+
+    @Test("what cannot be a proxy is known before anything is sent (R-1, R-2)")
+    func invalid() async throws {
+        for (host, port, authorization) in [
+            ("", 80, "Basic a"), ("a b", 80, "Basic a"), ("u@h", 80, "Basic a"), ("h/x", 80, "Basic a"),
+            ("h\r\n", 80, "Basic a"), ("h", 0, "Basic a"), ("h", 70_000, "Basic a"), ("h", -1, "Basic a"),
+            ("h", 80, "a\r\nX: y"), ("h", 80, "a\0"),
+        ] {
+            let executor = SocketExecutor.with {
+                $0.proxy = .init(host: host, port: port, authorization: .init(authorization))
+            }
+            let error = await executor.failure(of: try request("http://127.0.0.1:1/"))
+            #expect(error?.reason == .invalidRequest(.invalidProxy), "\(host) \(port)")
+            #expect(error?.mayHaveReachedServer == false)
+        }
+    }
+
+    @Test("hosts are excepted by their name, or by what it ends with")
+    func exceptions() async throws {
+        let peer = try Self.noting()
+        let executor = try Self.executor(through: peer, exceptions: ["Example.com", ".example.org", "[::1]"])
+        for host in ["www.example.com", "example.org", "notexample.com", "example.com.net", "[::2]"] {
+            #expect(try await executor.execute(request("http://\(host)/")).text == "ok", "\(host)")
+        }
+        for host in ["example.com", "EXAMPLE.COM", "a.example.org", "a.b.example.org"] {
+            #expect(await executor.failure(of: try request("http://\(host)/"))?.reason == .hostNotFound, "\(host)")
+        }
+        #expect(await executor.failure(of: try request("http://[::1]:1/"))?.reason == .connectionFailed)
+    }
+
+    @Test("printing a proxy shows no credentials (R-74)")
+    func printed() {
+        let proxy = SocketExecutor.Proxy(host: "h", port: 1, authorization: Self.credentials)
+        var text = "\(proxy)"
+        dump(proxy, to: &text)
+        #expect(!text.contains("dTpodW50ZXIy"))
+    }
+
+    @Test("proxies, credentials and files that the environment names are not read (R-35)")
+    func environment() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            try folder.write(Array("default login u password hunter2\n".utf8), to: ".netrc")
+            setenv("HOME", folder.path, 1)
+            setenv("NETRC", folder.path(of: ".netrc"), 1)
+            let proxy = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy"] {
+                setenv(name, "http://\(proxy.authority)", 1)
+            }
+            setenv("no_proxy", "", 1)
+            let origin = try ScriptedPeer { line, _, peer in
+                while let request = line.receiveRequest() {
+                    peer.note(request)
+                    line.send(ok)
+                }
+            }
+            #expect(try await SocketExecutor().execute(origin.request()).text == "ok")
+            #expect(
+                origin.notes == [
+                    "GET / HTTP/1.1\r\nHost: \(origin.authority)\r\nAccept-Encoding: identity\r\n\r\n"
+                ])
+            #expect(proxy.connections == 0)
+        }
+    }
+}
