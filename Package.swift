@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "RequestsURLSession", targets: ["RequestsURLSession"]),
         .library(name: "RequestsFoundation", targets: ["RequestsFoundation"]),
         .library(name: "RequestsXML", targets: ["RequestsXML"]),
+        .library(name: "RequestsMiddleware", targets: ["RequestsMiddleware"]),
         .library(name: "RequestsTestServer", targets: ["RequestsTestServer"]),
         .library(name: "RequestsConformance", targets: ["RequestsConformance"]),
     ],
@@ -30,6 +31,8 @@ let package = Package(
         .target(
             name: "RequestsURLSession", dependencies: ["Requests", "RequestsFoundation", "RequestsPOSIX"],
             swiftSettings: settings),
+        .target(
+            name: "RequestsMiddleware", dependencies: ["Requests", "RequestsPOSIX"], swiftSettings: settings),
         .target(name: "RequestsXML", dependencies: ["Requests"], swiftSettings: settings),
         .target(name: "RequestsHTTP1", dependencies: ["Requests"], swiftSettings: settings),
         .systemLibrary(name: "CRequestsPOSIX"),
@@ -80,6 +83,12 @@ let package = Package(
         .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsMiddlewareTests",
+            dependencies: [
+                "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
+                "RequestsURLSession",
+            ], swiftSettings: settings),
         .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeV032Mode5Tests", dependencies: ["RequestsFoundation", "Requests"],

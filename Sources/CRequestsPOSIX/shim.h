@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -58,6 +59,8 @@ static const int rp_shutdown_read = SHUT_RD;
 static const int rp_shutdown_write = SHUT_WR;
 static const int rp_shutdown_both = SHUT_RDWR;
 static const int rp_open_reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+static const int rp_open_appending = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+static const int rp_open_if_missing = O_CREAT;
 static const int rp_open_creating = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
 
 #if defined(__APPLE__)
@@ -224,6 +227,9 @@ static inline int rp_is_unknown_host(int code) {
 // MARK: Files
 
 static inline int rp_open(const char *path, int flags) { return open(path, flags, 0600); }
+
+/// Locks the file for this opening of it alone; fails at once when another has it.
+static inline int rp_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
 
 static inline int rp_is_regular(const struct stat *status) { return S_ISREG(status->st_mode); }
 

@@ -7,6 +7,7 @@ struct StructureTests {
     static let allowed: [String: Set<String>] = [
         "Requests": ["FoundationEssentials", "Foundation", "Dispatch", "Synchronization"],
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
+        "RequestsMiddleware": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsXML": ["Requests", "Foundation", "FoundationXML"],
         "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
         "RequestsMock": ["Requests", "Synchronization"],

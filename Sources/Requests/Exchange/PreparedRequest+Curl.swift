@@ -1,13 +1,21 @@
 extension PreparedRequest {
-    /// A shell command that sends this request with curl, in one line, secrets redacted.
-    public var curlCommand: String { curlCommand(.redacted) }
-
-    /// A shell command that sends this request with curl, in one line.
+    /// A command for any POSIX shell that sends this request with curl, in one line.
     ///
-    /// A text of up to 1,024 bytes is in the command, a file by its path; any other body is read from standard input.
-    public func curlCommand(_ secrets: SecretPolicy, redaction: Redaction = .standard) -> String {
+    /// A body in memory of up to 1,024 bytes is in the command: text as it stands, any other bytes by way of `printf`. A
+    /// whole file is there by its path. Every other body is read from standard input.
+    ///
+    /// What curl adds of its own, Accept and User-Agent where the request has none, is left to it.
+    ///
+    /// - Parameters:
+    ///   - secrets: Whether secrets are shown.
+    ///   - redaction: What a secret is.
+    /// - Returns: The command.
+    public func curl(_ secrets: SecretPolicy = .redacted, redaction: Redaction = .standard) -> String {
         let isRedacted = secrets == .redacted
+        let url = isRedacted ? target.redacted(by: redaction) : target.absoluteString
+        var input = ""
         var words = ["curl"]
+        if url.utf8.contains(where: "[]{}".utf8.contains) { words.append("--globoff") }
         switch method {
         case .get where body.isNone: break
         case .head: words.append("--head")
@@ -15,47 +23,59 @@ extension PreparedRequest {
         }
         for field in header {
             let value = isRedacted && redaction.isSecret(field.name) ? Redaction.mark : field.value
-            words += ["--header", ShellWord.quoted("\(field.name.rawValue): \(value)")]
+            // "Name:" would take the field away; this is how curl spells one without a value.
+            words += ["--header", ShellWord.quoted(field.name.rawValue + (value.isEmpty ? ";" : ": \(value)"))]
         }
         if !body.isNone, !header.contains(.contentType) { words += ["--header", "Content-Type:"] }
         switch body {
-        case .none: break
-        case .bytes(let data):
-            let text = data.count <= 1_024 && !data.contains(0) ? String(validating: data, as: UTF8.self) : nil
-            words += text.map { ["--data-raw", ShellWord.quoted($0)] } ?? ["--data-binary", "@-"]
-        case .file(let path, nil): words += ["--data-binary", ShellWord.quoted("@" + path)]
-        case .file, .stream: words += ["--data-binary", "@-"]
+        case .none:
+            if framing(ofLength: 0) == .length(0) { words += ["--header", "'Content-Length: 0'"] }
+        case .bytes(let data) where data.count <= 1_024:
+            if let text = ShellWord.text(of: data) {
+                words += ["--data-raw", ShellWord.quoted(text)]
+            } else {
+                input = "printf %b \(ShellWord.escaped(data)) | "
+                words += ["--data-binary", "@-"]
+            }
+        case .file(let path, nil) where !path.hasSuffix("\n"):
+            words += ["--data-binary", ShellWord.quoted("@" + path)]
+        case .bytes, .file, .stream: words += ["--data-binary", "@-"]
         }
-        words.append(ShellWord.quoted(isRedacted ? target.redacted(by: redaction) : target.absoluteString))
-        return words.joined(separator: " ")
+        return input + (words + [ShellWord.quoted(url)]).joined(separator: " ")
     }
 }
 
-/// Words of a shell command.
+/// Words of a POSIX shell (POSIX.1 §2.2).
 private enum ShellWord {
-    /// `text` as one word that bash, zsh and ksh read as it is; control bytes are written as escapes.
+    /// `text` as one word; of a text that holds control characters `printf` makes it, without line ends at its end.
     static func quoted(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            return "'" + text.replacing("'", with: #"'\''"#) + "'"
+        guard hasControl(text) else { return "'" + text.replacing("'", with: #"'\''"#) + "'" }
+        return "\"$(printf %b \(escaped(Data(text.utf8))))\""
+    }
+
+    /// The text that `data` is; nil when it is none or holds what a terminal would obey.
+    static func text(of data: Data) -> String? {
+        String(validating: data, as: UTF8.self).flatMap { hasControl($0) ? nil : $0 }
+    }
+
+    /// `data` as the argument that `printf %b` makes it of: printable ASCII as it is, all else by number.
+    static func escaped(_ data: Data) -> String {
+        let characters = data.map { byte in
+            switch byte {
+            case UInt8(ascii: "\\"): "\\\\"
+            case 0x20...0x7E where byte != UInt8(ascii: "'"): String(UnicodeScalar(byte))
+            default: "\\0" + String(byte >> 6) + String(byte >> 3 & 7) + String(byte & 7)
+            }
         }
-        return "$'" + text.unicodeScalars.map(escaped).joined() + "'"
+        return "'" + characters.joined() + "'"
+    }
+
+    private static func hasControl(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {
         Token.isTokenByte(byte) && !"!#$&'*`|~".utf8.contains(byte) || ":/@,=".utf8.contains(byte)
-    }
-
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        switch scalar {
-        case "\\", "'": "\\\(scalar)"
-        case "\n": "\\n"
-        case "\r": "\\r"
-        case "\t": "\\t"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-            "\\x" + String(UnicodeScalar(Hex.digit(UInt8(scalar.value >> 4))))
-                + String(UnicodeScalar(Hex.digit(UInt8(scalar.value & 15))))
-        default: String(scalar)
-        }
     }
 }

@@ -21,7 +21,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         if let underlying { lines.append("underlying: \(withoutSecrets(Self.explanation(of: underlying)))") }
         lines += offendingLine
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
-        if let request { lines.append(request.curlCommand) }
+        if let request { lines.append(request.curl()) }
         return lines.joined(separator: "\n  ")
     }
 

@@ -1,0 +1,104 @@
+import Foundation
+import RequestsMock
+import RequestsTestServer
+import Testing
+
+/// The commands that requests print, run by shells with the real curl against the test server.
+@Suite(
+    "Generated curl commands",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "there is no /usr/bin/curl here"),
+    .timeLimit(.minutes(1)))
+struct CurlCommandTests {
+    /// The shells that are here: at least the one that POSIX asks for.
+    static let shells = ["/bin/sh", "/bin/bash", "/bin/zsh"].filter(FileManager.default.isExecutableFile)
+
+    static let everyByte = Data((0...255).map { UInt8($0) })
+
+    static let requests: [(HTTPMethod, String, Header, Data?)] = [
+        (.get, "/a/b?c=d&e=%20", [Field(name: "X-Quote", value: "it's \"$HOME\" `id` \\ !! *")], nil),
+        (
+            .get, "/a/../b/./c?x[]=1&y={a,b}",
+            [Field(name: "X-Empty", value: ""), Field(name: "X-Tab", value: "a\tb")], nil
+        ),
+        (.head, "/", .empty, nil),
+        ("M-SEARCH", "/", [Field(name: "X-Semi", value: "a;b: c")], nil),
+        ("purge!#$%&'*+-.^_`|~", "/", .empty, nil),
+        (.delete, "/", .empty, nil),
+        (.post, "/", .empty, nil),
+        (.post, "/", .empty, Data()),
+        (.post, "/", [.contentType(.json)], Data("{\"a\": \"it's\"}".utf8)),
+        (.put, "/", .empty, Data("@/etc/passwd".utf8)),
+        (.patch, "/", .empty, Data("line 1\nline 2\r\n\n".utf8)),
+        (.delete, "/", .empty, Data("%s%n\\n\\0 é €".utf8)),
+        (.post, "/", [.contentType(.binary)], everyByte),
+        (.post, "/", .empty, Data("-d".utf8)),
+    ]
+
+    /// Runs `command` with `input` to read; what it printed when it failed.
+    private func run(_ command: String, with shell: String, input: Data = Data()) throws -> String? {
+        let file = FileManager.default.temporaryDirectory.appending(path: "requests-curl-\(UUID().uuidString)")
+        try input.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: shell)
+        process.arguments = ["-c", command]
+        process.environment = ["PATH": "/usr/bin:/bin", "CURL_HOME": "/nonexistent", "HOME": "/nonexistent"]
+        process.standardInput = try FileHandle(forReadingFrom: file)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return process.terminationStatus == 0 ? nil : String(decoding: output, as: UTF8.self)
+    }
+
+    /// What the server saw of `request` when a shell has run its command, compared with what it is.
+    private func check(_ request: PreparedRequest, _ body: Data?, input: Data = Data(), _ mock: MockExecutor) throws {
+        let command = request.curl(.revealing)
+        #expect(!command.contains("\n"))
+        for shell in Self.shells {
+            let failure = try run(command, with: shell, input: input)
+            #expect(failure == nil, "\(shell): \(command)")
+            let seen = try #require(mock.recorded.last, "\(shell): \(command)")
+            #expect(seen.method == request.method && seen.target.path == request.target.path, "\(command)")
+            #expect(seen.target.query == request.target.query, "\(command)")
+            for field in request.header { #expect(seen.header.values(of: field.name) == [field.value], "\(command)") }
+            #expect(seen.header.contains(.contentType) == request.header.contains(.contentType), "\(command)")
+            if case .bytes(let bytes) = seen.body {
+                #expect(bytes == body ?? Data(), "\(command)")
+            } else {
+                #expect(body == nil || body == Data(), "\(command)")
+            }
+        }
+    }
+
+    @Test("sends what the request says: quotes, line ends, every byte, unusual methods", arguments: requests.indices)
+    func runs(index: Int) async throws {
+        let (method, path, header, body) = Self.requests[index]
+        let mock = MockExecutor(.ok("x"))
+        try await withTestServer(serving: mock) { server in
+            var request = PreparedRequest(
+                method: method, target: try TargetURI(server.baseURL.absoluteString + path), header: header)
+            if let body { request.body = .bytes(body) }
+            try check(request, body, mock)
+        }
+    }
+
+    @Test("sends files by their path, and what is in no command from standard input")
+    func files() async throws {
+        let mock = MockExecutor(.ok("x"))
+        let folder = FileManager.default.temporaryDirectory.appending(path: "requests curl's\n\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "body")
+        try Self.everyByte.write(to: file)
+        let long = Data(repeating: 0x27, count: 5_000)
+        try await withTestServer(serving: mock) { server in
+            let target = try TargetURI(server.baseURL.absoluteString + "/f")
+            try check(
+                PreparedRequest(method: .put, target: target, body: .file(path: file.path)), Self.everyByte, mock)
+            try check(PreparedRequest(method: .put, target: target, body: .bytes(long)), long, input: long, mock)
+        }
+    }
+}

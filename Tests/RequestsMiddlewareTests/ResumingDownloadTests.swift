@@ -1,0 +1,318 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import Testing
+
+/// `executor` with the middleware before it.
+private func resuming(_ executor: some RequestExecutor) -> any RequestExecutor { executor.resumingDownloads() }
+
+@Suite("Resuming downloads", .timeLimit(.minutes(1)))
+struct ResumingDownloadTests {
+    private let folder: TestFolder
+    private let content = pattern(300_000)
+
+    init() throws { folder = try TestFolder() }
+
+    private func download(
+        _ api: AnonymousRequestProvider, _ executor: any RequestExecutor, from path: RequestPath = "/f"
+    ) async throws(RequestError) -> URL {
+        let client = Client(api, executor: resuming(executor))
+        return try await client.perform(api.get(.download(to: folder.path("f")), from: path))
+    }
+
+    private func failure(
+        _ api: AnonymousRequestProvider, _ executor: any RequestExecutor, from path: RequestPath = "/f"
+    ) async -> RequestError? {
+        do throws(RequestError) {
+            _ = try await download(api, executor, from: path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func isWhole(_ name: String = "f", _ content: Data? = nil) -> Bool {
+        folder.contents(name) == content ?? self.content
+    }
+
+    @Test("an interrupted download goes on where it stopped, twice, and its traces are gone", arguments: Way.allCases)
+    func resumes(way: Way) async throws {
+        let server = RangeServer(content)
+        server.set { $0.cuts = [100_000, 50_000] }
+        let served = server.executor
+        try folder.write("old", to: "f")
+        try await way.reaching(served) { api, executor in
+            for _ in 0..<2 {
+                let error = try #require(await failure(api, executor))
+                #expect(error.reason == .connectionLost && error.status?.isSuccess == true, "\(error)")
+                #expect(folder.contents("f") == Data("old".utf8))
+            }
+            let kept = try #require(folder.contents("f.partial")).count
+            #expect(kept == 150_000)
+            let client = Client(api, executor: resuming(executor))
+            let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
+            #expect(response.value.path(percentEncoded: false) == folder.path("f"))
+            #expect(response.status == 200 && response.header[.contentLength] == "300000")
+            #expect(response.header[.contentRange] == nil && response.header[.etag] == "\"v1\"")
+            #expect(isWhole() && folder.names == ["f"])
+        }
+        let asked = served.recorded.map { [$0.header[.range], $0.header[.ifRange]] }
+        #expect(asked == [[nil, nil], ["bytes=100000-", "\"v1\""], ["bytes=150000-", "\"v1\""]])
+        #expect(served.recorded.allSatisfy { $0.header[.acceptEncoding] == "identity" })
+    }
+
+    @Test("what the server has changed meanwhile is fetched anew", arguments: Way.allCases)
+    func changed(way: Way) async throws {
+        let server = RangeServer(content)
+        server.set { $0.cuts = [100_000] }
+        let new = Data(pattern(200_000).reversed())
+        try await way.reaching(server.executor) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            server.set {
+                $0.content = new
+                $0.header = [Field(name: .etag, value: "\"v2\"")]
+            }
+            _ = try await download(api, executor)
+            #expect(isWhole("f", new) && folder.names == ["f"])
+        }
+    }
+
+    @Test("a date serves where there is no entity tag; without either the partial bytes are not kept")
+    func dates() async throws {
+        let modified = Field(name: .lastModified, value: "Sun, 06 Nov 1994 08:49:37 GMT")
+        let server = RangeServer(
+            content, header: [modified, Field(name: .date, value: "Sun, 06 Nov 1994 08:49:38 GMT")])
+        let served = server.executor
+        server.set { $0.cuts = [10] }
+        try await Way.memory.reaching(served) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            _ = try await download(api, executor)
+            #expect(isWhole())
+            server.set {
+                $0.cuts = [10]
+                $0.header = [Field(name: .etag, value: "W/\"v1\"")]
+            }
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            #expect(folder.names == ["f"])
+            _ = try await download(api, executor)
+        }
+        #expect(served.recorded.map { $0.header[.ifRange] } == [nil, modified.value, nil, nil])
+    }
+
+    @Test(
+        "an answer that does not go with what there is leads to the whole",
+        arguments: [
+            { $0.header.set(Field(name: .contentRange, value: "bytes 9-299999/300000")) },
+            { $0.header.remove(.contentRange) },
+            { $0.header.set(Field(name: .etag, value: "\"v2\"")) },
+            { $0.header.set(Field(name: .contentType, value: "multipart/byteranges; boundary=x")) },
+            { response in
+                response.status = 416
+                response.header.remove(.contentRange)
+            },
+        ] as [@Sendable (inout MockResponse) -> Void])
+    func mismatches(change: @escaping @Sendable (inout MockResponse) -> Void) async throws {
+        let server = RangeServer(content)
+        let served = server.executor
+        server.set { $0.cuts = [100_000] }
+        try await Way.memory.reaching(served) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            server.set { $0.change = { if $0.status == 206 { change(&$0) } } }
+            _ = try await download(api, executor)
+        }
+        #expect(isWhole() && folder.names == ["f"])
+        #expect(served.recorded.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
+    }
+
+    @Test("a server that gives a range in small parts is asked until there is no more", arguments: Way.allCases)
+    func parts(way: Way) async throws {
+        let server = RangeServer(content)
+        let served = server.executor
+        server.set {
+            $0.cuts = [100_000]
+            $0.partLimit = 90_000
+        }
+        try await way.reaching(served) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            _ = try await download(api, executor)
+        }
+        #expect(isWhole())
+        #expect(
+            served.recorded.compactMap { $0.header[.range] } == ["bytes=100000-", "bytes=190000-", "bytes=280000-"])
+    }
+
+    @Test("all bytes were there already: 416 says so, and the file appears", arguments: Way.allCases)
+    func complete(way: Way) async throws {
+        let server = RangeServer(content)
+        let served = server.executor
+        // The last byte and the length are announced in chunks, so that the body can end early after all bytes.
+        server.set { $0.cuts = [300_000] }
+        try await way.reaching(served) { api, executor in
+            _ = await failure(api, executor)
+            guard folder.names != ["f"] else { return }
+            let client = Client(api, executor: resuming(executor))
+            let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
+            #expect(response.status == 200 && response.header[.contentLength] == "300000")
+            #expect(served.recorded.last?.header[.range] == "bytes=300000-")
+        }
+        #expect(isWhole() && folder.names == ["f"])
+    }
+
+    @Test("a part to a request for the whole, and one longer than it says, are refused")
+    func refusals() async throws {
+        let server = RangeServer(content)
+        server.set {
+            $0.change = {
+                $0.status = 206
+                $0.header.set(Field(name: .contentRange, value: "bytes 0-9/300000"))
+            }
+        }
+        try await Way.memory.reaching(server.executor) { api, executor in
+            #expect(await failure(api, executor)?.reason == .protocolViolation)
+            #expect(folder.names.isEmpty)
+            server.set {
+                $0.change = nil
+                $0.cuts = [100_000]
+            }
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            server.set {
+                $0.change = { $0.header.set(Field(name: .contentRange, value: "bytes 100000-100009/300000")) }
+            }
+            #expect(await failure(api, executor)?.reason == .protocolViolation)
+            #expect(folder.contents("f.partial")?.count == 100_000)
+            server.set {
+                $0.change = {
+                    $0.body = [.bytes(Data(repeating: 0, count: 9))]
+                }
+            }
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+        }
+    }
+
+    @Test("refusals of the server are handed over with their body, and what there is stays", arguments: Way.allCases)
+    func errors(way: Way) async throws {
+        let server = RangeServer(content)
+        server.set { $0.cuts = [100_000] }
+        try await way.reaching(server.executor) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            server.set { $0.change = { $0 = .status(503, "later") } }
+            let error = await failure(api, executor)
+            #expect(error?.reason == .unacceptableStatus && error?.body == Data("later".utf8))
+            #expect(folder.names == ["f.partial", "f.partial.json"])
+            server.set { $0.change = { $0 = .status(404, String(repeating: "x", count: 3 << 20)) } }
+            #expect(await failure(api, executor)?.body?.count == Delivery.errorBodyLimit)
+            server.set { $0.change = nil }
+            _ = try await download(api, executor)
+        }
+        #expect(isWhole())
+    }
+
+    @Test("bytes of another target are not gone on with, those behind a redirect are", arguments: Way.allCases)
+    func targets(way: Way) async throws {
+        let server = RangeServer(content)
+        let inner = server.executor
+        let served = MockExecutor { request in
+            if request.target.path == "/moved" { return .redirect(to: "/f") }
+            return try await inner.response(to: request)
+        }
+        server.set { $0.cuts = [100_000, 50_000] }
+        try await way.reaching(served) { api, executor in
+            #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
+            #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
+            #expect(folder.contents("f.partial")?.count == 150_000)
+            _ = try await download(api, executor, from: "/other")
+        }
+        #expect(isWhole())
+        #expect(
+            served.recorded.map { "\($0.target.path) \($0.header[.range] ?? "-")" } == [
+                "/moved -", "/f -", "/moved -", "/f bytes=100000-", "/other -",
+            ])
+    }
+
+    @Test("what concerns no download to a file passes as it is")
+    func others() async throws {
+        let executor = MockExecutor(.ok("hello"))
+        let resuming = executor.resumingDownloads()
+        let api = AnonymousRequestProvider("http://e.com")
+        #expect(try await resuming.perform(api.get(.text, from: "/")) == "hello")
+        let file = folder.path("f")
+        _ = try await resuming.perform(api.post(.none, to: "/", receiving: .download(to: file)))
+        _ = try await resuming.perform(
+            api.get(.download(to: file), from: "/").adding(headerField: .range(.from(0))))
+        #expect(executor.recorded.allSatisfy { !$0.header.contains(.acceptEncoding) && $0.header[.ifRange] == nil })
+        #expect(isWhole("f", Data("hello".utf8)) && folder.names == ["f"])
+    }
+
+    @Test("two downloads to one path at a time: the second is refused, the first goes on")
+    func twice() async throws {
+        let (started, startedContinuation) = AsyncStream.makeStream(of: Void.self)
+        let (released, releasedContinuation) = AsyncStream.makeStream(of: Void.self)
+        let content = content
+        let executor = MockExecutor { request in
+            var response = MockResponse(header: [Field(name: .etag, value: "\"v1\"")])
+            response.header.add(Field(name: .contentLength, value: "300000"))
+            response.body = [.bytes(content.prefix(10)), .pause(.endless)]
+            if request.header.contains(.range) {
+                startedContinuation.yield()
+                for await _ in released { break }
+                response.status = 206
+                response.header.add(Field(name: .contentRange, value: "bytes 10-299999/300000"))
+                response.header.set(Field(name: .contentLength, value: "299990"))
+                response.body = [.bytes(content.dropFirst(10))]
+            }
+            return response
+        }
+        let api = AnonymousRequestProvider("http://e.com")
+        let task = Task { await failure(api, executor) }
+        while folder.contents("f.partial")?.count != 10 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        task.cancel()
+        #expect(await task.value?.reason == .cancelled)
+        #expect(folder.contents("f.partial")?.count == 10)
+
+        async let first = download(api, executor)
+        for await _ in started { break }
+        let error = await failure(api, executor)
+        #expect(error?.reason == .other, "\(String(describing: error))")
+        releasedContinuation.yield()
+        _ = try await first
+        #expect(isWhole() && folder.names == ["f"])
+    }
+
+    @Test("progress counts what was there before")
+    func progress() async throws {
+        let server = RangeServer(content)
+        server.set { $0.cuts = [100_000] }
+        let seen = Lock<[TransferProgress]>([])
+        try await Way.memory.reaching(server.executor) { api, executor in
+            #expect(await failure(api, executor)?.reason == .connectionLost)
+            let request = api.get(.download(to: folder.path("f")), from: "/f")
+                .onProgress { progress in seen.withLock { $0.append(progress) } }
+            _ = try await Client(api, executor: resuming(executor)).perform(request)
+        }
+        let last = try #require(seen.withLock { $0.last })
+        #expect(last.received == 300_000 && last.totalToReceive == 300_000)
+    }
+
+    @Test("a place where no file can be is a typed error, before anything is sent where it is known")
+    func impossiblePlaces() async throws {
+        let executor = MockExecutor(.ok("x"))
+        let api = AnonymousRequestProvider("http://e.com")
+        for path in ["", "a\0b"] {
+            let error = await #expect(throws: RequestError.self) {
+                try await executor.resumingDownloads().perform(api.get(.download(to: path), from: "/"))
+            }
+            #expect(error?.reason == .other)
+        }
+        try folder.write("x", to: "file")
+        try FileManager.default.createDirectory(atPath: folder.path("g.partial"), withIntermediateDirectories: true)
+        for path in [folder.path("file/f"), folder.path("missing/f"), folder.path("g")] {
+            let error = await #expect(throws: RequestError.self) {
+                try await executor.resumingDownloads().perform(api.get(.download(to: path), from: "/"))
+            }
+            #expect(error?.reason == .other, "\(path)")
+        }
+    }
+}

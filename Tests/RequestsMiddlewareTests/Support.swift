@@ -1,0 +1,122 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import RequestsSocket
+import RequestsTestServer
+import RequestsURLSession
+import Testing
+
+/// Serves one representation, whole or in ranges, and drops connections half way as often as it is told to.
+final class RangeServer: Sendable {
+    struct State: Sendable {
+        var content: Data
+        var header: Header
+        /// After how many bytes of the body each of the next answers ends.
+        var cuts: [Int] = []
+        /// How many bytes an answer to a range has at most.
+        var partLimit = Int.max
+        /// Changes an answer before it is sent.
+        var change: (@Sendable (inout MockResponse) -> Void)?
+    }
+
+    private let state: Lock<State>
+
+    init(_ content: Data, header: Header = [Field(name: .etag, value: "\"v1\"")]) {
+        state = Lock(State(content: content, header: header))
+    }
+
+    func set(_ change: @Sendable (inout State) -> Void) {
+        state.withLock { change(&$0) }
+    }
+
+    /// An executor that answers as this server does.
+    var executor: MockExecutor {
+        MockExecutor { [self] request in
+            state.withLock { state in
+                let cut = state.cuts.isEmpty ? nil : state.cuts.removeFirst()
+                var response = Self.answer(request, state)
+                state.change?(&response)
+                if let cut, case .bytes(let body)? = response.body.first {
+                    response.header.set(Field(name: .contentLength, value: "\(body.count)"))
+                    response.body = [.bytes(body.prefix(cut)), .failure(RequestError(.connectionLost))]
+                }
+                return response
+            }
+        }
+    }
+
+    private static func answer(_ request: PreparedRequest, _ state: State) -> MockResponse {
+        var response = MockResponse(header: state.header)
+        response.header.add(Field(name: .contentType, value: "application/x-test"))
+        let tag = state.header[.etag] ?? state.header[.lastModified]
+        guard let range = request.header.byteRanges?.first, case .from(let first) = range,
+            request.header[.ifRange] == tag
+        else {
+            response.body = [.bytes(state.content)]
+            return response
+        }
+        guard first < state.content.count else {
+            response.status = 416
+            response.header.add(Field(name: .contentRange, value: "bytes */\(state.content.count)"))
+            response.body = [.bytes(Data("no".utf8))]
+            return response
+        }
+        let part = state.content.dropFirst(first).prefix(state.partLimit)
+        response.status = 206
+        response.header.add(
+            Field(
+                name: .contentRange,
+                value: ContentRange(bytes: first...first + part.count - 1, length: state.content.count).fieldValue))
+        response.body = [.bytes(Data(part))]
+        return response
+    }
+}
+
+/// How a request reaches the server of a test.
+enum Way: String, CaseIterable, CustomTestStringConvertible {
+    case memory, socket, urlSession
+
+    var testDescription: String { rawValue }
+
+    /// Runs `body` with a base URL and an executor that reaches `served` there.
+    func reaching(
+        _ served: MockExecutor, _ body: (AnonymousRequestProvider, any RequestExecutor) async throws -> Void
+    ) async throws {
+        switch self {
+        case .memory: try await body(AnonymousRequestProvider("http://e.com"), served)
+        case .socket:
+            try await withTestServer(serving: served) { server in
+                try await body(AnonymousRequestProvider(baseURL: server.baseURL), SocketExecutor())
+            }
+        case .urlSession:
+            try await withTestServer(serving: served) { server in
+                try await body(AnonymousRequestProvider(baseURL: server.baseURL), URLSessionExecutor())
+            }
+        }
+    }
+}
+
+/// A folder of one test, removed with it.
+final class TestFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path(""))) ?? []).sorted() }
+
+    func contents(_ name: String) -> Data? { FileManager.default.contents(atPath: path(name)) }
+
+    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
+}
+
+/// Bytes that differ from place to place.
+func pattern(_ count: Int) -> Data {
+    Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
+}
