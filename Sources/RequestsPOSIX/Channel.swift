@@ -43,7 +43,9 @@ extension Channel {
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.receive(into: buffer) }
         guard let count = try faults.admit(.reading, count: buffer.count) else { return delay(.reading) }
-        return try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
+        let result = try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
+        faults.note(result)
+        return result
     }
 
     /// Sends what the socket takes, without waiting.

@@ -24,12 +24,20 @@ package final class TransferFaults: Sendable {
     package let longestWrite: Int
     private let fault: Fault?
     private let code: Int32
+    private let readBoundary: Int
+    private let received = Atomic(0)
     private let made = Atomic(0)
     private let waited = Atomic(0)
     private let connected = Atomic(0)
 
     /// Plans faults; a call that `fault` fails ends with `code`.
-    package init(longestRead: Int = .max, longestWrite: Int = .max, _ fault: Fault? = nil, code: Int32 = 0) {
+    ///
+    /// No read goes beyond the first `readBoundary` bytes that are received and behind them.
+    package init(
+        longestRead: Int = .max, longestWrite: Int = .max, readBoundary: Int = 0, _ fault: Fault? = nil,
+        code: Int32 = 0
+    ) {
+        self.readBoundary = readBoundary
         self.longestRead = max(1, longestRead)
         self.longestWrite = max(1, longestWrite)
         self.fault = fault
@@ -56,13 +64,20 @@ package final class TransferFaults: Sendable {
     /// How many bytes a transfer may move; nil when it is delayed.
     func admit(_ direction: Direction, count: Int) throws(SystemError) -> Int? {
         let number = made.wrappingAdd(1, ordering: .relaxed).newValue
-        let longest = min(count, direction == .reading ? longestRead : longestWrite)
+        var longest = min(count, direction == .reading ? longestRead : longestWrite)
+        let toBoundary = readBoundary - received.load(ordering: .relaxed)
+        if direction == .reading, toBoundary > 0 { longest = min(longest, toBoundary) }
         switch fault {
         case .failTransfer(number): throw SystemError("planted fault", code: code)
         case .shortenTransfer(number): return min(longest, 1)
         case .delayTransfer(number): return nil
         default: return longest
         }
+    }
+
+    /// Takes note of what a read has moved.
+    func note(_ result: TransferResult) {
+        if case .bytes(let count) = result { received.wrappingAdd(count, ordering: .relaxed) }
     }
 
     func nextWaitError() -> SystemError? {

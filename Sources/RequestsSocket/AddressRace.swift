@@ -34,8 +34,11 @@ package struct AddressRace: Sendable {
             nextStart = now.advanced(by: delay)
             return .start(address)
         }
-        return running == 0 ? .exhausted : .wait(until: waiting.isEmpty ? nil : nextStart)
+        return running == 0 ? .exhausted : .wait(until: alarm)
     }
+
+    /// When the next attempt may start beside those under way; nil when there is none.
+    package var alarm: Deadline? { waiting.isEmpty ? nil : nextStart }
 
     /// Takes note that one of the attempts has failed: the next starts at once.
     package mutating func fail() {

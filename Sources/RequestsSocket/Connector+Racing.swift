@@ -15,9 +15,7 @@ extension Connector {
         while case .start(let address) = race.next(at: .now) {
             do throws(RequestError) {
                 let channel = try channel(to: address)
-                var pause: Deadline?
-                if case .wait(let instant) = race.next(at: .now) { pause = instant }
-                if try await connect(channel, to: address, pausingAt: pause) { return channel }
+                if try await connect(channel, to: address, pausingAt: race.alarm) { return channel }
                 return try await goOn(with: channel, race)
             } catch {
                 guard error.reason == .connectionFailed else { throw error }

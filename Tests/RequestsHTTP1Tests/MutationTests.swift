@@ -5,13 +5,18 @@ import Testing
 
 @Suite("Mutations")
 struct MutationTests {
-    /// How many inputs are tried; more behind the environment variable.
-    private static let inputs = ProcessInfo.processInfo.environment["REQUESTS_FUZZ_INPUTS"].flatMap(Int.init) ?? 20_000
+    /// How many inputs each reader is tried with, and what they begin from; others behind environment variables.
+    private static let inputs = number("REQUESTS_FUZZ_INPUTS") ?? 10_000
+    private static let seed = UInt64(number("REQUESTS_FUZZ_SEED") ?? 1)
+
+    private static func number(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap(Int.init)
+    }
 
     @Test("no mutation of a response traps a reader, and it is read whole as it is byte by byte (R-71, R-75)")
     func responses() {
-        var mutator = Mutator(seed: 1, corpus: Self.responses)
-        for _ in 0..<Self.inputs / 2 {
+        var mutator = Mutator(seed: Self.seed, corpus: Self.responses)
+        for _ in 0..<Self.inputs {
             let bytes = mutator.next()
             let whole = try? readResponse(bytes)
             let single = try? readResponse(bytes, .oneByteAtATime)
@@ -21,8 +26,8 @@ struct MutationTests {
 
     @Test("no mutation of a request traps a reader, and it is read whole as it is byte by byte (R-71, R-75)")
     func requests() {
-        var mutator = Mutator(seed: 2, corpus: Self.requests)
-        for _ in 0..<Self.inputs / 2 {
+        var mutator = Mutator(seed: Self.seed &+ 1, corpus: Self.requests)
+        for _ in 0..<Self.inputs {
             let bytes = mutator.next()
             let whole = try? readRequests(bytes)
             let single = try? readRequests(bytes, .oneByteAtATime)

@@ -58,6 +58,17 @@ struct RacingTests {
         #expect(delay(.seconds(1), 0) == .milliseconds(250))
     }
 
+    @Test("however late it is asked, no address is lost (R-50)")
+    func late() throws {
+        let (a, b) = (try Self.four(1), try Self.four(2))
+        var race = AddressRace([a, b], delay: .zero)
+        #expect(race.next(at: Deadline(nanoseconds: 0)) == .start(a))
+        #expect(race.alarm == Deadline(nanoseconds: 0))
+        race.fail()
+        #expect(race.next(at: .distantFuture) == .start(b))
+        #expect(race.alarm == nil)
+    }
+
     @Test("a race without addresses is over, and one of a single address waits for nobody (R-50)")
     func shortRaces() throws {
         var none = AddressRace([], delay: .seconds(1))

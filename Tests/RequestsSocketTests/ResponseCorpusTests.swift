@@ -34,6 +34,48 @@ struct ResponseCorpusTests {
         }
     }
 
+    private static let accepted = Corpora.responses.filter { $0.expect.verdict == .accept }
+
+    @Test("every response is read alike wherever a read splits it (R-20)", arguments: accepted)
+    func splits(test: ResponseCase) async throws {
+        let path = Self.freeName()
+        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in
+            if line.receiveRequest() != nil { line.send(test.bytes) }
+        }
+        for offset in 1..<test.bytes.count {
+            let executor = SocketExecutor.with(.unix(path: path)) {
+                $0.faults = TransferFaults(readBoundary: offset)
+            }
+            do {
+                try expect(try await executor.execute(peer.request(test.method)), of: test)
+            } catch {
+                Issue.record("split at \(offset): \(error)")
+            }
+        }
+    }
+
+    @Test(
+        "a response cut short at any byte is an error, unless its body ends with the connection (R-20)",
+        arguments: accepted)
+    func cuts(test: ResponseCase) async throws {
+        let expected = try #require(test.expect.ifAccepted)
+        let message = test.bytes.count - expected.unreadBytesAfterMessage
+        let firstOpenCut = expected.framing == "until-close" ? message - expected.bodyB64.count : message
+        let path = Self.freeName()
+        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, number, _ in
+            if line.receiveRequest() != nil { line.send(Array(test.bytes[..<number])) }
+        }
+        for cut in 0..<firstOpenCut {
+            let executor = SocketExecutor(.unix(path: path))
+            let error = await executor.failure(of: try peer.request(test.method))
+            #expect(error?.reason == .connectionLost, "cut at \(cut)")
+            #expect(executor.connections == (0, 0))
+        }
+    }
+
+    /// An address without a port, so that thousands of connections leave nothing waiting behind.
+    private static func freeName() -> String { "@requests-\(UInt64.random(in: .min ... .max))" }
+
     /// Answers `/N` with the bytes of case N and then does what the case says; anything else with its own answer.
     private static func serve(_ line: borrowing ScriptedPeer.Line) {
         while let request = line.receiveRequest() {

@@ -30,7 +30,11 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
             package var method: String
             package var target: String
             package var headers: [[String]]
+            package var framing: String?
             package var bodyB64: Data?
+
+            /// Whether all of the body goes out; a server that answers before may get any part of it.
+            package var isBodySent: Bool { framing?.contains("not sent") != true }
         }
         package struct Response: Decodable, Sendable {
             package var status: Int?
