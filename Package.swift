@@ -91,10 +91,10 @@ let package = Package(
             ], swiftSettings: settings),
         .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
         .testTarget(
-            name: "ReadmeV032Mode5Tests", dependencies: ["RequestsFoundation", "Requests"],
+            name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(
-            name: "ReadmeV032Mode6Tests", dependencies: ["RequestsFoundation", "Requests"],
+            name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
         .testTarget(

@@ -8,20 +8,24 @@ extension RequestConvertible {
     /// - Throws: ``InvalidRequestURLError`` when no URL can be made, what the body provider throws as it is, and
     ///   `RequestError` for everything else that cannot be sent.
     public func toURLRequest() throws -> URLRequest {
-        let target: TargetURI
-        do {
-            target = try self.target()
-        } catch {
-            guard case .invalidRequest(let problem) = error.reason else { throw error }
-            throw InvalidRequestURLError(baseURL: baseURL, endpoint: endpoint, problem: problem)
-        }
         do throws(RequestError) {
-            var request = try URLRequest(prepared(at: target))
+            var request = try URLRequest(prepared())
             if isBaseURL, baseURL.user(percentEncoded: true) == nil { request.url = baseURL }
             return request
         } catch {
-            guard error.reason == .bodyNotEncoded, let underlying = error.underlying else { throw error }
-            throw underlying
+            throw conversionError(error)
+        }
+    }
+
+    /// What ``toURLRequest()`` throws for an error of preparing this request.
+    package func conversionError(_ error: RequestError) -> any Error {
+        if error.reason == .bodyNotEncoded, let underlying = error.underlying { return underlying }
+        do {
+            _ = try target()
+            return error
+        } catch let failure {
+            guard case .invalidRequest(let problem) = failure.reason else { return failure }
+            return InvalidRequestURLError(baseURL: baseURL, endpoint: endpoint, problem: problem)
         }
     }
 

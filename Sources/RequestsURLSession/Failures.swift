@@ -6,6 +6,9 @@ package struct SessionFailure {
     /// Whose URLSession it was.
     package enum Implementation: Hashable, Sendable {
         case darwin, curl
+
+        /// The one of this platform.
+        package static var current: Implementation { Platform.implementation }
     }
 
     package let code: URLError.Code

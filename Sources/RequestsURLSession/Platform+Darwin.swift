@@ -14,13 +14,6 @@ enum Platform {
         ["gzip", "x-gzip", "deflate", "br"].contains(coding.lowercased())
     }
 
-    /// A body that is produced asynchronously: collected, as on Linux.
-    static func upload(
-        length: Int?, _ make: @Sendable () throws -> sending any RequestBodySource
-    ) async throws(RequestError) -> Upload {
-        try await Upload(collecting: make, length: length)
-    }
-
     /// Stops receiving for a reader that is slow.
     static func hold(_ task: URLSessionTask) { task.suspend() }
 

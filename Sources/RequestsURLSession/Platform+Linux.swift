@@ -22,13 +22,6 @@ enum Platform {
         !coding.isEmpty && coding.lowercased() != "identity"
     }
 
-    /// A body that is produced asynchronously: collected, since URLSession stalls where a read waits.
-    static func upload(
-        length: Int?, _ make: @Sendable () throws -> sending any RequestBodySource
-    ) async throws(RequestError) -> Upload {
-        try await Upload(collecting: make, length: length)
-    }
-
     /// Nothing holds a task back: what was suspended begins anew when it is resumed, and its bytes come twice.
     static func hold(_ task: URLSessionTask) {}
 

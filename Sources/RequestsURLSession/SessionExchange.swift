@@ -15,7 +15,8 @@ final class SessionExchange: Sendable {
     let registry: ExchangeRegistry
     private let began = ContinuousClock.now
     private let state: Lock<State>
-    private let progress: Lock<ProgressReporter>
+    /// Nil when nobody is told.
+    private let progress = Lock<ProgressReporter?>(nil)
 
     struct State {
         var patience: Patience
@@ -55,9 +56,15 @@ final class SessionExchange: Sendable {
         self.task = task
         self.registry = registry
         state = Lock(State(patience: Patience(request)))
-        var reporter = ProgressReporter(request.onProgress)
+        tellProgress(to: request.onProgress)
+    }
+
+    /// Tells the progress from now on.
+    func tellProgress(to observer: (@Sendable (TransferProgress) -> Void)?) {
+        guard let observer else { return }
+        var reporter = ProgressReporter(observer)
         reporter.progress.totalToSend = upload.length
-        progress = Lock(reporter)
+        progress.withLock { [reporter] in $0 = reporter }
     }
 
     /// Changes the state and does what follows from it.
@@ -229,10 +236,11 @@ extension SessionExchange {
     }
 
     private func report(atEnd: Bool = false, _ change: (inout TransferProgress) -> Void) {
-        guard request.onProgress != nil else { return }
         progress.withLock { reporter in
-            change(&reporter.progress)
-            reporter.report(atEnd: atEnd)
+            guard var current = reporter else { return }
+            change(&current.progress)
+            current.report(atEnd: atEnd)
+            reporter = current
         }
     }
 }

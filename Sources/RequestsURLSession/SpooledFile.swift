@@ -4,19 +4,25 @@ import RequestsPOSIX
 struct Spool: ~Copyable {
     private var writer: FileWriter
 
-    init() throws(FileError) {
+    init(at path: String = Self.newPath()) throws(FileError) {
+        writer = try FileWriter(replacing: path)
+    }
+
+    /// A name that no other body has.
+    static func newPath() -> String {
         let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).upload"
-        writer = try FileWriter(replacing: FileManager.default.temporaryDirectory.appending(path: name).path)
+        return FileManager.default.temporaryDirectory.appending(path: name).path
     }
 
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
         try writer.write(bytes)
     }
 
-    consuming func finish() throws(FileError) -> SpooledFile {
+    /// Ends the file and gives its path.
+    consuming func finish() throws(FileError) -> String {
         let path = writer.path
         try writer.finish()
-        return SpooledFile(path: path)
+        return path
     }
 }
 

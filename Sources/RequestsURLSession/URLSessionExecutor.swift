@@ -12,6 +12,10 @@
 /// `.reloadIgnoringLocalCacheData`, `timeoutIntervalForRequest` and `timeoutIntervalForResource` are a week: the limits
 /// are those of the request's ``Requests/Timeouts``, kept by the executor. All other keys are the app's.
 ///
+/// A body that is a stream is read before anything is sent, because a session stalls where a read waits: up to 1 MiB in
+/// memory, more in a file in the temporary folder that only its owner can read and that goes with the call. More than
+/// ``spoolLimit`` is `RequestError.Reason.tooLarge(limit:)`, before anything is sent.
+///
 /// Redirects are not followed here and challenges not answered; a 401 is a response. What a platform's URLSession does
 /// differently is in `Docs/Executors.md`.
 public struct URLSessionExecutor: RequestExecutor {
@@ -20,7 +24,13 @@ public struct URLSessionExecutor: RequestExecutor {
     public typealias ChallengeHandler =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-    private let sessions: Sessions
+    /// How many bytes of a stream are stored at most before they are sent, unless said otherwise: 4 GiB.
+    public static let defaultSpoolLimit = 4 << 30
+
+    /// How many bytes of a stream are stored at most before they are sent.
+    public let spoolLimit: Int
+
+    let sessions: Sessions
 
     /// An executor with a session of its own.
     ///
@@ -29,7 +39,13 @@ public struct URLSessionExecutor: RequestExecutor {
     ///   - challengeHandler: Answers ServerTrust and ClientCertificate challenges, on a queue of the session's; nil
     ///     leaves them to the system. Basic, Digest, NTLM, Negotiate and forms never reach it. Foundation on Linux has
     ///     no such challenges: it verifies certificates itself, always, and the handler is not called.
-    public init(configuration: URLSessionConfiguration = .default, challengeHandler: ChallengeHandler? = nil) {
+    ///   - spoolLimit: How many bytes of a body that is a stream are stored at most before they are sent; at least 0.
+    ///     Bodies of bytes and files are not stored and have no limit here.
+    public init(
+        configuration: URLSessionConfiguration = .default, challengeHandler: ChallengeHandler? = nil,
+        spoolLimit: Int = Self.defaultSpoolLimit
+    ) {
+        self.spoolLimit = max(0, spoolLimit)
         sessions = Sessions(configuration, challengeHandler: challengeHandler)
     }
 
@@ -37,17 +53,27 @@ public struct URLSessionExecutor: RequestExecutor {
     ///
     /// - Throws: ``Requests/RequestError`` with a reason that is the same on every executor, and the request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try await execute(request) { _ in }
+    }
+
+    /// The same, the task configured before it is resumed.
+    func execute(
+        _ request: PreparedRequest, configuring configure: (URLSessionTask) -> Void
+    ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try request.checkBeforeSending()
             let generation = sessions.generation
-            let upload = try await Upload.preparing(request.body, by: request.deadline)
-            return try await perform(sessions.exchange(request, upload, since: generation))
+            let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
+            let exchange = try sessions.exchange(request, upload, since: generation)
+            configure(exchange.task)
+            return try await perform(exchange)
         } catch {
             throw error.adding(request: request)
         }
     }
 
-    private func perform(_ exchange: SessionExchange) async throws(RequestError) -> RawResponse {
+    /// Sends the request of an exchange that has its task already.
+    func perform(_ exchange: SessionExchange) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await exchange.run()
         } catch {

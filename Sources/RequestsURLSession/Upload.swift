@@ -27,20 +27,13 @@ struct Upload: Sendable {
         self.spooled = spooled
     }
 
-    /// `body`, ready to be sent.
-    ///
-    /// A body that has to be produced is, by `deadline`.
-    static func preparing(
-        _ body: RequestBody, by deadline: ContinuousClock.Instant?
-    ) async throws(RequestError) -> Upload {
+    /// `body`, ready to be sent; nil when it has to be produced first.
+    init?(_ body: RequestBody) throws(RequestError) {
         switch body {
-        case .none: return Upload(.none, length: 0)
-        case .bytes(let data): return Upload(.data(data), length: data.count)
-        case .file(let path, let range): return try Upload(file: path, range)
-        case .stream(let length, _, let make):
-            return try await withDeadline(deadline) { () async throws(RequestError) in
-                try await Platform.upload(length: length, make)
-            }
+        case .none: self.init(.none, length: 0)
+        case .bytes(let data): self.init(.data(data), length: data.count)
+        case .file(let path, let range): try self.init(file: path, range)
+        case .stream: return nil
         }
     }
 
@@ -54,27 +47,6 @@ struct Upload: Sendable {
         case .file(let path): return session.uploadTask(with: request, fromFile: URL(filePath: path))
         }
         return session.dataTask(with: request)
-    }
-}
-
-/// Runs `operation`, which ends with the deadline's error when that passes first.
-private func withDeadline(
-    _ deadline: ContinuousClock.Instant?, _ operation: @escaping @Sendable () async throws(RequestError) -> Upload
-) async throws(RequestError) -> Upload {
-    guard let deadline else { return try await operation() }
-    return try await RequestError.wrapping(.other) {
-        try await withThrowingTaskGroup(of: Upload?.self) { group in
-            group.addTask { try await operation() }
-            group.addTask {
-                try await Task.sleep(until: deadline, clock: .continuous)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let upload = try await group.next() ?? nil else {
-                throw RequestError(.timedOut(.total)).beforeSending()
-            }
-            return upload
-        }
     }
 }
 
@@ -99,7 +71,7 @@ extension Upload {
             } else {
                 var spool = try Spool()
                 try reader.forEachPiece(of: range) { piece throws(FileError) in try spool.write(piece) }
-                let file = try spool.finish()
+                let file = SpooledFile(path: try spool.finish())
                 self.init(.file(path: file.path), length: range.count, spooled: file)
             }
         } catch {
@@ -125,93 +97,5 @@ extension FileReader {
             try body(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
             offset += count
         }
-    }
-}
-
-// MARK: Produced bodies
-
-extension Upload {
-    /// What a source produces: up to 1 MiB in memory, more in a file that only its owner can read.
-    ///
-    /// With a `length` it must be exactly that many bytes. Nothing has been sent when this throws.
-    init(
-        collecting make: @Sendable () throws -> sending any RequestBodySource, length: Int?
-    ) async throws(RequestError) {
-        var source = try RequestError.wrapping(.bodyNotEncoded, make)
-        var collected = CollectedBody(length: length)
-        do throws(RequestError) {
-            while let chunk = try await Self.next(of: &source) {
-                // A source that never waits must not keep its thread from others.
-                if try collected.append(chunk) { await Task.yield() }
-            }
-            self = try collected.finish()
-        } catch {
-            throw error.beforeSending()
-        }
-    }
-
-    private static func next(of source: inout any RequestBodySource) async throws(RequestError) -> Data? {
-        if Task.isCancelled { throw RequestError(.cancelled) }
-        do {
-            return try await source.next()
-        } catch {
-            if Task.isCancelled { throw RequestError(.cancelled, underlying: error) }
-            throw (error as? RequestError) ?? RequestError(.bodyNotEncoded, underlying: error)
-        }
-    }
-}
-
-/// A body while it is being collected.
-private struct CollectedBody: ~Copyable {
-    private let length: Int?
-    private var data = Data()
-    private var spool: Spool?
-    private var count = 0
-
-    init(length: Int?) {
-        self.length = length
-        spool = nil
-    }
-
-    /// Takes a chunk; true when it went to the file.
-    mutating func append(_ chunk: Data) throws(RequestError) -> Bool {
-        count += chunk.count
-        if let length, count > length {
-            throw RequestError(.bodyNotEncoded, detail: "the body is longer than the \(length) bytes declared")
-        }
-        guard spool != nil || count > Upload.memoryLimit else {
-            data.append(chunk)
-            return false
-        }
-        try RequestError.wrapping(.bodyNotEncoded) {
-            if spool == nil {
-                spool = try Spool()
-                try data.withUnsafeBytes { try spool?.write($0) }
-                data = Data()
-            }
-            try chunk.withUnsafeBytes { try spool?.write($0) }
-        }
-        return true
-    }
-
-    consuming func finish() throws(RequestError) -> Upload {
-        let (length, count) = (length, count)
-        if let length, count < length {
-            throw RequestError(
-                .bodyNotEncoded, detail: "the body is \(length - count) bytes shorter than the \(length) declared")
-        }
-        guard let spool else {
-            let data = data
-            return Upload(length == nil ? .stream { InputStream(data: data) } : .data(data), length: count)
-        }
-        let file: SpooledFile
-        do throws(FileError) {
-            file = try spool.finish()
-        } catch {
-            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error)
-        }
-        let path = file.path
-        let content: Upload.Content = length == nil ? .stream { InputStream(fileAtPath: path) } : .file(path: path)
-        return Upload(content, length: count, spooled: file)
     }
 }

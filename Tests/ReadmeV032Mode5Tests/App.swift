@@ -1,7 +1,7 @@
 // The spelling is that README's: explicit returns, no documentation.
 // swift-format-ignore-file: OmitExplicitReturns, AllPublicDeclarationsHaveDocumentation
 
-import RequestsFoundation
+import RequestsURLSession
 
 // What an app written for Requests 0.3.2 declares, as that version's README shows it: only the import differs.
 
@@ -104,4 +104,37 @@ struct DeleteBook: ExampleRequest {
 
     var endpoint: RequestPath { return "/book/\(identifier)" }
     var method: HTTPMethod { return .delete }
+}
+
+// Its calls; only the cases of the result, which that README has wrong, are those of its code.
+
+struct App {
+    let session: URLSession
+    let api = ExampleAPI.development
+
+    func calls(_ done: @escaping @Sendable (String) -> Void) {
+        let getUserRequest = api.get(.json(encoded: User.self), from: "/user/1/")
+
+        session.perform(getUserRequest) { result in
+            switch result {
+            case .success(let (urlResponse, user)):
+                done("\(urlResponse.statusCode) user \(user.id)")
+
+            case .failure(let error):
+                done("\(error.httpResponse?.statusCode ?? 0) \(error)")
+            }
+        }
+
+        let user = User()
+        let createUserRequest = api.post(.json(encoded: user), to: "/user/")
+        session.perform(createUserRequest) { result in
+            done((try? result.get()) == nil ? "not created" : "created")
+        }
+
+        let authToken = "DEADBEEF-DEADBEEF-DEADBEEF"
+        let updateUserRequest = api.patch("/user/1", with: .json(encoded: user))
+            .authenticated(with: .bearerToken(authToken))
+
+        session.perform(updateUserRequest) { _ in done("updated") }
+    }
 }

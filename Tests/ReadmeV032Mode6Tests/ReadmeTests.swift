@@ -1,4 +1,4 @@
-import RequestsFoundation
+import RequestsURLSession
 import Testing
 
 /// Makes one answer to every request.
@@ -10,7 +10,24 @@ private struct Answer: RequestExecutor {
     }
 }
 
-// `URLSession.perform` belongs to RequestsURLSession, whose own README test performs these requests.
+/// Answers the app's requests in the process, so that no host is asked.
+private final class Server: URLProtocol {
+    override static func canInit(with request: URLRequest) -> Bool { true }
+
+    override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+    override func startLoading() {
+        guard let url = request.url,
+            let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:])
+        else { return }
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        client?.urlProtocol(self, didLoad: Data(#"{"id":7}"#.utf8))
+        client?.urlProtocolDidFinishLoading(self)
+    }
+
+    override func stopLoading() {}
+}
+
 @Suite("The README of Requests 0.3.2 in language mode 6")
 struct ReadmeTests {
     let api = ExampleAPI.development
@@ -45,6 +62,20 @@ struct ReadmeTests {
         let request = try updateUserRequest.toURLRequest()
         #expect(request.httpMethod == "PATCH")
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer \(authToken)")
+    }
+
+    @Test("its calls of URLSession.perform, as they are written there (RQ-28, RQ-32, C31)", .timeLimit(.minutes(1)))
+    func calls() async {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Server.self]
+        let (told, continuation) = AsyncStream.makeStream(of: String.self)
+        App(session: URLSession(configuration: configuration)).calls { continuation.yield($0) }
+        var outcomes: Set<String> = []
+        for await outcome in told {
+            outcomes.insert(outcome)
+            if outcomes.count == 3 { break }
+        }
+        #expect(outcomes == ["200 user 7", "created", "updated"])
     }
 
     @Test("a header is replaced as a whole (RQ-13)")

@@ -59,5 +59,5 @@ func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
 /// What the tests know of where they run.
 enum Support {
     /// Whether URLSession is Foundation's own over libcurl, some of whose ways only it has.
-    static let isOnLinux = NSClassFromString("NSURLSession") == nil
+    static let isOnLinux = SessionFailure.Implementation.current == .curl
 }

@@ -94,6 +94,21 @@ struct URLSessionRequestTests {
         }
     }
 
+    @Test("a body that has to be stored is stored up to a limit, then refused before it is sent (L6)")
+    func spoolLimit() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let executor = URLSessionExecutor(spoolLimit: 10)
+            _ = try await executor.execute(server.request(.put, body: .stream { chunks("0123456789") }))
+            for body in [RequestBody.stream { chunks("0123456789", "x") }, .stream(length: 11) { Endless() }] {
+                let error = await executor.failure(of: try server.request(.put, body: body))
+                #expect(error?.reason == .tooLarge(limit: 10))
+                #expect(error?.mayHaveReachedServer == false && error?.request?.method == .put)
+            }
+            #expect(server.exchanges.count == 1)
+            #expect(URLSessionExecutor(spoolLimit: -1).spoolLimit == 0)
+        }
+    }
+
     @Test("long files and ranges of them are sent with their length (HT-6)")
     func files() async throws {
         let data = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })

@@ -25,7 +25,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("no redirect is followed by the session, and the body of one is kept (L2, L3, L9)")
+    @Test("no redirect is followed by the session, and the body of one is kept (L2, L3, L9, D-22)")
     func redirect() async throws {
         let mock = MockExecutor(
             MockResponse(

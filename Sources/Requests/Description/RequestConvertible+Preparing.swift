@@ -11,11 +11,6 @@ extension RequestConvertible {
         return try prepared(at: target(parameters), parameters)
     }
 
-    /// This request as it will be sent to `target`, which ``target()`` has given.
-    package func prepared(at target: TargetURI) throws(RequestError) -> PreparedRequest {
-        try prepared(at: target, resolvedParameters())
-    }
-
     private func prepared(
         at target: TargetURI, _ parameters: ResolvedParameters?
     ) throws(RequestError) -> PreparedRequest {

@@ -52,6 +52,21 @@ public struct ResponseDecoder<Response>: Sendable {
         self.decode = decode
     }
 
+    /// This decoder, its work done by `executor`.
+    package func running(on executor: any TaskExecutor) -> ResponseDecoder {
+        ResponseDecoder(accepting: accepting, delivery: delivery) { response in
+            try await withTaskExecutorPreference(executor) { try await decodeThere(response) }
+        }
+    }
+
+    /// Decodes where the task prefers to, rather than where its caller runs.
+    @concurrent
+    private func decodeThere(_ response: RawResponse) async throws -> Response {
+        // Without a step of its own here, the compiler leaves the change of place out.
+        try Task.checkCancellation()
+        return try await decode(response)
+    }
+
     /// What the decoder makes of `response`; a `Void` needs no decoding.
     func value(from response: RawResponse) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }

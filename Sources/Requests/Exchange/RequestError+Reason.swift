@@ -20,7 +20,7 @@ extension RequestError {
         case connectionLost
         /// The peer sent what HTTP does not allow.
         case protocolViolation
-        /// The response is longer than the limit, in bytes.
+        /// The response is longer than the limit, in bytes, or a body that has to be stored before it is sent.
         case tooLarge(limit: Int)
         /// The validator refused the status.
         case unacceptableStatus
@@ -80,7 +80,7 @@ extension RequestError.Reason: CustomStringConvertible {
         case .connectionFailed: "no connection came about"
         case .connectionLost: "the connection ended before the response did"
         case .protocolViolation: "the peer sent what HTTP does not allow"
-        case .tooLarge(let limit): "the response is longer than \(limit) bytes"
+        case .tooLarge(let limit): "more than \(limit) bytes"
         case .unacceptableStatus: "the status is not acceptable"
         case .unexpectedRedirect: "a redirect was not followed"
         case .unexpectedContentType: "the content type is not acceptable"

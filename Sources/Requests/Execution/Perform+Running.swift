@@ -26,10 +26,16 @@ extension RequestExecutor {
     func typedResponse<R: RequestConvertible>(
         for request: R, telling task: RequestTask? = nil
     ) async throws(RequestError) -> TypedResponse<R.Resource> {
-        let decoder = request.responseDecoder
-        var prepared = try request.prepared()
-        task?.watchProgress(of: &prepared)
-        var perform = Perform(prepared, now: .now)
+        try await typedResponse(to: request.prepared(), by: request.responseDecoder, telling: task)
+    }
+
+    /// What follows preparing.
+    func typedResponse<Resource>(
+        to request: PreparedRequest, by decoder: ResponseDecoder<Resource>, telling task: RequestTask? = nil
+    ) async throws(RequestError) -> TypedResponse<Resource> {
+        var request = request
+        task?.watchProgress(of: &request)
+        var perform = Perform(request, now: .now)
         let response = try await run(&perform, telling: task)
         task?.process()
         try await perform.request.validate(response, attempts: perform.attempts)
@@ -49,6 +55,18 @@ extension RequestExecutor {
     ) async -> sending Result<TypedResponse<R.Resource>, RequestError> {
         do throws(RequestError) {
             return .success(try await typedResponse(for: request, telling: task))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What follows preparing, as a value.
+    func result<Resource>(
+        of request: Result<PreparedRequest, RequestError>, by decoder: ResponseDecoder<Resource>,
+        telling task: RequestTask
+    ) async -> sending Result<TypedResponse<Resource>, RequestError> {
+        do throws(RequestError) {
+            return .success(try await typedResponse(to: request.get(), by: decoder, telling: task))
         } catch {
             return .failure(error)
         }

@@ -52,6 +52,27 @@ extension RequestExecutor {
         }
     }
 
+    /// Performs what has been prepared, or tells what kept it from being.
+    package func perform<Resource>(
+        _ request: Result<PreparedRequest, RequestError>, decodedBy decoder: ResponseDecoder<Resource>,
+        completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
+    ) -> RequestTask {
+        RequestTask.call(true, Completion(.onMainActor(completion))) { task in
+            await self.result(of: request, by: decoder, telling: task)
+        }
+    }
+
+    /// Performs what has been prepared, or tells what kept it from being.
+    package func perform<Resource>(
+        _ request: Result<PreparedRequest, RequestError>, decodedBy decoder: ResponseDecoder<Resource>,
+        on queue: DispatchQueue,
+        completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
+    ) -> RequestTask {
+        RequestTask.call(true, Completion(.on(queue, completion))) { task in
+            await self.result(of: request, by: decoder, telling: task)
+        }
+    }
+
     /// The call of a request that is described, prepared and performed off the caller's actor.
     fileprivate func call<R: RequestConvertible>(
         _ describe: @escaping @Sendable () -> R, _ start: Bool, _ completion: Completion<TypedResponse<R.Resource>>
