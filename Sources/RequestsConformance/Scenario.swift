@@ -44,6 +44,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
         case badInput
         /// Bodies that are pulled, and files.
         case streaming
+        /// Where an app's code runs.
+        case isolation
     }
 
     /// Where a scenario can be run.
@@ -76,6 +78,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// Every scenario there is.
     public static let all: [Scenario] =
         bodies + framing + keepAlive + timeouts + cancellation + faults + redirects + badInput + streaming
+        + isolation
 
     /// The scenarios that can be run with `subject`, and one that looks at the deviations it lists.
     public static func all(for subject: ExecutorUnderTest) -> [Scenario] {

@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// Performs the requests of one call whose first task is already there: made, configured and not resumed.
 ///
 /// Its first exchange is that task's; what follows a redirect has tasks of its own, with the priority and description

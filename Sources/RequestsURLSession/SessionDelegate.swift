@@ -15,7 +15,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(nil)
+        // Foundation on Linux ends the process when a task is cancelled and then answers here. One that has been, or is
+        // about to be, is left without an answer, which does no harm there.
+        let isRefused = registry[task]?.whileUnderWay { completionHandler(nil) } ?? false
+        if !isRefused, Platform.implementation == .darwin { completionHandler(nil) }
     }
 
     func urlSession(

@@ -147,6 +147,17 @@ extension SessionExchange {
         update { state, _ in state.isChallengeRefused = true }
     }
 
+    /// Runs `answer` unless the exchange has ended; true when it ran.
+    ///
+    /// The exchange's task is not cancelled meanwhile.
+    func whileUnderWay(_ answer: () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.ending == nil else { return false }
+            answer()
+            return true
+        }
+    }
+
     /// Takes what the session has measured of the connection.
     func measure(isReused: Bool, connecting: Duration?) {
         update { state, _ in
@@ -196,16 +207,18 @@ extension SessionExchange {
     }
 
     func receive(_ data: Data) {
+        // Told first, because the caller may go on with what follows.
+        report { $0.received += data.count }
         update { state, consequences in
             guard state.ending == nil else { return }
             state.take(data, &consequences)
         }
-        report { $0.received += data.count }
     }
 
     func complete(_ response: URLResponse?, _ error: (any Error)?) {
         // A 302 with an empty Location is told of only now.
         if let response, state.withLock({ $0.head == nil }) { receive(response) }
+        report(atEnd: true) { _ in }
         update { state, consequences in
             guard state.ending == nil else { return }
             let failure = error.map(SessionFailure.init)
@@ -216,7 +229,6 @@ extension SessionExchange {
                 state.complete(&consequences)
             }
         }
-        report(atEnd: true) { _ in }
     }
 
     /// Ends the exchange when a limit has passed; otherwise gives the next instant to look.

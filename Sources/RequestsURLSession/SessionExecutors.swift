@@ -1,3 +1,5 @@
+@_spi(Lock) import Requests
+
 /// The executors made from sessions of the app's, each kept for as long as its session lives.
 enum SessionExecutors {
     private struct Entry: Sendable {

@@ -4,11 +4,22 @@ import Testing
 
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
-@Suite("Conformance: URLSession", .timeLimit(.minutes(2)))
+// A session has threads of its own, and a hundred sessions at once are more than a small machine has room for.
+@Suite("Conformance: URLSession", .serialized, .timeLimit(.minutes(2)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {
         try await subject.run(scenario)
+    }
+}
+
+@Suite("Conformance: URLSession through the faces that are not async", .serialized, .timeLimit(.minutes(2)))
+struct URLSessionFaceConformanceTests {
+    @Test(
+        "every promise is kept through them, too (HT-4, C29)", arguments: Scenario.all(for: subject),
+        [ExecutorUnderTest.Face.callback, .blocking])
+    func scenario(_ scenario: Scenario, face: ExecutorUnderTest.Face) async throws {
+        try await subject.through(face).run(scenario)
     }
 }
 
@@ -53,10 +64,11 @@ private let deviations = [
     Deviation(
         scenario: "bytes nobody asked for end their connection and not the response",
         reason: "libcurl may take them for the response to the next request", isFatal: true),
-    // The outcome is another.
     Deviation(
         scenario: "cancelling ends the wait for a connection",
-        reason: "it does end; but whether a connection stood is not known, so the request may have reached the server"),
+        reason: "it does end; but whether a connection stood is not known, so the request may have reached the server",
+        isFatal: true),
+    // The outcome is another.
     Deviation(
         scenario: "a connection is used again after a response that allows it",
         reason: "it is; but the metrics cannot tell"),

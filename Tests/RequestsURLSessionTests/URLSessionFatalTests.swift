@@ -29,6 +29,27 @@ struct URLSessionFatalTests {
     }
 }
 
+@Suite("URLSession: what no longer ends the process", .timeLimit(.minutes(2)))
+struct URLSessionSurvivalTests {
+    @Test("a redirect whose task is cancelled meanwhile does not (L3, R-67, D-22)")
+    func cancelledRedirects() async {
+        await #expect(processExitsWith: .success) {
+            try await withTestServer(serving: MockExecutor(.redirect(to: "/next"))) { server in
+                let executor = URLSessionExecutor()
+                let request = try server.request()
+                for round in 0..<1_500 {
+                    let count = server.record.exchanges.count
+                    let task = Task { _ = await executor.failure(of: request) }
+                    while server.record.exchanges.count == count { await Task.yield() }
+                    for _ in 0..<round % 500 { await Task.yield() }
+                    task.cancel()
+                    _ = await task.value
+                }
+            }
+        }
+    }
+}
+
 /// Performs a request that is answered with a status line and `rest`; in vain, or not, but to its end.
 @Sendable
 private func ask(answeredBy rest: String) async throws {

@@ -69,6 +69,7 @@ struct URLSessionRequestTests {
     @Test("a long body that is produced waits in a file of its owner's, which goes afterwards (L6)")
     func spooled() async throws {
         let seen = Mutex<[String: Int]>([:])
+        let abandoned = Set(try spooledFiles().keys)
         let mock = MockExecutor { request in
             let found = try spooledFiles()
             seen.withLock { $0.merge(found) { $1 } }
@@ -84,7 +85,7 @@ struct URLSessionRequestTests {
             }
             #expect(server.exchanges.map { $0.header[.contentLength] } == [nil, "1500000"])
         }
-        let files = seen.withLock { $0 }
+        let files = seen.withLock { $0 }.filter { !abandoned.contains($0.key) }
         #expect(files.count >= 2)
         #expect(files.values.allSatisfy { $0 == 0o600 })
         // Those of other tests are among them, and go as well.

@@ -1,0 +1,24 @@
+import RequestsConformance
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite("Secrets and redirects", .timeLimit(.minutes(1)))
+struct SecretMatrixTests {
+    @Test("over sockets secrets stay with their origin, whatever the redirect and their spelling (T-59, R-27, R-28)")
+    func overSockets() async throws {
+        let loopback = try #require(SocketAddress(ipLiteral: "127.0.0.1", port: 0))
+        var configuration = SocketExecutor.Configuration()
+        configuration.resolver = Resolver { _ throws(ResolverError) in [loopback] }
+        let executor = SocketExecutor(configuration: configuration)
+        try await withTestServer(serving: SecretMatrix.responder) { server in
+            try await withTestServer(serving: SecretMatrix.responder) { other in
+                let ports = try (#require(server.baseURL.port as Int?), #require(other.baseURL.port as Int?))
+                let matrix = try SecretMatrix(port: ports.0, otherPort: ports.1)
+                try await matrix.verify(over: executor) {
+                    (server.exchanges + other.exchanges).filter { $0.target.hasPrefix("/next") }.map(\.header)
+                }
+            }
+        }
+    }
+}
