@@ -46,13 +46,19 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "requests-tour",
-            dependencies: ["Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer"],
+            dependencies: [
+                "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
+                "RequestsURLSession",
+            ],
             resources: [
                 .embedInCode("Data/bodies.json"), .embedInCode("Data/log.txt"), .embedInCode("Data/saturn.png"),
             ], swiftSettings: settings),
         .executableTarget(
             name: "requests-bench",
-            dependencies: ["Requests", "RequestsFoundation", "RequestsMock", "RequestsPOSIX", "RequestsSocket"],
+            dependencies: [
+                "Requests", "RequestsFoundation", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+                "RequestsURLSession",
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "requests-socket-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/SocketOnly",

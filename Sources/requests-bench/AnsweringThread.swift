@@ -17,14 +17,15 @@ final class AnsweringThread: Sendable {
         init() throws(SystemError) { wake = try WakeSignal() }
     }
 
-    init() throws {
+    /// One that answers with the small body, or with `bytes` bytes of anything.
+    init(bytes: Int = 0) throws {
         let listener = try Socket.listening(on: .loopback())
         let signal = try Signal()
         address = try listener.localAddress()
         guard let url = URL(string: "http://\(address)/small") else { throw Mistake("no URL: \(address)") }
         self.url = url
         self.signal = signal
-        let server = Server(listener: listener)
+        let server = Server(listener: listener, bytes: bytes)
         try DetachedThread.start(named: "bench.accept") { server.run(until: signal.wake) }
     }
 
@@ -48,12 +49,13 @@ final class AnsweringThread: Sendable {
             + body
 
         let listener: Socket
+        let bytes: Int
 
         func run(until signal: borrowing WakeSignal) {
             while (try? listener.waitInPlace(for: .reading, orUntil: signal)) != nil {
                 while let socket = try? listener.accept() {
                     let connection = Connection(socket)
-                    try? DetachedThread.start(named: "bench.answer") { connection.run() }
+                    try? DetachedThread.start(named: "bench.answer") { [bytes] in connection.run(sending: bytes) }
                 }
             }
         }
@@ -84,13 +86,39 @@ final class AnsweringThread: Sendable {
             }
         }
 
-        func run() {
+        /// Sends a head and `count` bytes after it.
+        private func sendLong(_ count: Int) throws {
+            try sendAll(Array("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n".utf8)[...])
+            let piece = [UInt8](repeating: 0x61, count: 256 << 10)
+            var left = count
+            while left > 0 {
+                try sendAll(piece.prefix(left))
+                left -= min(left, piece.count)
+            }
+        }
+
+        private func sendAll(_ bytes: ArraySlice<UInt8>) throws {
+            var rest = bytes
+            while !rest.isEmpty {
+                switch try rest.withUnsafeBytes({ try socket.send($0) }) {
+                case .bytes(let count): rest = rest.dropFirst(count)
+                case .wouldBlock: try socket.waitInPlace(for: .writing)
+                case .end: throw Mistake("the client closed")
+                }
+            }
+        }
+
+        func run(sending long: Int = 0) {
             socket.setNoDelay()
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
                 switch try? buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
                 case .bytes(let count) where buffer[..<count].suffix(4).elementsEqual([13, 10, 13, 10]):
-                    _ = try? Server.answer.withUnsafeBytes { try socket.send($0) }
+                    if long > 0 {
+                        guard (try? sendLong(long)) != nil else { return }
+                    } else {
+                        _ = try? Server.answer.withUnsafeBytes { try socket.send($0) }
+                    }
                 case .bytes: continue
                 case .wouldBlock: guard (try? socket.waitInPlace(for: .reading)) != nil else { return }
                 case .end, nil: return

@@ -1,11 +1,13 @@
 import Requests
 import RequestsPOSIX
 import RequestsSocket
+import RequestsURLSession
 import Synchronization
 
 /// One client's part of a comparison: so many requests of one case over so many connections, as one JSON line.
 struct ClientRun: Sendable {
     let kind: String
+    let peer: String
     let count: Int
     let concurrency: Int
     let executor: any RequestExecutor
@@ -23,8 +25,8 @@ struct ClientRun: Sendable {
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
         else { throw Mistake("client takes CASE N CONCURRENCY ADDRESS") }
         isBlocking = name == "socket-blocking"
-        guard name == "socket" || isBlocking else {
-            throw Mistake("no executor is called \(name); there are: socket, socket-blocking")
+        guard Self.names.contains(name) else {
+            throw Mistake("no executor is called \(name); there are: \(Self.names.joined(separator: ", "))")
         }
         guard !isBlocking || concurrency == 1 else { throw Mistake("socket-blocking does one request at a time") }
         guard Self.paths[words[0]] != nil else { throw Mistake("no case is called \(words[0])") }
@@ -33,6 +35,7 @@ struct ClientRun: Sendable {
             throw Mistake("no address: \(words[3])")
         }
         kind = words[0]
+        peer = name
         self.count = count
         self.concurrency = concurrency
         baseURL = url
@@ -40,7 +43,31 @@ struct ClientRun: Sendable {
         limits.connectionsPerOrigin = concurrency
         limits.connections = concurrency
         limits.idleConnectionsPerOrigin = concurrency
-        executor = SocketExecutor(isUnix ? .unix(path: String(words[3].dropFirst(5))) : .url, configuration: limits)
+        let session = URLSessionConfiguration.ephemeral
+        session.httpMaximumConnectionsPerHost = concurrency
+        executor =
+            switch name {
+            case "urlsession": URLSessionExecutor(configuration: session)
+            case "urlsession-bare": BareSession(session: URLSession(configuration: session))
+            default:
+                SocketExecutor(isUnix ? .unix(path: String(words[3].dropFirst(5))) : .url, configuration: limits)
+            }
+    }
+
+    private static let names = ["socket", "socket-blocking", "urlsession", "urlsession-bare"]
+
+    /// What an app does without this library: one request, one `data(for:)`.
+    private struct BareSession: RequestExecutor {
+        let session: URLSession
+
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+            try await RequestError.wrapping(.other) {
+                let (data, response) = try await session.data(for: URLRequest(request))
+                guard let response = response as? HTTPURLResponse else { throw RequestError(.protocolViolation) }
+                let head = ResponseHead(status: HTTPStatus(response.statusCode), target: request.target)
+                return RawResponse(head: head, body: .bytes(data))
+            }
+        }
     }
 
     private static let paths = [
@@ -175,7 +202,7 @@ struct ClientRun: Sendable {
             ("rss_kb", Double(ProcessUsage.peakResidentKiB ?? 0)),
         ]
         let rest = figures.map { "\"\($0)\":\(($1 * 1000).rounded() / 1000)" }.joined(separator: ",")
-        return "{\"peer\":\"requests-socket\(isBlocking ? "-blocking" : "")\",\"case\":\"\(kind)\",\(rest)}"
+        return "{\"peer\":\"requests-\(peer)\",\"case\":\"\(kind)\",\(rest)}"
     }
 }
 

@@ -12,6 +12,20 @@ struct Figure: Sendable {
     var yardstick: String?
     /// The median of the ratios, paired round by round.
     var ratio: Double?
+
+    /// The figure of `samples`, one a round, and of how they compare with those of a yardstick.
+    static func of(
+        _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil
+    ) -> Figure {
+        let ratios = other.map { zip(samples, $0).map { $0 / $1 } }
+        return Figure(
+            name: name, unit: unit, median: median(samples), least: samples.min() ?? 0, most: samples.max() ?? 0,
+            yardstick: yardstick, ratio: ratios.map(median))
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        values.sorted()[values.count / 2]
+    }
 }
 
 /// Figures as a table for people, or as JSON.

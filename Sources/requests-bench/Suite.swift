@@ -40,18 +40,20 @@ struct Suite: Sendable {
             samples[8].append(try await microseconds(times(5000)) { _ = try await faces.callBack() })
         }
         let descriptions = try describing()
+        let sessions = SessionComparison(rounds: rounds, times: times(1500), megabytes: times(500))
+        let comparison = try await sessions.figures()
         return [
-            figure("send and receive, blocking: the yardstick", "µs", samples[0]),
-            figure("socket, async, 100-byte GET", "µs", samples[1], to: samples[0], "send and receive"),
-            figure("socket, blocking, 100-byte GET", "µs", samples[9], to: samples[0], "send and receive"),
-            figure("socket, performAndWait, whole call", "µs", samples[6], to: samples[0], "send and receive"),
-            figure("socket, async, whole call", "µs", samples[7], to: samples[0], "send and receive"),
-            figure("socket, callback, whole call", "µs", samples[8], to: samples[0], "send and receive"),
-            figure("mock round trip", "µs", samples[2], to: samples[0], "send and receive"),
-            figure("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
-            figure("describe, prepare, wire bytes", "ns", samples[4]),
-            figure("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
-        ] + descriptions
+            .of("send and receive, blocking: the yardstick", "µs", samples[0]),
+            .of("socket, async, 100-byte GET", "µs", samples[1], to: samples[0], "send and receive"),
+            .of("socket, blocking, 100-byte GET", "µs", samples[9], to: samples[0], "send and receive"),
+            .of("socket, performAndWait, whole call", "µs", samples[6], to: samples[0], "send and receive"),
+            .of("socket, async, whole call", "µs", samples[7], to: samples[0], "send and receive"),
+            .of("socket, callback, whole call", "µs", samples[8], to: samples[0], "send and receive"),
+            .of("mock round trip", "µs", samples[2], to: samples[0], "send and receive"),
+            .of("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
+            .of("describe, prepare, wire bytes", "ns", samples[4]),
+            .of("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
+        ] + comparison + descriptions
     }
 
     /// Descriptions and bodies, each next to the same made by hand.
@@ -69,14 +71,14 @@ struct Suite: Sendable {
             samples[7].append(try nanoseconds(times(5000)) { try make.body(.multipart(make.parts)) })
         }
         return [
-            figure("GET by hand, URLComponents and URLRequest", "ns", samples[0]),
-            figure("the same GET described, prepared, as bytes", "ns", samples[1], to: samples[0], "by hand"),
-            figure("form of 20 pairs by URLComponents", "ns", samples[2]),
-            figure("form of 20 pairs", "ns", samples[3], to: samples[2], "by URLComponents"),
-            figure("form of 4 pairs by URLComponents", "ns", samples[4]),
-            figure("form of 4 pairs", "ns", samples[5], to: samples[4], "by URLComponents"),
-            figure("JSON of 1 KB", "ns", samples[6]),
-            figure("multipart of 10 parts", "ns", samples[7], to: samples[6], "JSON"),
+            .of("GET by hand, URLComponents and URLRequest", "ns", samples[0]),
+            .of("the same GET described, prepared, as bytes", "ns", samples[1], to: samples[0], "by hand"),
+            .of("form of 20 pairs by URLComponents", "ns", samples[2]),
+            .of("form of 20 pairs", "ns", samples[3], to: samples[2], "by URLComponents"),
+            .of("form of 4 pairs by URLComponents", "ns", samples[4]),
+            .of("form of 4 pairs", "ns", samples[5], to: samples[4], "by URLComponents"),
+            .of("JSON of 1 KB", "ns", samples[6]),
+            .of("multipart of 10 parts", "ns", samples[7], to: samples[6], "JSON"),
         ]
     }
 
@@ -98,19 +100,6 @@ struct Suite: Sendable {
         let start = ContinuousClock.now
         for _ in 0..<count { withExtendedLifetime(try body()) {} }
         return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
-    }
-
-    private func figure(
-        _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil
-    ) -> Figure {
-        let ratios = other.map { zip(samples, $0).map { $0 / $1 } }
-        return Figure(
-            name: name, unit: unit, median: Self.median(samples), least: samples.min() ?? 0, most: samples.max() ?? 0,
-            yardstick: yardstick, ratio: ratios.map(Self.median))
-    }
-
-    private static func median(_ values: [Double]) -> Double {
-        values.sorted()[values.count / 2]
     }
 }
 

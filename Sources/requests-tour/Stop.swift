@@ -1,3 +1,4 @@
+import Dispatch
 import Requests
 
 /// One stop of the tour: what it shows, how it is described, and what becomes of it.
@@ -29,6 +30,27 @@ struct Stop: Sendable {
             }
         }
     }
+
+    /// A stop that performs `endpoint` three times: awaited, with a completion, and on a thread that waits.
+    init<E: Endpoint>(faces title: String, _ endpoint: E)
+    where E.API == Observatory, E.Resource: Equatable & Sendable {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.prepared(endpoint) }
+        visit = { client async throws(RequestError) in
+            let awaited = try await client.perform(endpoint)
+            let completed = await withCheckedContinuation { continuation in
+                client.perform(endpoint, on: Self.queue) { continuation.resume(returning: $0) }
+            }
+            let waited = await withCheckedContinuation { continuation in
+                // A queue's thread may be blocked; one that all tasks share had better not.
+                Self.queue.async { continuation.resume(returning: client.resultAndWait(for: endpoint)) }
+            }
+            let agree = try [completed.get().value, waited.get().value].allSatisfy { $0 == awaited }
+            return agree ? "awaited, with a completion and on a waiting thread: \(awaited)" : "three different answers"
+        }
+    }
+
+    private static let queue = DispatchQueue(label: "tour.faces")
 }
 
 extension Stop {
@@ -55,6 +77,7 @@ extension Stop {
                 return "\(url.lastPathComponent), \(image.count) bytes, \(isPNG ? "a PNG image" : "no image")"
             },
             Stop("No content at all", Call.forget(1)) { "done" },
+            Stop(faces: "One call, three ways to wait for it", Bodies.comet),
         ]
     }
 

@@ -7,6 +7,8 @@ import RequestsTestServer
 /// Performs every stop in every environment and checks that all agree.
 struct Tour {
     let page: TourPage
+    /// What performs over TCP.
+    let executor: any RequestExecutor
 
     /// An environment: its name and the client, the one value that differs.
     private struct Setting {
@@ -27,7 +29,7 @@ struct Tour {
                 return try await visitAll(
                     [
                         Setting(name: "in memory", client: Client(api, executor: script)),
-                        Setting(name: "TCP", client: Client(api, executor: SocketExecutor())),
+                        Setting(name: "TCP", client: Client(api, executor: executor)),
                         Setting(
                             name: "unix socket", client: Client(api, executor: SocketExecutor(.unix(path: socket)))),
                     ], savingInto: folder.path)

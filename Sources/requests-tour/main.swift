@@ -1,15 +1,17 @@
 import Requests
 import RequestsPOSIX
 import RequestsSocket
+import RequestsURLSession
 
 let usage = """
-    usage: requests-tour                                 the tour: one API in every environment
-           requests-tour [--executor socket] URL         GET a URL and print the answer
+    usage: requests-tour [--executor NAME]        the tour: one API in every environment, NAME performing over TCP
+           requests-tour [--executor NAME] URL    GET a URL and print the answer
+    NAME: socket, urlsession
     """
 
 /// What the command line asks for.
 enum Command {
-    case tour
+    case tour(any RequestExecutor)
     case fetch(URL, executor: any RequestExecutor)
     case help(String)
 
@@ -18,14 +20,14 @@ enum Command {
         var executor: any RequestExecutor = SocketExecutor()
         if let option = words.firstIndex(of: "--executor") {
             guard option + 1 < words.count, let named = Self.executor(named: words[option + 1]) else {
-                self = .help("the executors are: socket")
+                self = .help("the executors are: socket, urlsession")
                 return
             }
             executor = named
             words.removeSubrange(option...option + 1)
         }
         switch words.count {
-        case 0: self = .tour
+        case 0: self = .tour(executor)
         case 1 where !words[0].hasPrefix("-"):
             self = URL(string: words[0]).map { .fetch($0, executor: executor) } ?? .help("no URL: \(words[0])")
         default: self = .help("not understood: \(words.joined(separator: " "))")
@@ -33,7 +35,11 @@ enum Command {
     }
 
     private static func executor(named name: String) -> (any RequestExecutor)? {
-        name == "socket" ? SocketExecutor() : nil
+        switch name {
+        case "socket": SocketExecutor()
+        case "urlsession": URLSessionExecutor()
+        default: nil
+        }
     }
 }
 
@@ -51,6 +57,6 @@ case .fetch(let url, let executor):
         print(style.red(error.debugDescription))
         terminate(1)
     }
-case .tour:
-    terminate(try await Tour(page: TourPage(style: style)).run() ? 0 : 1)
+case .tour(let executor):
+    terminate(try await Tour(page: TourPage(style: style), executor: executor).run() ? 0 : 1)
 }

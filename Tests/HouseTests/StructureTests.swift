@@ -18,10 +18,13 @@ struct StructureTests {
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
         ],
-        "requests-tour": ["Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer"],
+        "requests-tour": [
+            "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
+            "RequestsURLSession",
+        ],
         "requests-bench": [
             "Dispatch", "Requests", "RequestsFoundation", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX",
-            "RequestsSocket", "RequestsTestServer", "Synchronization",
+            "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "Synchronization",
         ],
     ]
 

@@ -1,0 +1,143 @@
+import Requests
+import RequestsPOSIX
+import RequestsSocket
+import RequestsURLSession
+
+/// URLSession bare, our executor over it, and the socket executor, interleaved, each against a server in another process.
+struct SessionComparison: Sendable {
+    let rounds: Int
+    let times: Int
+    /// The length of the download.
+    let megabytes: Int
+
+    /// The figures; memory is that of a process of its own.
+    @concurrent
+    func figures() async throws -> [Figure] {
+        let server = try ChildServer()
+        let bare = URLSession(configuration: .ephemeral)
+        let (session, socket) = (URLSessionExecutor(configuration: .ephemeral), SocketExecutor())
+        let request = try PreparedRequest(url: server.url)
+        let plain = URLRequest(url: server.url)
+        var costs = [Costs](repeating: Costs(), count: 3)
+        for _ in 0..<rounds {
+            try await costs[0].measure(times) { _ = try await bare.data(for: plain) }
+            try await costs[1].measure(times) { _ = try await session.execute(request) }
+            try await costs[2].measure(times) { _ = try await socket.execute(request) }
+        }
+        return [
+            .of("URLSession, bare data(for:)", "µs", costs[0].wall),
+            .of("URLSession executor", "µs", costs[1].wall, to: costs[0].wall, "bare"),
+            .of("socket executor, server elsewhere", "µs", costs[2].wall, to: costs[1].wall, "URLSession executor"),
+            .of("URLSession, bare data(for:), CPU", "µs", costs[0].processor),
+            .of("URLSession executor, CPU", "µs", costs[1].processor, to: costs[0].processor, "bare"),
+            .of("socket executor, CPU", "µs", costs[2].processor, to: costs[1].processor, "URLSession executor"),
+            .of("URLSession download, \(megabytes) MB: growth of peak memory", "MiB", [try growth("urlsession")]),
+            .of("socket download, \(megabytes) MB: growth of peak memory", "MiB", [try growth("socket")]),
+        ]
+    }
+
+    private func growth(_ executor: String) throws -> Double {
+        let child = try Child(["download", executor, "\(megabytes)"])
+        guard let text = child.firstLine, let growth = Double(text) else { throw Mistake("no figure of a download") }
+        return growth
+    }
+
+    /// What requests take, of time and of the process's own processor time.
+    private struct Costs {
+        var wall: [Double] = []
+        var processor: [Double] = []
+
+        mutating func measure(_ times: Int, _ request: () async throws -> Void) async throws {
+            for _ in 0..<20 { try await request() }
+            let before = ProcessUsage.now()
+            let start = ContinuousClock.now
+            for _ in 0..<times { try await request() }
+            wall.append((.now - start) / .microseconds(1) / Double(times))
+            let after = ProcessUsage.now()
+            let used = after.user + after.system - before.user - before.system
+            processor.append(used / .microseconds(1) / Double(times))
+        }
+    }
+}
+
+/// Downloads a file in this process and tells by how much its peak of memory grew.
+struct DownloadRun {
+    let executor: any RequestExecutor
+    let megabytes: Int
+
+    /// Understands `EXECUTOR MEGABYTES`.
+    init(_ words: [String]) throws(Mistake) {
+        guard words.count == 2, let megabytes = Int(words[1]), megabytes > 0,
+            ["socket", "urlsession"].contains(words[0])
+        else { throw Mistake("download takes EXECUTOR MEGABYTES") }
+        executor = words[0] == "socket" ? SocketExecutor() : URLSessionExecutor(configuration: .ephemeral)
+        self.megabytes = megabytes
+    }
+
+    @concurrent
+    func report() async throws -> String {
+        let server = try ChildServer(bytes: megabytes * 1_000_000)
+        let small = try ChildServer()
+        _ = try await executor.execute(PreparedRequest(url: small.url))
+        let path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let before = ProcessUsage.peakResidentKiB ?? 0
+        var request = try PreparedRequest(url: server.url)
+        request.delivery = .file(path: path)
+        let response = try await executor.execute(request)
+        guard case .file = response.body else { throw Mistake("no file came") }
+        return "\((Double(ProcessUsage.peakResidentKiB ?? 0) - Double(before)) / 1024)"
+    }
+}
+
+/// This program once more, in a process of its own that ends with this value.
+final class Child {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    /// The first line that it printed.
+    let firstLine: String?
+
+    init(_ arguments: [String]) throws {
+        process.executableURL = Bundle.main.executableURL
+        process.arguments = arguments
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var text = Data()
+        while !text.contains(UInt8(ascii: "\n")), let byte = try output.fileHandleForReading.read(upToCount: 1),
+            !byte.isEmpty
+        {
+            text += byte
+        }
+        firstLine = String(decoding: text, as: UTF8.self).split(separator: "\n").first.map(String.init)
+    }
+
+    deinit {
+        // It ends with its input.
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
+
+/// A server in a process of its own, whose time and memory are not this one's.
+struct ChildServer {
+    let url: URL
+    private let child: Child
+
+    /// One that answers with the small body, or with so many bytes.
+    init(bytes: Int = 0) throws {
+        child = try Child(["serve", "\(bytes)"])
+        guard let line = child.firstLine, let url = URL(string: line) else { throw Mistake("no server") }
+        self.url = url
+    }
+
+    /// The server's side: tells its URL and serves until its input ends.
+    static func serve(_ words: [String]) throws {
+        let server = try AnsweringThread(bytes: words.first.flatMap { Int($0) } ?? 0)
+        print(server.url.absoluteString)
+        fflush(nil)
+        while readLine() != nil {}
+        server.stop()
+    }
+}
