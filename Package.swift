@@ -69,13 +69,16 @@ let package = Package(
         .executableTarget(
             name: "requests-blocking-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/BlockingOnly",
             swiftSettings: settings),
+        .target(
+            name: "ManyEndpoints", dependencies: ["Requests"], path: "Tests/Fixtures/ManyEndpoints",
+            swiftSettings: settings),
         .executableTarget(
             name: "requests-main-actor-app", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/MainActorApp",
             swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "requests-blocking-only", "requests-main-actor-app", "requests-tour", "RequestsMock",
+                "ManyEndpoints", "requests-blocking-only", "requests-main-actor-app", "requests-tour", "RequestsMock",
                 "RequestsTestServer",
             ],
             exclude: ["tour.golden.txt"], swiftSettings: settings),

@@ -46,6 +46,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
         case streaming
         /// Where an app's code runs.
         case isolation
+        /// Descriptions of every kind, through the whole pipeline.
+        case descriptions
     }
 
     /// Where a scenario can be run.
@@ -78,7 +80,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// Every scenario there is.
     public static let all: [Scenario] =
         bodies + framing + keepAlive + timeouts + cancellation + faults + redirects + badInput + streaming
-        + isolation
+        + isolation + descriptions
 
     /// The scenarios that can be run with `subject`, and one that looks at the deviations it lists.
     public static func all(for subject: ExecutorUnderTest) -> [Scenario] {

@@ -46,6 +46,40 @@ enum Describing {
         return request
     }
 
+    /// JSON of 1 KB as it is made by hand: encoded, and put into a request with its type.
+    static func jsonByHand() throws -> URLRequest {
+        var request = URLRequest(url: URL("https://api.example.com/v1/records"))
+        request.httpMethod = "POST"
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        request.httpBody = try encoder.encode(record)
+        return request
+    }
+
+    /// A form of 10 parts as it is made by hand: text put together, and put into a request with its type.
+    static func multipartByHand() -> URLRequest {
+        let boundary = "Boundary-\(UUID().uuidString)"
+        var body = Data()
+        for index in 0..<10 {
+            body.append(Data("--\(boundary)\r\n".utf8))
+            body.append(Data("Content-Disposition: form-data; name=\"field\(index)\"\r\n".utf8))
+            body.append(Data("Content-Type: text/plain; charset=utf-8\r\n\r\n".utf8))
+            body.append(Data("the value of a field\r\n".utf8))
+        }
+        body.append(Data("--\(boundary)--\r\n".utf8))
+        var request = URLRequest(url: URL("https://api.example.com/v1/records"))
+        request.httpMethod = "POST"
+        request.setValue("multipart/form-data; boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
+        request.httpBody = body
+        return request
+    }
+
+    /// A POST of `body` described and prepared.
+    static func post(_ body: BodyProvider) throws(RequestError) -> PreparedRequest {
+        try api.post(body, to: "/records").prepared()
+    }
+
     static func body(_ provider: BodyProvider) throws -> RequestBody {
         var header = Header.empty
         return try provider.body(updating: &header)

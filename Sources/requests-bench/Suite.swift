@@ -59,7 +59,7 @@ struct Suite: Sendable {
     /// Descriptions and bodies, each next to the same made by hand.
     private func describing() throws -> [Figure] {
         let make = Describing.self
-        var samples: [[Double]] = Array(repeating: [], count: 8)
+        var samples: [[Double]] = Array(repeating: [], count: 10)
         for _ in 0..<rounds {
             samples[0].append(try nanoseconds(times(5000)) { make.getByHand() })
             samples[1].append(try nanoseconds(times(20000)) { try make.get() })
@@ -67,8 +67,10 @@ struct Suite: Sendable {
             samples[3].append(try nanoseconds(times(20000)) { try make.body(.form(make.twenty)) })
             samples[4].append(try nanoseconds(times(5000)) { make.formByHand(make.four) })
             samples[5].append(try nanoseconds(times(20000)) { try make.body(.form(make.four)) })
-            samples[6].append(try nanoseconds(times(2000)) { try make.body(.json(make.record)) })
-            samples[7].append(try nanoseconds(times(5000)) { try make.body(.multipart(make.parts)) })
+            samples[6].append(try nanoseconds(times(2000)) { try make.jsonByHand() })
+            samples[7].append(try nanoseconds(times(2000)) { try make.post(.json(make.record)) })
+            samples[8].append(try nanoseconds(times(5000)) { make.multipartByHand() })
+            samples[9].append(try nanoseconds(times(5000)) { try make.post(.multipart(make.parts)) })
         }
         return [
             .of("GET by hand, URLComponents and URLRequest", "ns", samples[0]),
@@ -77,8 +79,10 @@ struct Suite: Sendable {
             .of("form of 20 pairs", "ns", samples[3], to: samples[2], "by URLComponents"),
             .of("form of 4 pairs by URLComponents", "ns", samples[4]),
             .of("form of 4 pairs", "ns", samples[5], to: samples[4], "by URLComponents"),
-            .of("JSON of 1 KB", "ns", samples[6]),
-            .of("multipart of 10 parts", "ns", samples[7], to: samples[6], "JSON"),
+            .of("POST of 1 KB of JSON by hand, URLRequest", "ns", samples[6]),
+            .of("POST of 1 KB of JSON, prepared", "ns", samples[7], to: samples[6], "by hand"),
+            .of("POST of 10 parts by hand, URLRequest", "ns", samples[8]),
+            .of("POST of 10 parts, prepared", "ns", samples[9], to: samples[8], "by hand"),
         ]
     }
 

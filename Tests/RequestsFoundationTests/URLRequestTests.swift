@@ -139,6 +139,27 @@ struct URLRequestTests {
         #expect(RequestCachePolicy(request.cachePolicy) == policy)
     }
 
+    @Test(
+        "options that Foundation has a switch for reach it, those left open are Foundation's own (AF-2, PM-26)",
+        arguments: [
+            (RequestOptions.ServiceType.background, NSURLRequest.NetworkServiceType.background), (.video, .video),
+            (.voice, .voice), (.standard, .default), (.responsiveData, .default),
+        ])
+    func options(type: RequestOptions.ServiceType, foundation: NSURLRequest.NetworkServiceType) throws {
+        let request = api.get(.none, from: "/")
+        let plain = try request.toURLRequest()
+        let untouched = URLRequest(url: URL("https://e.com/"))
+        #expect(plain.allowsCellularAccess == untouched.allowsCellularAccess)
+        #expect(plain.httpShouldHandleCookies == untouched.httpShouldHandleCookies)
+        #expect(plain.networkServiceType == untouched.networkServiceType)
+        for value in [true, false] {
+            let options = RequestOptions(allowsCellularAccess: value, handlesCookies: value, serviceType: type)
+            let changed = try request.with(options: options).toURLRequest()
+            #expect(changed.allowsCellularAccess == value && changed.httpShouldHandleCookies == value)
+            #expect(changed.networkServiceType == foundation)
+        }
+    }
+
     @Test("repeated fields are joined with a comma, spelled like the first (RQ-17, C8)")
     func repeatedFields() throws {
         let request = try api.get(.none, from: "/").adding(headerFields: [

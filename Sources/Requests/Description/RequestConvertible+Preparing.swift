@@ -43,7 +43,7 @@ extension RequestConvertible {
         parts.redirects = redirects
         parts.validator = validator
         parts.accepting = decoder.accepting
-        parts.cachePolicy = cachePolicy
+        parts.cachePolicy = cachePolicy.applied(to: method)
         parts.template = endpoint.template
         parts.attributes = attributes
         parts.onProgress = onProgress

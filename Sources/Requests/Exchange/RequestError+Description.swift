@@ -18,7 +18,10 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("response: \(response.status), \(response.header[.contentType] ?? "no content type")")
         }
         if let body { lines.append("body: \(body.count) bytes: \(withoutSecrets(Self.excerpt(of: body)))") }
-        if let underlying { lines.append("underlying: \(withoutSecrets(Self.explanation(of: underlying)))") }
+        if let underlying {
+            // Names of others stand in it: those of JSON members, for one.
+            lines.append("underlying: \(withoutSecrets(Self.visible(Self.explanation(of: underlying))))")
+        }
         lines += offendingLine
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
         if let request { lines.append(request.curl()) }
@@ -52,8 +55,16 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     /// `bytes` as text in which nothing breaks the line.
     private static func visible(_ bytes: Data) -> String {
-        String(decoding: bytes, as: UTF8.self).unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control ? " " : String(scalar)
+        visible(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// `text` with a space for all that breaks a line or steers a terminal.
+    private static func visible(_ text: String) -> String {
+        text.unicodeScalars.map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: " "
+            default: String(scalar)
+            }
         }.joined()
     }
 
@@ -64,7 +75,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
                 ?? String(
                     validating: body.prefix(197), as: UTF8.self)
         else { return "not text" }
-        return visible(Data(text.utf8)) + (body.count > 200 ? "…" : "")
+        return visible(text) + (body.count > 200 ? "…" : "")
     }
 
     private static func explanation(of error: any Error) -> String {

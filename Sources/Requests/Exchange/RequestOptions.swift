@@ -1,8 +1,9 @@
 /// How a request is to be treated by a system that offers the choice; nil leaves it to the executor.
 ///
 /// The socket and memory executors have none of these choices: they keep no cookies, do not pipeline and use whatever
-/// network there is. `toURLRequest()` hands over what Foundation still offers, which is all but ``usesPipelining`` and ``priority``; on Linux Foundation keeps
-/// ``allowsCellularAccess`` and ``serviceType`` without acting on them.
+/// network there is. `toURLRequest()` hands over what Foundation still offers: cellular access, cookies and the service
+/// type; on Linux Foundation keeps the first and the last without acting on them. ``requiresContentLength`` is this
+/// library's own, the same over every executor.
 public struct RequestOptions: Equatable, Sendable, RequestAttributeKey {
     /// The attribute that carries the options.
     public typealias Value = RequestOptions
@@ -38,16 +39,24 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributeKey {
     /// How urgent the request is: for middleware and executors that order requests.
     public var priority: TaskPriority?
 
+    /// Whether the server takes no chunked bodies; then performing the request first collects a body whose length is not
+    /// known, deferred parts evaluated, up to ``Delivery/defaultLimit`` bytes of it.
+    ///
+    /// More is ``RequestError/Reason/bodyNotEncoded``, and nothing is sent. The limit for the whole call goes on
+    /// meanwhile, and is looked at when the body is there.
+    public var requiresContentLength: Bool?
+
     /// Options of the parts given; the rest is left to the executor.
     public init(
         allowsCellularAccess: Bool? = nil, handlesCookies: Bool? = nil, usesPipelining: Bool? = nil,
-        serviceType: ServiceType? = nil, priority: TaskPriority? = nil
+        serviceType: ServiceType? = nil, priority: TaskPriority? = nil, requiresContentLength: Bool? = nil
     ) {
         self.allowsCellularAccess = allowsCellularAccess
         self.handlesCookies = handlesCookies
         self.usesPipelining = usesPipelining
         self.serviceType = serviceType
         self.priority = priority
+        self.requiresContentLength = requiresContentLength
     }
 
     /// Somebody is waiting for the answer.
@@ -59,6 +68,7 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributeKey {
             allowsCellularAccess: other.allowsCellularAccess ?? allowsCellularAccess,
             handlesCookies: other.handlesCookies ?? handlesCookies,
             usesPipelining: other.usesPipelining ?? usesPipelining, serviceType: other.serviceType ?? serviceType,
-            priority: other.priority ?? priority)
+            priority: other.priority ?? priority,
+            requiresContentLength: other.requiresContentLength ?? requiresContentLength)
     }
 }

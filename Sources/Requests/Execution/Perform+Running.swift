@@ -35,7 +35,9 @@ extension RequestExecutor {
     ) async throws(RequestError) -> TypedResponse<Resource> {
         var request = request
         task?.watchProgress(of: &request)
-        var perform = Perform(request, now: .now)
+        let start = ContinuousClock.now
+        try await request.collectBodyIfNeeded()
+        var perform = Perform(request, now: start)
         let response = try await run(&perform, telling: task)
         task?.process()
         try await perform.request.validate(response, attempts: perform.attempts)
@@ -116,6 +118,16 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
+    /// Gives the body a length where the server needs one.
+    fileprivate mutating func collectBodyIfNeeded() async throws(RequestError) {
+        guard options.requiresContentLength == true, body.knownLength == nil else { return }
+        do throws(RequestError) {
+            if try body.measuredLength() == nil { body = try await body.collected() }
+        } catch {
+            throw error.beforeSending().adding(request: self)
+        }
+    }
+
     /// Validates `response`; of a refused one that is still arriving, the beginning is read as evidence.
     fileprivate func validate(_ response: RawResponse, attempts: Int) async throws(RequestError) {
         do {

@@ -1,0 +1,223 @@
+extension Scenario {
+    /// An answer that is chosen by the path of its request.
+    private static let answers = MockExecutor { request in
+        switch request.target.path {
+        case "/json": MockResponse(header: type("application/json"), body: body)
+        case "/text-json": MockResponse(header: type("text/json"), body: body)
+        case "/html": MockResponse(header: type("text/html"), body: body)
+        case "/untyped": MockResponse(body: body)
+        case "/nothing": MockResponse(status: 204, header: type("text/html"))
+        case "/failed": MockResponse(status: 500, header: type("application/json"), body: body)
+        case "/failed-text": MockResponse(status: 500, header: type("text/plain"), body: body)
+        case "/failed-cut": MockResponse(status: 500, header: type("application/json"), body: [.bytes(Data("{".utf8))])
+        case "/cut": MockResponse(header: type("application/json"), body: [.bytes(Data("{\"a\": [1,".utf8))])
+        case "/wrong": MockResponse(header: type("application/json"), body: [.bytes(Data("{nope}".utf8))])
+        default: .ok()
+        }
+    }
+
+    private static let body: [MockResponse.Piece] = [.bytes(Data("{\"error\":1}".utf8))]
+
+    private static func type(_ text: String) -> Header { [Field(name: .contentType, value: text)] }
+
+    static let descriptions: [Scenario] = [
+        Scenario(
+            name: "an answer is read under the content types that were asked for, and no other",
+            rows: ["T-33", "T-34", "PM-61", "PM-66"], group: .descriptions
+        ) { context in
+            try await context.run(serving: answers) { client in
+                let api = client.client.api
+                for path in ["/json", "/text-json", "/untyped"] {
+                    let value = try await client.executor.value(
+                        api.get(.json([String: Int].self), from: RequestPath(path)))
+                    try expect("the value of \(path)", value, is: ["error": 1])
+                }
+                let refused = try await expectFailure(.unexpectedContentType) {
+                    try await client.executor.value(api.get(.json([String: Int].self), from: "/html"))
+                }
+                try expect("the body of the refused", refused.body, is: Data("{\"error\":1}".utf8))
+                try await expectFailure(.unexpectedNoContent) {
+                    try await client.executor.value(api.get(.json([String: Int].self), from: "/nothing"))
+                }
+                let action = try await client.executor.value(
+                    api.post(.none, to: "/nothing", receiving: .action(.json([String: Int].self))))
+                try expect("the action's value", action.value, is: nil)
+                try expect("the action's status", action.head.status, is: 204)
+            }
+        },
+        Scenario(
+            name: "an error carries its body, and its JSON where the type says so", rows: ["T-35", "T-58", "PM-70"],
+            group: .descriptions
+        ) { context in
+            try await context.run(serving: answers) { client in
+                let api = client.client.api
+                for (path, assumed, json) in [
+                    ("/failed", false, ["error": 1] as JSONValue?), ("/failed-text", false, nil),
+                    ("/failed-text", true, ["error": 1]), ("/failed-cut", false, nil),
+                ] {
+                    var request = api.get(.data, from: RequestPath(path))
+                    if assumed { request = request.assumingErrorsAreJSON() }
+                    let described = request
+                    let error = try await expectFailure(.unacceptableStatus, context: path) {
+                        try await client.executor.value(described)
+                    }
+                    try expect("the JSON of \(path)", error.bodyJSON, is: json)
+                    try expect(error.body?.isEmpty == false, "\(path) has its body")
+                }
+                for (path, isCut) in [("/cut", true), ("/wrong", false)] {
+                    let error = try await expectFailure(.notDecoded, context: path) {
+                        try await client.executor.value(api.get(.jsonValue, from: RequestPath(path)))
+                    }
+                    try expect("whether \(path) was cut short", error.isJSONCutShort, is: isCut)
+                }
+            }
+        },
+        Scenario(
+            name: "an environment's endpoints and defaults reach the wire below it, and only there",
+            rows: ["T-39", "T-40", "T-41", "PM-9"], group: .descriptions
+        ) { context in
+            try await context.run { client in
+                let base = client.baseURL.absoluteString
+                let root = base.hasSuffix("/") ? String(base.dropLast()) : base
+                var environment = try need("an environment", RequestEnvironment(root + "/api/v1/"))
+                environment.joining = .resolve
+                environment.authenticationProvider = .bearerToken("secret")
+                for path in ["/foo", "foo", "foo/", "/", ""] {
+                    _ = try await client.executor.value(environment.get(.data, from: RequestPath(path)))
+                }
+                _ = try await client.executor.value(environment.get(.data, from: "x").withoutDefaultAuthentication())
+                try expect(
+                    "targets", client.received.map(\.target),
+                    is: ["/foo", "/api/v1/foo", "/api/v1/foo/", "/", "/api/v1/", "/api/v1/x"])
+                try expect(
+                    "credentials", client.received.map { $0.header[.authorization] },
+                    is: [nil, "Bearer secret", "Bearer secret", nil, "Bearer secret", nil])
+                let bare = try need("an environment without a path", RequestEnvironment(root))
+                _ = try await client.executor.value(bare.get(.data, from: ""))
+                try expect("the target without a path", client.received.last?.target, is: "/")
+            }
+        },
+        Scenario(
+            name: "JSON and query of one request arrive apart", rows: ["T-79", "T-81", "HT-13", "HT-21"],
+            group: .descriptions
+        ) { context in
+            try await context.run { client in
+                let api = client.client.api
+                let request = api.post(.none, to: "/x").adding(parameters: ["name": "n"], in: .json)
+                    .adding(parameters: ["dob": "d"], in: .json).adding(parameters: ["age": 5], in: .query)
+                _ = try await client.executor.value(request)
+                try expect("the target", client.received.last?.target, is: "/x?age=5")
+                try expect("the body", client.received.last?.body, is: Data(#"{"dob":"d","name":"n"}"#.utf8))
+                let upload = api.post(.raw(data: Data("x".utf8)), to: "/y").adding(parameters: ["j": 1], in: .json)
+                    .adding(parameters: ["p": 1], in: .propertyList).adding(parameters: ["u": 2], in: .query)
+                _ = try await client.executor.value(upload)
+                try expect("the upload's target", client.received.last?.target, is: "/y?u=2")
+                try expect("the upload's body", client.received.last?.body, is: Data("x".utf8))
+            }
+        },
+        Scenario(
+            name: "a server that needs Content-Length gets it, whatever the body is made of",
+            rows: ["T-49", "PM-45", "PM-47"], group: .descriptions, needs: .server
+        ) { context in
+            try await context.run { client in
+                let api = client.client.api
+                @Sendable func chunks() -> AsyncStream<Data> {
+                    AsyncStream { continuation in
+                        continuation.yield(Data("a".utf8))
+                        continuation.yield(Data("bc".utf8))
+                        continuation.finish()
+                    }
+                }
+                let deferred = BodyProvider.multipart([.deferred { [.text("v", name: "k")] }], boundary: "B")
+                for body in [.json(["a": 1]), deferred, .stream { chunks() }] {
+                    let plain = api.post(body, to: "/x")
+                    for request in [plain, plain.with(options: RequestOptions(requiresContentLength: true))] {
+                        _ = try await client.executor.value(request)
+                    }
+                    let both = Array(client.received.suffix(2))
+                    try expect("both bodies", both.first?.body, is: both.last?.body)
+                    let needed = try need("the second", both.last)
+                    try expect("the length", needed.header[.contentLength], is: "\(needed.body.count)")
+                }
+                for request in client.received {
+                    let fields = [Field.Name.contentLength, .transferEncoding].filter(request.header.contains)
+                    try expect("framing fields", fields.count, is: 1)
+                }
+            }
+        },
+        Scenario(
+            name: "forms without parts, with empty parts and with large ones arrive whole", rows: ["T-45", "T-42"],
+            group: .descriptions
+        ) { context in
+            try await context.run { client in
+                let api = client.client.api
+                let large = Data((0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+                let forms: [[MultipartPart]] = [
+                    [], [.deferred { [] }], [.text("", name: "empty")], [.data(large, name: "large")],
+                ]
+                for parts in forms {
+                    _ = try await client.executor.value(api.post(.multipart(parts, boundary: "a-boundary"), to: "/x"))
+                }
+                let bodies = client.received.map(\.body)
+                try expect(
+                    "the empty forms", bodies.prefix(2).map { String(decoding: $0, as: UTF8.self) },
+                    is: ["--a-boundary--\r\n", "--a-boundary--\r\n"])
+                let empty = String(decoding: bodies[2], as: UTF8.self)
+                try expect(empty.hasSuffix("\r\n\r\n\r\n--a-boundary--\r\n"), "the empty part is there: \(empty)")
+                let end = Data("\r\n--a-boundary--\r\n".utf8)
+                try expect(bodies[3].suffix(end.count) == end, "the large form ends")
+                try expect(bodies[3].dropLast(end.count).suffix(large.count) == large, "the large part is there")
+            }
+        },
+        Scenario(
+            name: "what cannot be described is a typed error, and nothing is sent",
+            rows: ["T-29", "T-47", "T-75", "AF-19", "AF-30", "AF-32"], group: .descriptions
+        ) { context in
+            try await context.run { client in
+                struct Refused: Error {}
+                let api = client.client.api
+                let web = URL("http://example.com/file")
+                let missing = URL(filePath: "/nowhere/there")
+                let encoding: [BodyProvider] = [
+                    .json(["a": Double.nan]), .propertyList(5), .text("é", in: .ascii), .file(at: web),
+                    .multipart([.file(at: web, name: "f")]), .multipart([.text("a", name: "b")], boundary: ""),
+                    .multipart([.text("a", name: "b").adding(headerField: Field(name: "X", value: "a\r\nb"))]),
+                    .multipart([.text("a", name: "b").adding(headerField: Field(name: "a b", value: ""))]),
+                    .multipart([.text("--B", name: "b")], boundary: "B"), BodyProvider { _ in throw Refused() },
+                ]
+                for body in encoding {
+                    try await expectFailure(.bodyNotEncoded) {
+                        try await client.executor.value(api.post(body, to: "/x"))
+                    }
+                }
+                for body in [BodyProvider.file(at: missing), .multipart([.file(at: missing, name: "f")])] {
+                    let error = try await expectFailure(.invalidRequest(.unreadableFile)) {
+                        try await client.executor.value(api.post(body, to: "/x"))
+                    }
+                    try expect(!error.mayHaveReachedServer, "a missing file sends nothing")
+                }
+                for method in [HTTPMethod.get, .head] {
+                    let request = api.request(to: "/x" as RequestPath, using: method)
+                        .sending(.multipart([.text("a", name: "b")]))
+                    try await expectFailure(.invalidRequest(.bodyNotAllowed)) {
+                        try await client.executor.value(request)
+                    }
+                }
+                let failing = ParameterFormat.custom { _ in throw Refused() }
+                let query = api.get(.data, from: "/x").adding(parameters: ["a": 1], in: .query(failing))
+                let error = try await expectFailure(.invalidRequest(.parametersNotEncoded)) {
+                    try await client.executor.value(query)
+                }
+                try expect(error.underlying is Refused, "the function's error is underneath: \(error)")
+                try expect("requests", client.received.count, is: 0)
+            }
+        },
+    ]
+}
+
+extension RequestExecutor {
+    /// What performing `request` gives, whatever the executor's type.
+    fileprivate func value<R: RequestConvertible>(_ request: R) async throws(RequestError) -> R.Resource {
+        try await perform(request)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import RequestsConformance
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// What takes minutes and gigabytes, when it is asked for: `REQUESTS_LARGE=1 swift test --filter LargeUploadTests`.
+@Suite(
+    "Large uploads",
+    .enabled(if: ProcessInfo.processInfo.environment["REQUESTS_LARGE"] != nil, "REQUESTS_LARGE is not set"))
+struct LargeUploadTests {
+    /// Takes one connection at a time, counts what arrives until the headers' Content-Length is reached, and answers.
+    private final class Sink: Sendable {
+        let port: UInt16
+        private let listener: FileHandle
+
+        init() throws {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isReady = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(descriptor, address, size) == 0 && listen(descriptor, 1) == 0
+                        && getsockname(descriptor, address, &size) == 0
+                }
+            }
+            try #require(isReady)
+            port = UInt16(bigEndian: address.sin_port)
+            listener = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        }
+
+        /// On a thread of its own: the bytes after the head of one request.
+        func serve(_ count: Int, told: @escaping @Sendable (Int) -> Void) {
+            Thread.detachNewThread { [listener] in
+                let connection = accept(listener.fileDescriptor, nil, nil)
+                let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+                defer { room.deallocate() }
+                var body: Int?
+                while body.map({ $0 < count }) ?? true {
+                    let received = recv(connection, room.baseAddress, room.count, 0)
+                    guard received > 0 else { break }
+                    if let counted = body {
+                        body = counted + received
+                    } else if let end = Data(room[..<received]).firstRange(of: Data("\r\n\r\n".utf8)) {
+                        body = received - end.upperBound
+                    }
+                }
+                _ = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8).withUnsafeBytes {
+                    send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                close(connection)
+                told(body ?? 0)
+            }
+        }
+    }
+
+    /// A number of the process's status, in KiB.
+    private static func kibibytes(_ name: String) throws -> Int {
+        let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
+        return try #require(Int(line.filter(\.isNumber)))
+    }
+
+    @Test("a file part of 4 GiB is uploaded within 32 MiB of memory")
+    func fileOfFourGiB() async throws {
+        let size = 4 << 30
+        let file = FileManager.default.temporaryDirectory.appending(path: "requests-large-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: UInt64(size))  // sparse: it takes no room on the disk
+        try handle.close()
+
+        let sink = try Sink()
+        let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://127.0.0.1:\(sink.port)")))
+        let request = api.post(.multipart([.text("x", name: "t"), .file(at: file, name: "f")], boundary: "B"), to: "/")
+        let length = try #require(try request.prepared().body.measuredLength())
+        #expect(length > size)
+        let arrived = AsyncStream.makeStream(of: Int.self)
+        sink.serve(length) { arrived.continuation.yield($0) }
+
+        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))  // the high-water mark begins here
+        let before = try Self.kibibytes("VmRSS:")
+        let start = ContinuousClock.now
+        try await SocketExecutor().perform(request.timeout(after: .seconds(600)))
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let growth = try Self.kibibytes("VmHWM:") - before
+        for await count in arrived.stream {
+            #expect(count == length)
+            break
+        }
+        print("4 GiB in \(seconds) s, at most \(growth) KiB more than before")
+        #expect(growth < 32 << 10)
+    }
+}

@@ -1,0 +1,213 @@
+import Requests
+import Synchronization
+import Testing
+
+private let api = AnonymousRequestProvider.example
+
+/// What the libraries before this one could do, in this one's words.
+@Suite("Ways of other libraries", .timeLimit(.minutes(1)))
+struct SourceSystemTests {
+    /// An API whose environment gives defaults, and whose own base request gives others.
+    private struct Shop: RequestProviding {
+        var environment: RequestEnvironment
+        var baseURL: URL { environment.baseURL }
+
+        func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Shop, Void> {
+            Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
+                .timeout(after: .seconds(7)).assumingErrorsAreJSON().within(environment)
+        }
+    }
+
+    @Test("fields, credentials and options belong to the environment; what the API gives goes wherever it leads (PM-7)")
+    func scopes() async throws {
+        var environment = try #require(RequestEnvironment("https://h/api/"))
+        environment.joining = .resolve
+        environment.header = [Field(name: "X-Env", value: "1")]
+        environment.authenticationProvider = .bearerToken("t")
+        environment.options = RequestOptions(priority: .low, requiresContentLength: true)
+        for (path, isInside) in [("x", true), ("https://other/x", false)] {
+            let request = Shop(environment: environment).get(.data, from: RequestPath(path))
+            let prepared = try request.prepared()
+            #expect(prepared.header["X-Env"] == (isInside ? "1" : nil))
+            #expect(prepared.header[.authorization] == (isInside ? "Bearer t" : nil))
+            #expect(prepared.options == (isInside ? environment.options : RequestOptions()))
+            #expect(prepared.timeouts.firstByte == .seconds(7))
+            let error = await #expect(throws: RequestError.self) {
+                try await StubExecutor(500, header: [.contentType(.plainText)], "{\"a\":1}").perform(request)
+            }
+            #expect(error?.bodyJSON == ["a": 1])
+        }
+    }
+
+    @Test("every verb with parameters, with data and with JSON, to a path and to a URL (PM-21)")
+    func constructors() throws {
+        let elsewhere = AnonymousRequestProvider(baseURL: URL("https://other.example/y"))
+        for (api, endpoint, url) in [
+            (api, "/x" as RequestPath, "https://e.com/api/x"), (elsewhere, .empty, "https://other.example/y"),
+        ] {
+            for method in [HTTPMethod.get, .delete] {
+                let request = api.request(to: endpoint, using: method)
+                #expect(try request.adding(parameters: ["a": [1, 2]]).preparedURL() == url + "?a=1&a=2")
+                let items = [URLQueryItem(name: "b", value: nil), URLQueryItem(name: "c", value: "d e")]
+                #expect(try request.adding(queryItems: QueryItems(items)).preparedURL() == url + "?b&c=d%20e")
+            }
+            for method in [HTTPMethod.post, .put, .patch] {
+                let request = api.request(to: endpoint, using: method)
+                let form = try request.adding(parameters: ["a": "b c"]).prepared()
+                #expect(form.body.text == "a=b%20c" && form.target.absoluteString == url)
+                #expect(form.header[.contentType] == "application/x-www-form-urlencoded")
+                let data = try request.sending(.raw(data: Data("x".utf8))).prepared()
+                #expect(data.body.text == "x" && data.header[.contentType] == "application/octet-stream")
+                let json = try request.sending(.json(["a": 1])).prepared()
+                #expect(json.body.text == "{\"a\":1}" && json.header[.contentType] == "application/json")
+            }
+        }
+    }
+
+    @Test(
+        "what changes something is not answered from a cache; a policy of one's own stays (PM-25)",
+        arguments: [
+            (HTTPMethod.get, RequestCachePolicy.useProtocolCachePolicy), (.head, .useProtocolCachePolicy),
+            (.post, .reloadIgnoringLocalCacheData), (.put, .reloadIgnoringLocalCacheData),
+            (.patch, .reloadIgnoringLocalCacheData), (.delete, .reloadIgnoringLocalCacheData),
+        ])
+    func cachePolicy(method: HTTPMethod, policy: RequestCachePolicy) throws {
+        let request = api.request(to: "/x" as RequestPath, using: method)
+        #expect(try request.prepared().cachePolicy == policy)
+        #expect(
+            try request.with(cachePolicy: .returnCacheDataDontLoad).prepared().cachePolicy == .returnCacheDataDontLoad)
+        #expect(try request.timeout(after: .seconds(3)).prepared().timeouts.betweenBytes == .seconds(3))
+    }
+
+    @MainActor private final class Canvas {
+        var isDrawable = true
+        func draw() -> Data? { isDrawable ? Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) : nil }
+    }
+
+    @Test("a picture is a deferred part: made when it is sent, left out when it cannot be made (PM-52, PF-7)")
+    func pictures() async throws {
+        let canvas = await MainActor.run { Canvas() }
+        let picture = MultipartPart.deferred {
+            guard let data = await canvas.draw(), let image = ImageBytes(data) else { return [] }
+            #expect(image.format == .png)
+            return [.data(image.data, name: "picture", fileName: "p.png", contentType: .png)]
+        }
+        let whole = try await api.post(.multipart([picture], boundary: "B"), to: "/x").prepared().body.collected()
+        guard case .bytes(let bytes) = whole else { throw RequestError(.bodyNotEncoded) }
+        #expect(
+            String(decoding: bytes, as: UTF8.self).contains("filename=\"p.png\"\r\nContent-Type: image/png\r\n\r\n"))
+        await MainActor.run { canvas.isDrawable = false }
+        let other = MultipartPart.deferred { await canvas.draw().map { [.data($0, name: "picture")] } ?? [] }
+        let empty = try await api.post(.multipart([other], boundary: "B"), to: "/x").prepared().body.collected()
+        #expect(empty.text == "--B--\r\n")
+    }
+
+    @Test("text in another charset; a form in another charset by a function of one's own (AF-1)")
+    func charsets() throws {
+        #expect(try api.post(.text("é", in: .latin1), to: "/x").prepared().body.bytes == Data([0xE9]))
+        let latin = ParameterFormat.custom { parameters in
+            try parameters.map { parameter in
+                guard case .string(let text) = parameter.value else { throw RequestError(.bodyNotEncoded) }
+                let bytes = try TextCharset.latin1.encode(text)
+                return parameter.name + "="
+                    + bytes.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+            }.joined(separator: "&")
+        }
+        #expect(try api.post(.form(parameters: ["a": "é"], format: latin), to: "/x").prepared().body.text == "a=%E9")
+        let query = api.get(.data, from: "/x").adding(parameters: ["a": "é"], in: .query(latin))
+        #expect(try query.prepared().target.query == "a=%E9")
+    }
+
+    @Test("copies of a form with a stream are read independently, each from the beginning (AF-39, D-14)")
+    func copies() async throws {
+        let stream = RequestBody.stream(length: 2) {
+            AsyncStream<Data> { continuation in
+                for text in ["a", "b"] { continuation.yield(Data(text.utf8)) }
+                continuation.finish()
+            }
+        }
+        let form = BodyProvider.multipart([.text("x", name: "t"), .body(stream, name: "s")], boundary: "B")
+        let request = try api.post(form, to: "/x").prepared()
+        var copy = request
+        copy.header.set(Field(name: "X", value: "y"))
+        #expect(request.body.isReplayable && copy.body.isReplayable)
+        var first = try request.body.makeSource()
+        var second = try copy.body.makeSource()
+        var texts = ["", ""]
+        var isAtEnd = false
+        while !isAtEnd {
+            let chunks = [try await first.next(), try await second.next()]
+            isAtEnd = chunks == [nil, nil]
+            for index in texts.indices { texts[index] += String(decoding: chunks[index] ?? Data(), as: UTF8.self) }
+        }
+        #expect(texts[0] == texts[1] && texts[0].utf8.count == request.body.knownLength)
+        #expect(texts[0].hasSuffix("\r\n\r\nab\r\n--B--\r\n"))
+    }
+
+    @Test("where parameters go is by method until JSON is asked for by name (HT-18)")
+    func defaultEncoding() throws {
+        let request = api.post(.none, to: "/x")
+        #expect(try request.adding(parameters: ["a": 1]).prepared().body.text == "a=1")
+        #expect(try request.adding(parameters: ["a": 1], in: .json).prepared().body.text == "{\"a\":1}")
+    }
+
+    @Test("Alamofire's rule for queries and forms; a GET takes no JSON body (HT-19)")
+    func alamofire() throws {
+        let parameters: RequestParameters = ["b": true, "a": [1, 2], "c": ["d": "x/y?z", "e": nil], "f": "~ +&"]
+        let text = "a%5B%5D=1&a%5B%5D=2&b=1&c%5Bd%5D=x/y?z&c%5Be%5D&f=~%20%2B%26"
+        let query = api.get(.data, from: "/x").adding(parameters: parameters, in: .query(.alamofire))
+        #expect(try query.prepared().target.query == text)
+        let form = api.post(.none, to: "/x").adding(parameters: parameters, in: .form(.alamofire))
+        #expect(try form.prepared().body.text == text)
+        expectInvalid(.bodyNotAllowed) {
+            try api.get(.data, from: "/x").adding(parameters: ["a": 1], in: .json).prepared()
+        }
+    }
+
+    @Test("what stands before the executor sees and changes an answer before it is validated (HT-24, C17)")
+    func interceptors() async throws {
+        let seen = Mutex<[HTTPStatus]>([])
+        let failing = StubExecutor(503, header: [.contentType(.json)], "{\"message\":\"full\"}").intercepted {
+            request, next in
+            let response = try await next.execute(request)
+            seen.withLock { $0.append(response.head.status) }
+            return response
+        }
+        let error = await #expect(throws: RequestError.self) { try await failing.perform(api.get(.text, from: "/x")) }
+        #expect(error?.status == 503 && error?.message?.message == "full" && seen.withLock { $0 } == [503])
+        let mended = failing.intercepted { request, next in
+            var response = try await next.execute(request)
+            response.head.status = 200
+            return response
+        }
+        #expect(try await mended.perform(api.get(.data, from: "/x")) == Data("{\"message\":\"full\"}".utf8))
+    }
+
+    @Test("the answer to an action is one value: the response, and the JSON unless there is none (C18)")
+    func actions() async throws {
+        let request = api.post(.none, to: "/x", receiving: .action(.json([String: Int].self)))
+        let some = try await StubExecutor(201, header: [.contentType(.json)], "{\"a\":1}").perform(request)
+        #expect(some.head.status == 201 && some.value == ["a": 1])
+        let none = try await StubExecutor(204).perform(request)
+        #expect(none.head.status == 204 && none.value == nil)
+    }
+
+    @Test("a form is produced while the caller blocks the main actor (D-13)")
+    @MainActor func blockedMainActor() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
+        try Data("file".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let parts: [MultipartPart] = [
+            .text("a", name: "t"), .file(at: file, name: "f"), .deferred { [.text("late", name: "d")] },
+        ]
+        let reading = FunctionMiddleware { request, next in
+            var request = request
+            request.body = try await request.body.collected()
+            return try await next.execute(request)
+        }
+        let echo = StubExecutor { request in .stub(200, request.body.text ?? "", to: request) }
+        let request = api.post(.multipart(parts, boundary: "B"), to: "/x", receiving: .text)
+        let text = try echo.intercepted(by: reading).performAndWait(request)
+        #expect(text.contains("\r\n\r\nfile\r\n") && text.contains("\r\n\r\nlate\r\n") && text.hasSuffix("--B--\r\n"))
+    }
+}
