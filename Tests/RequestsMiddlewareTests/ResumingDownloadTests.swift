@@ -3,9 +3,6 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-/// `executor` with the middleware before it.
-private func resuming(_ executor: some RequestExecutor) -> any RequestExecutor { executor.resumingDownloads() }
-
 @Suite("Resuming downloads", .timeLimit(.minutes(1)))
 struct ResumingDownloadTests {
     private let folder: TestFolder
@@ -16,7 +13,7 @@ struct ResumingDownloadTests {
     private func download(
         _ api: AnonymousRequestProvider, _ executor: any RequestExecutor, from path: RequestPath = "/f"
     ) async throws(RequestError) -> URL {
-        let client = Client(api, executor: resuming(executor))
+        let client = Client(api, executor: executor.resumingDownloads())
         return try await client.perform(api.get(.download(to: folder.path("f")), from: path))
     }
 
@@ -49,7 +46,7 @@ struct ResumingDownloadTests {
             }
             let kept = try #require(folder.contents("f.partial")).count
             #expect(kept == 150_000)
-            let client = Client(api, executor: resuming(executor))
+            let client = Client(api, executor: executor.resumingDownloads())
             let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
             #expect(response.value.path(percentEncoded: false) == folder.path("f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
@@ -150,7 +147,7 @@ struct ResumingDownloadTests {
         try await way.reaching(served) { api, executor in
             _ = await failure(api, executor)
             guard folder.names != ["f"] else { return }
-            let client = Client(api, executor: resuming(executor))
+            let client = Client(api, executor: executor.resumingDownloads())
             let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
             #expect(served.recorded.last?.header[.range] == "bytes=300000-")
@@ -290,7 +287,7 @@ struct ResumingDownloadTests {
             #expect(await failure(api, executor)?.reason == .connectionLost)
             let request = api.get(.download(to: folder.path("f")), from: "/f")
                 .onProgress { progress in seen.withLock { $0.append(progress) } }
-            _ = try await Client(api, executor: resuming(executor)).perform(request)
+            _ = try await executor.resumingDownloads().perform(request)
         }
         let last = try #require(seen.withLock { $0.last })
         #expect(last.received == 300_000 && last.totalToReceive == 300_000)

@@ -4,12 +4,16 @@ import Testing
 private struct Tagging: Middleware {
     let tag: String
 
+    static func tagged(_ request: PreparedRequest, _ tag: String) -> PreparedRequest {
+        var request = request
+        request.header.add(Field(name: "X-Tag", value: tag))
+        return request
+    }
+
     func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        var request = request
-        request.header.add(Field(name: "X-Tag", value: tag))
-        return try await next.execute(request)
+        try await next.execute(Self.tagged(request, tag))
     }
 }
 
@@ -25,6 +29,17 @@ struct MiddlewareTests {
             by: Tagging(tag: "inner")
         ).intercepted(by: Tagging(tag: "outer"))
         #expect(try await executor.perform(described) == "outer inner")
+    }
+
+    @Test("an executor whose type is not known takes middleware too")
+    func unknownType() async throws {
+        let echo = StubExecutor { .stub(200, $0.header.values(of: "X-Tag").joined(separator: " "), to: $0) }
+        var executor: any RequestExecutor = echo
+        executor = executor.intercepted(by: Tagging(tag: "a"))
+        executor = executor.intercepted { request, next in
+            try await next.execute(request.header.contains("X-Tag") ? request : Tagging.tagged(request, "b"))
+        }
+        #expect(try await executor.perform(described) == "b a")
     }
 
     @Test("what remains may be called not at all, or several times, and each redirect passes again")

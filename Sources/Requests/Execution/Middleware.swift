@@ -66,4 +66,16 @@ extension RequestExecutor {
     ) -> Intercepted<Self, FunctionMiddleware> {
         Intercepted(self, by: FunctionMiddleware(function))
     }
+
+    /// The same for an executor whose type is not known, such as one chosen at run time.
+    @_disfavoredOverload
+    public func intercepted(by middleware: some Middleware) -> any RequestExecutor {
+        Intercepted(self, by: middleware)
+    }
+
+    /// The same for an executor whose type is not known, such as one chosen at run time.
+    @_disfavoredOverload
+    public func intercepted(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor {
+        Intercepted(self, by: FunctionMiddleware(function))
+    }
 }

@@ -62,6 +62,12 @@ extension RequestExecutor {
     public func resumingDownloads() -> Intercepted<Self, ResumingDownloads> {
         intercepted(by: ResumingDownloads())
     }
+
+    /// The same for an executor whose type is not known, such as one chosen at run time.
+    @_disfavoredOverload
+    public func resumingDownloads() -> any RequestExecutor {
+        intercepted(by: ResumingDownloads())
+    }
 }
 
 extension PreparedRequest {
