@@ -55,7 +55,7 @@ package struct SecretMatrix: Sendable {
     ///
     /// - Parameters:
     ///   - executor: Reaches a server that answers as ``responder``, whatever the host and the port.
-    ///   - received: The headers of the requests that have arrived for `/next`.
+    ///   - received: The headers of the latest requests that have arrived for `/next`.
     /// - Throws: ``ConformanceFailure`` for a secret that went too far, or not far enough.
     package func verify(over executor: any RequestExecutor, received: () -> [Header]) async throws {
         var number = 0

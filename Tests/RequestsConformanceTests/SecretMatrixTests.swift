@@ -16,7 +16,8 @@ struct SecretMatrixTests {
                 let ports = try (#require(server.baseURL.port as Int?), #require(other.baseURL.port as Int?))
                 let matrix = try SecretMatrix(port: ports.0, otherPort: ports.1)
                 try await matrix.verify(over: executor) {
-                    (server.exchanges + other.exchanges).filter { $0.target.hasPrefix("/next") }.map(\.header)
+                    (server.exchanges.suffix(2) + other.exchanges.suffix(2)).filter { $0.target.hasPrefix("/next") }
+                        .map(\.header)
                 }
             }
         }

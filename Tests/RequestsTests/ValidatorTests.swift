@@ -53,6 +53,15 @@ struct ValidatorTests {
         #expect(try outcome(.none, type: type, isEmpty: isEmpty) == nil)
     }
 
+    @Test("a content type that is refused is named, next to those that are read (C12, D-15)")
+    func namedType() async throws {
+        let executor = StubExecutor(200, header: [.contentType(.html)], "<p>")
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(api.get(.json([Int].self), from: "/x"))
+        }
+        #expect(error?.detail == "text/html, not application/json")
+    }
+
     @Test("the status is judged before the type; a response that cannot have a body has no type to judge (T-72)")
     func order() throws {
         #expect(try outcome(.standard, status: 404, type: "text/html") == .unacceptableStatus)

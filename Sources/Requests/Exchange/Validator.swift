@@ -75,7 +75,15 @@ public struct Validator: Sendable {
     ) -> RequestError? {
         guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return nil }
         guard let value = head.header[.contentType], !value.isEmpty else { return nil }
-        if let type = MediaType(value), accepting.contains(where: { $0.reads(type) }) { return nil }
-        return RequestError(.unexpectedContentType, response: head)
+        let type = MediaType(value)
+        if let type, accepting.contains(where: { $0.reads(type) }) { return nil }
+        // What was received is quoted only where it is a media type.
+        let found = type.map(name) ?? "no media type"
+        let wanted = accepting.map(name).joined(separator: " or ")
+        return RequestError(.unexpectedContentType, detail: "\(found), not \(wanted)", response: head)
+    }
+
+    private static func name(_ type: MediaType) -> String {
+        MediaType(type: type.type, subtype: type.subtype).rawValue
     }
 }
