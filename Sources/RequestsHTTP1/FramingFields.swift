@@ -1,12 +1,13 @@
 import Requests
 
-/// The fields that decide where a message ends and whether its connection persists, found in one pass.
+/// The fields that decide where a message ends and how long its connection persists, found in one pass.
 ///
 /// A field that is repeated is one list (RFC 9110 §5.3).
 struct FramingFields {
     private(set) var transferEncoding: String?
     private(set) var contentLength: String?
     private(set) var connection: String?
+    private(set) var keepAlive: String?
     /// How many Host there are.
     private(set) var hosts = 0
 
@@ -15,6 +16,7 @@ struct FramingFields {
             switch field.name.rawValue.utf8.count {
             case 4 where field.name.isSpelled("Host", or: .host): hosts += 1
             case 10 where field.name.isSpelled("Connection", or: .connection): add(field.value, to: &connection)
+            case 10 where field.name.isSpelled("Keep-Alive", or: .keepAlive): add(field.value, to: &keepAlive)
             case 14 where field.name.isSpelled("Content-Length", or: .contentLength):
                 add(field.value, to: &contentLength)
             case 17 where field.name.isSpelled("Transfer-Encoding", or: .transferEncoding):

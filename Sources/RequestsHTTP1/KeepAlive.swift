@@ -1,4 +1,4 @@
-package import Requests
+import Requests
 
 /// What a peer says about an idle connection (RFC 2068 §19.7.1.1).
 package struct KeepAlive: Hashable, Sendable {
@@ -7,11 +7,10 @@ package struct KeepAlive: Hashable, Sendable {
     /// Requests that the peer will still answer, nil when it does not say.
     package var max: Int?
 
-    /// The parameters of the Keep-Alive field, or nil when there is none.
+    /// The parameters of a Keep-Alive field.
     ///
     /// A parameter that is no decimal number, or too large for one, is taken as absent.
-    package init?(_ header: Header) {
-        guard let value = header[.keepAlive] else { return nil }
+    package init(_ value: String) {
         for parameter in TokenList(value).elements {
             let parts = parameter.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let number = Self.number(parts[1]) else { continue }

@@ -128,6 +128,9 @@ package struct ResponseReader: Sendable {
         body = BodyReader(framing, tolerating: .response)
         phase = .body
         let isReusable = framingFields.persists(after: line.version, framing)
-        return .head(ReceivedResponse(line: line, header: header, framing: framing, isReusable: isReusable))
+        return .head(
+            ReceivedResponse(
+                line: line, header: header, framing: framing, isReusable: isReusable,
+                keepAlive: framingFields.keepAlive.map(KeepAlive.init)))
     }
 }

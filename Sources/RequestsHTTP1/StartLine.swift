@@ -71,6 +71,8 @@ package struct ReceivedResponse: Hashable, Sendable {
     package var framing: BodyFraming
     /// Whether the connection may carry another message once this one has been read to its end.
     package var isReusable: Bool
+    /// What the peer says about the connection while it is idle; nil when it says nothing.
+    package var keepAlive: KeepAlive?
 }
 
 /// The head of a request, and what it says about the bytes that follow.

@@ -110,23 +110,27 @@ extension Channel {
     package func waitUntilWritableOrReadable(
         by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {
-        try await wait(for: .writing, isForBoth: true, by: deadline, on: poll)
+        try await wait(for: [.reading, .writing], by: deadline, on: poll)
     }
 
-    private func wait(
-        for direction: Direction, isForBoth: Bool = false, by deadline: Deadline?, on poll: ThreadPoll?
+    /// Suspends until what is wanted is ready: the three above in one.
+    package func wait(
+        for wanted: Interest, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {
         if let error = faults?.nextWaitError() { throw .failed(error) }
         let deadline = deadline?.nanoseconds ?? .max
+        let isForBoth = wanted == [.reading, .writing]
+        let direction: Direction = wanted == .reading ? .reading : .writing
         guard let poll else {
             if isForBoth { try register(.reading) }
             try register(direction)
-            return try await point.wait(for: direction, isForBoth: isForBoth, by: deadline, clock: reactor.core)
+            guard let ticket = try point.begin(direction, isForBoth: isForBoth) else { return }
+            return try await point.wait(for: direction, ticket: ticket, by: deadline, clock: reactor.core)
         }
-        let wanted: Interest = isForBoth ? [.reading, .writing] : direction == .reading ? .reading : .writing
-        let ticket = poll.watch(socket.number, wanted, for: point, by: deadline)
-        defer { poll.forget(ticket) }
-        try await point.wait(for: direction, isForBoth: isForBoth, by: deadline, clock: poll)
+        let watched = poll.watch(socket.number, wanted, for: point, by: deadline)
+        defer { poll.forget(watched) }
+        guard let ticket = try point.begin(direction, isForBoth: isForBoth) else { return }
+        try await point.wait(for: direction, ticket: ticket, by: deadline, clock: poll)
     }
 
     /// Has the reactor watch the descriptor, once for each direction ever waited for.

@@ -33,9 +33,13 @@ package struct Deadline: Comparable, Hashable, Sendable {
     }
 
     package func advanced(by duration: Duration) -> Deadline {
-        let (sum, overflow) = nanoseconds.addingReportingOverflow(Self.nanoseconds(of: duration))
+        advanced(byNanoseconds: Self.nanoseconds(of: duration))
+    }
+
+    package func advanced(byNanoseconds distance: Int64) -> Deadline {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(distance)
         guard overflow else { return Deadline(nanoseconds: sum) }
-        return Deadline(nanoseconds: duration < .zero ? .min : .max)
+        return Deadline(nanoseconds: distance < 0 ? .min : .max)
     }
 
     /// What is left until then; zero when it has passed.
@@ -53,7 +57,8 @@ package struct Deadline: Comparable, Hashable, Sendable {
         return Int32(clamping: (left - 1) / 1_000_000 + 1)
     }
 
-    private static func nanoseconds(of duration: Duration) -> Int64 {
+    /// The duration in nanoseconds, as near as they can tell.
+    package static func nanoseconds(of duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflow else { return seconds < 0 ? .min : .max }

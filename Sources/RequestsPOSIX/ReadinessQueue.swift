@@ -1,9 +1,15 @@
 /// The directions a descriptor can become ready in.
-struct Interest: OptionSet, Sendable {
-    let rawValue: UInt8
+package struct Interest: OptionSet, Sendable {
+    package let rawValue: UInt8
 
-    static let reading = Interest(rawValue: 1)
-    static let writing = Interest(rawValue: 2)
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Bytes can be read, or the peer has closed.
+    package static var reading: Interest { Interest(rawValue: 1) }
+    /// Bytes can be written, connecting has ended, or the peer is gone.
+    package static var writing: Interest { Interest(rawValue: 2) }
 }
 
 /// What the kernel says has become ready, and for whom.

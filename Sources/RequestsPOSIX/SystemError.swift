@@ -17,10 +17,12 @@ package struct SystemError: Error, Hashable, Sendable {
     /// The error that the calling thread's last failed system call left.
     ///
     /// Never inlined: the address of `errno` belongs to a thread, and an async caller may resume on another one.
-    @inline(never)
     static func last(_ operation: StaticOperation) -> SystemError {
-        SystemError(operation, code: rp_errno())
+        SystemError(operation, code: lastCode())
     }
+
+    @inline(never)
+    fileprivate static func lastCode() -> Int32 { rp_errno() }
 }
 
 extension SystemError {
@@ -77,14 +79,14 @@ extension SystemError: CustomStringConvertible {
 /// Returns the call's result, which is not negative, or `nil` when it would have to wait.
 @inline(__always)
 func retryingInterrupts<Result: SignedInteger>(
-    _ operation: SystemError.StaticOperation, _ call: () -> Result
+    _ operation: StaticString, _ call: () -> Result
 ) throws(SystemError) -> Result? {
     while true {
         let result = call()
         if result >= 0 { return result }
-        let error = SystemError.last(operation)
-        if error.code == EINTR { continue }
-        if error.code == EAGAIN || error.code == EWOULDBLOCK { return nil }
-        throw error
+        let code = SystemError.lastCode()
+        if code == EINTR { continue }
+        if code == EAGAIN || code == EWOULDBLOCK { return nil }
+        throw SystemError(SystemError.StaticOperation(stringLiteral: operation), code: code)
     }
 }

@@ -44,6 +44,32 @@ extension ThreadPoll {
         poll(watched, Deadline(nanoseconds: first).pollTimeout, then: awake)
     }
 
+    /// Blocks the calling thread, for at most 10 ms, until `channel` is ready; whether it is.
+    ///
+    /// It does not when others wait here too, and it ends early when somebody wakes the thread.
+    package func waitInPlace(for wanted: Interest, on channel: Channel, by deadline: Deadline) -> Bool {
+        guard state.withLock({ $0.watched.isEmpty }) else { return false }
+        var list = (
+            pollfd(fd: channel.socket.number, events: Self.events(for: wanted), revents: 0),
+            pollfd(fd: signal.reading.number, events: Int16(POLLIN), revents: 0)
+        )
+        let timeout = deadline.pollTimeout
+        let count = withUnsafeMutableBytes(of: &list) { bytes in
+            CRequestsPOSIX.poll(
+                bytes.assumingMemoryBound(to: pollfd.self).baseAddress, 2, timeout < 0 ? 10 : min(timeout, 10))
+        }
+        guard count > 0 else { return false }
+        if list.1.revents != 0 { signal.drain() }
+        return list.0.revents != 0
+    }
+
+    private static func events(for wanted: Interest) -> Int16 {
+        var events: Int16 = 0
+        if wanted.contains(.reading) { events |= Int16(POLLIN) }
+        if wanted.contains(.writing) { events |= Int16(POLLOUT) }
+        return events
+    }
+
     /// Resumes the tasks of which the wait is over, without blocking.
     package func look() {
         let watched = state.withLock { $0.watched }
@@ -102,9 +128,7 @@ extension ThreadPoll {
 extension ThreadPoll {
     /// Has the thread look after `number` until ``forget(_:)``; the descriptor must stay open until then.
     func watch(_ number: Int32, _ wanted: Interest, for point: WaitPoint, by deadline: Int64) -> UInt64 {
-        var events: Int16 = 0
-        if wanted.contains(.reading) { events |= Int16(POLLIN) }
-        if wanted.contains(.writing) { events |= Int16(POLLOUT) }
+        let events = Self.events(for: wanted)
         let (ticket, isPolling) = state.withLock { state in
             state.lastTicket &+= 1
             state.watched.append(

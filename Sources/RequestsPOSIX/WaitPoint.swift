@@ -32,7 +32,7 @@ final class WaitPoint: Sendable {
         case ready, timedOut, cancelled, closed
     }
 
-    enum Beginning: Sendable {
+    private enum Beginning: Sendable {
         case ready, closed, occupied
         case ticket(UInt64)
     }
@@ -121,8 +121,18 @@ final class WaitPoint: Sendable {
 // MARK: The waiting task's side
 
 extension WaitPoint {
-    /// Consumes readiness if it is there, else begins a wait.
-    private func begin(_ direction: Direction, isForBoth: Bool) -> Beginning {
+    /// Consumes readiness if it is there and gives nil, else begins a wait and gives its ticket.
+    func begin(_ direction: Direction, isForBoth: Bool = false) throws(WaitError) -> UInt64? {
+        if Task.isCancelled { throw .cancelled }
+        switch enter(direction, isForBoth: isForBoth) {
+        case .ready: return nil
+        case .closed: throw .closed
+        case .occupied: throw .failed(.occupied)
+        case .ticket(let number): return number
+        }
+    }
+
+    private func enter(_ direction: Direction, isForBoth: Bool) -> Beginning {
         state.withLock { state in
             guard case .vacant = state[direction].phase else { return .occupied }
             if state.consumeReadiness(direction, isForBoth: isForBoth) { return .ready }
@@ -163,20 +173,12 @@ extension WaitPoint {
         waiter?.resume(returning: .cancelled)
     }
 
-    /// Waits until the direction is ready, or reading too with `isForBoth`.
+    /// Suspends until the wait that has begun with `ticket` is over.
     ///
     /// `clock` learns of the deadline once the wait is in place.
     func wait(
-        for direction: Direction, isForBoth: Bool = false, by deadline: Int64, clock: some WaitClock
+        for direction: Direction, ticket: UInt64, by deadline: Int64, clock: some WaitClock
     ) async throws(WaitError) {
-        if Task.isCancelled { throw .cancelled }
-        let ticket: UInt64
-        switch begin(direction, isForBoth: isForBoth) {
-        case .ready: return
-        case .closed: throw .closed
-        case .occupied: throw .failed(.occupied)
-        case .ticket(let number): ticket = number
-        }
         let outcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 if let outcome = park(continuation, direction, deadline: deadline) {

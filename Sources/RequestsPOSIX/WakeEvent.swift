@@ -30,6 +30,8 @@ package final class WakeEvent: Sendable {
         } catch {
             throw .failed(error)
         }
-        try await point.wait(for: .reading, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+        guard let ticket = try point.begin(.reading) else { return }
+        try await point.wait(
+            for: .reading, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
     }
 }

@@ -10,8 +10,8 @@ private final class SocketPause: ThreadPause {
         self.poll = poll
     }
 
-    func wait(until instant: ContinuousClock.Instant?, then awake: () -> Void) {
-        poll.wait(by: instant.map(Deadline.init) ?? .distantFuture, then: awake)
+    func wait(until moment: Moment?, then awake: () -> Void) {
+        poll.wait(by: moment.map { Deadline($0.instant) } ?? .distantFuture, then: awake)
     }
 
     func look() {
@@ -23,10 +23,17 @@ private final class SocketPause: ThreadPause {
     }
 }
 
+extension CallingThread {
+    /// What this thread waits for sockets with; nil, for the reactor, when there is no descriptor to be woken by.
+    var poll: ThreadPoll? {
+        if let pause = pause as? SocketPause { return pause.poll }
+        guard let pause = SocketPause() else { return nil }
+        wait(with: pause)
+        return pause.poll
+    }
+}
+
 extension ThreadPoll {
     /// Where to wait when the current task belongs to a blocking call; nil, for the reactor, in every other task.
-    static var current: ThreadPoll? {
-        // Without a descriptor to be woken by, the reactor waits for this call too.
-        CallingThread.current?.pause(orMake: SocketPause.init)?.poll
-    }
+    static var current: ThreadPoll? { CallingThread.current?.poll }
 }

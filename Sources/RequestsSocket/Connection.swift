@@ -8,7 +8,7 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     // Before the slot, so that the descriptor is closed when somebody else may open one.
     let channel: Channel
     let slot: Slot
-    var inbound = ReceiveBuffer()
+    let inbound = ReceiveBuffer()
     /// Whether it has carried a request before.
     var isReused = false
     /// Until when it may be used again.

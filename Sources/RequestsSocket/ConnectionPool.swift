@@ -11,12 +11,14 @@ final class ConnectionPool: Sendable {
     /// The fields the executor adds to a request that has none of their names.
     let additions = [Field(name: .acceptEncoding, value: "identity")]
     private let proxy: Result<ProxyRoute, RequestError>?
+    private let idleNanoseconds: Int64
     private let state: Lock<State>
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
         proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
+        idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         state = Lock(State(ledger: PoolLedger(configuration)))
     }
 
@@ -62,6 +64,14 @@ final class ConnectionPool: Sendable {
 // MARK: Taking
 
 extension ConnectionPool {
+    /// An idle connection that lives; those that do not are closed.
+    func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
+        while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
+            if connection.isUsable(at: now) { return connection }
+        }
+        return nil
+    }
+
     /// An idle connection that lives, or the right to make one; waits for either in the order of the calls.
     func lease(_ origin: Origin, _ patience: Patience) async throws(RequestError) -> Lease {
         while true {
@@ -141,10 +151,10 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Keeps a connection whose exchange has ended well, for at most `lifetime` when the server named one.
-    func park(_ connection: Connection, lifetime: Duration?) {
-        let timeout = min(configuration.idleTimeout, lifetime ?? configuration.idleTimeout)
-        guard timeout > .zero else { return }
-        connection.idleUntil = .after(timeout)
+    func park(_ connection: Connection, seconds lifetime: Int?) {
+        let timeout = min(idleNanoseconds, lifetime.map { Int64(min($0, 1_000_000_000)) * 1_000_000_000 } ?? .max)
+        guard timeout > 0 else { return }
+        connection.idleUntil = Deadline.now.advanced(byNanoseconds: timeout)
         connection.isReused = true
         connection.inbound.shrink()
         putBack(connection)

@@ -3,7 +3,9 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 /// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
-struct Exchange {
+///
+/// A class, so that the frames of the functions that suspend hold a reference.
+final class Exchange {
     private let pool: ConnectionPool
     private let origin: Origin
     private var patience: Patience
@@ -20,7 +22,6 @@ struct Exchange {
             origin = try Origin(of: request, by: pool.destination, through: route?.target)
             payload = try Payload(request)
             var head: [UInt8] = []
-            head.reserveCapacity(512)
             let framing = request.framing(ofLength: payload.length)
             try RequestHeadWriter.append(
                 request, framing: framing, form: route == nil ? .origin : .absolute,
@@ -32,10 +33,11 @@ struct Exchange {
     }
 
     /// Sends the request and gives the response.
-    mutating func run(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        var connection = try await obtainConnection()
+    func run(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        var connection: Connection
+        if let idle = try idleConnection() { connection = idle } else { connection = try await obtainConnection() }
         while true {
-            var transfer = Transfer(request, over: connection, of: pool, patience)
+            var transfer = Transfer(request, sending: payload.length, over: connection, of: pool, patience)
             let loss: RequestError
             do throws(RequestError) {
                 return try await perform(request, &transfer)
@@ -46,7 +48,7 @@ struct Exchange {
                 loss = error
             }
             metrics.sendings += 1
-            patience.renewConnecting(request.timeouts.connect)
+            patience.renewConnecting()
             do throws(RequestError) {
                 // The slot stays ours: the fresh connection takes the place of the dead one.
                 let slot = connection.slot
@@ -58,9 +60,20 @@ struct Exchange {
         }
     }
 
-    private mutating func obtainConnection() async throws(RequestError) -> Connection {
+    /// A connection that waits for a request, if there is one.
+    private func idleConnection() throws(RequestError) -> Connection? {
         do throws(RequestError) {
             try patience.check()
+        } catch {
+            throw error.beforeSending()
+        }
+        guard let connection = pool.takeIdle(origin, at: patience.began) else { return nil }
+        metrics.reusedConnection = true
+        return connection
+    }
+
+    private func obtainConnection() async throws(RequestError) -> Connection {
+        do throws(RequestError) {
             let lease = try await pool.lease(origin, patience)
             switch lease {
             case .connection(let connection):
@@ -73,7 +86,7 @@ struct Exchange {
         }
     }
 
-    private mutating func connect(in slot: Slot) async throws(RequestError) -> Connection {
+    private func connect(in slot: Slot) async throws(RequestError) -> Connection {
         let connector = Connector(configuration: pool.configuration, reactor: try pool.reactor(), patience: patience)
         let connection = Connection(try await connector.connect(to: origin), in: slot)
         metrics.reusedConnection = false
@@ -88,15 +101,23 @@ struct Exchange {
         return transfer.written == 0 || (request.method.isIdempotent && request.body.isReplayable)
     }
 
-    private mutating func perform(
+    private func perform(
         _ request: PreparedRequest, _ transfer: inout Transfer
     ) async throws(RequestError) -> RawResponse {
-        try patience.check()
-        try await transfer.send(head, payload, of: request)
-        let answer = try await transfer.receiveHead()
-        metrics.untilHead = patience.elapsed
-        let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)
-        return try await deliver(head, request, &transfer)
+        if transfer.sendAtOnce(head, payload, of: request) {
+            // A look would find nothing yet.
+            try await transfer.pause()
+        } else {
+            try await transfer.send(head, payload, of: request)
+        }
+        while true {
+            if let answer = try transfer.headAtOnce() {
+                metrics.untilHead = patience.elapsed
+                let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)
+                return try await deliver(head, request, &transfer)
+            }
+            try await transfer.pause()
+        }
     }
 }
 
@@ -106,17 +127,21 @@ extension Exchange {
     private func deliver(
         _ head: ResponseHead, _ request: PreparedRequest, _ transfer: inout Transfer
     ) async throws(RequestError) -> RawResponse {
-        var response = RawResponse(head: head, body: .bytes(Data()), metrics: metrics)
+        let body: ResponseBody
         switch request.delivery {
-        case .collected(let limit): response.body = .bytes(try await transfer.collect(limit, head))
-        case .streamed: response.body = .stream(try await stream(head, request, transfer))
+        case .collected(let limit):
+            if let whole = try transfer.wholeBodyAtOnce(limit) {
+                body = .bytes(whole)
+            } else {
+                body = .bytes(try await transfer.collect(limit, head))
+            }
+        case .streamed: body = .stream(try await stream(head, request, transfer))
         case .file(let path) where head.status.isSuccess:
             try await transfer.save(to: path, head)
-            response.body = .file(path: path)
-        case .file: response.body = .bytes(try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false))
+            body = .file(path: path)
+        case .file: body = .bytes(try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false))
         }
-        response.trailers = transfer.trailers
-        return response
+        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
     }
 
     private func stream(

@@ -2,10 +2,8 @@ import Requests
 
 /// What connections are pooled by: only requests with an equal origin share one.
 struct Origin: Hashable, Sendable {
-    let scheme: String
-    let host: String
-    let port: Int
-    let zone: String?
+    /// Of the peer; only its scheme, host, port and zone count.
+    private let peer: TargetURI
     let socketPath: String?
     /// Whether this is a proxy, which serves many origins.
     let isProxy: Bool
@@ -33,10 +31,19 @@ struct Origin: Hashable, Sendable {
             ).beforeSending()
         }
         isProxy = proxy != nil
-        let peer = proxy ?? target
-        scheme = peer.scheme
-        host = peer.host
-        port = peer.effectivePort ?? 80
-        zone = peer.zone
+        peer = proxy ?? target
+    }
+
+    var host: String { peer.host }
+    var port: Int { peer.effectivePort ?? 80 }
+    var zone: String? { peer.zone }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.peer.hasSameOrigin(as: right.peer) && left.socketPath == right.socketPath && left.isProxy == right.isProxy
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(peer.host)
+        hasher.combine(peer.port)
     }
 }

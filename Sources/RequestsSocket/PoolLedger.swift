@@ -18,6 +18,8 @@ struct PoolLedger {
     private var places: [Origin: Int] = [:]
     private var lanes: [Lane] = []
     private var vacantPlaces: [Int] = []
+    /// Of the lane asked for last, which most often is the one asked for next.
+    private var recent = 0
 
     /// Connections that are open or being made.
     private(set) var open = 0
@@ -76,7 +78,9 @@ struct PoolLedger {
 
     /// The connection to `origin` that became idle last.
     mutating func takeIdle(_ origin: Origin) -> Connection? {
+        if recent < lanes.count, lanes[recent].origin == origin { return lanes[recent].idle.popLast() }
         guard let place = places[origin] else { return nil }
+        recent = place
         return lanes[place].idle.popLast()
     }
 

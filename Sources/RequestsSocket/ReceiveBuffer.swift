@@ -1,5 +1,5 @@
 /// Received bytes that have not been read yet, in memory that a connection uses again for every response.
-struct ReceiveBuffer: ~Copyable {
+final class ReceiveBuffer {
     /// Room for most heads together with a small body; what does not fit is received straight to its destination.
     private static let usualSize = 16 << 10
 
@@ -16,12 +16,12 @@ struct ReceiveBuffer: ~Copyable {
     var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
 
     /// Forgets the first `count` unread bytes, which the caller has read.
-    mutating func consume(_ count: Int) {
+    func consume(_ count: Int) {
         start = min(end, start &+ count)
     }
 
     /// Room to receive into, never empty; moves the unread bytes, and grows when they fill everything.
-    mutating func space() -> UnsafeMutableRawBufferPointer {
+    func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
             end = 0
@@ -32,23 +32,23 @@ struct ReceiveBuffer: ~Copyable {
     }
 
     /// Takes note that `count` bytes were received into the space.
-    mutating func add(_ count: Int) {
+    func add(_ count: Int) {
         end = min(storage.count, end &+ count)
     }
 
     /// Gives back what an uncommonly long head needed; the buffer must be empty.
-    mutating func shrink() {
+    func shrink() {
         guard storage.count > Self.usualSize, isEmpty else { return }
         (start, end) = (0, 0)
         resize(to: Self.usualSize)
     }
 
-    private mutating func compact() {
+    private func compact() {
         storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
         (start, end) = (0, end - start)
     }
 
-    private mutating func resize(to size: Int) {
+    private func resize(to size: Int) {
         let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
         storage.deallocate()

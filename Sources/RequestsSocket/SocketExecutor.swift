@@ -41,7 +41,7 @@ public struct SocketExecutor: RequestExecutor {
     /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            var exchange = try Exchange(request, over: pool)
+            let exchange = try Exchange(request, over: pool)
             return try await exchange.run(request)
         } catch {
             throw error.adding(request: request)

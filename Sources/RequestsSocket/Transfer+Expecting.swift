@@ -19,7 +19,8 @@ extension Transfer {
             switch result {
             case .bytes(let count):
                 if try readHead() { return false }
-                try await rest(after: count)
+                work(count)
+                if isTired { try await rest() }
             case .end:
                 try receiveEnd()
                 return false

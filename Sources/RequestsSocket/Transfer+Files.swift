@@ -51,7 +51,8 @@ extension Transfer {
             reporter.progress.sent += sent
             reporter.report(atEnd: position == end)
             if position < end, try hasAnswer() { return nil }
-            try await rest(after: sent)
+            work(sent)
+            if isTired { try await rest() }
         }
         return position
     }

@@ -5,11 +5,11 @@ import RequestsPOSIX
 // MARK: The head
 
 extension Transfer {
-    /// The head of the final response; interim ones are passed over.
-    mutating func receiveHead() async throws(RequestError) -> ReceivedResponse {
+    /// The head of the final response, as far as it can be read without a wait; interim ones are passed over.
+    mutating func headAtOnce() throws(RequestError) -> ReceivedResponse? {
         while true {
-            if let answer { return answer }
-            if !(try readHead()) { try await fill() }
+            if try readHead() { return answer }
+            guard try fill() else { return nil }
         }
     }
 
@@ -37,31 +37,35 @@ extension Transfer {
         return true
     }
 
-    /// Receives more into the connection's buffer, waiting if need be.
-    private mutating func fill() async throws(RequestError) {
-        while true {
-            let result: TransferResult
-            do throws(SystemError) {
-                result = try connection.fill()
-            } catch {
-                throw .lost(sendFailure ?? error)
-            }
-            switch result {
-            case .bytes(let count): return try await rest(after: count)
-            case .end: return try receiveEnd()
-            case .wouldBlock: try await waitForBytes()
-            }
+    /// Receives more into the connection's buffer; false when nothing has come yet, or when others should run first.
+    private mutating func fill() throws(RequestError) -> Bool {
+        if isTired { return false }
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try connection.fill()
+        } catch {
+            throw .lost(sendFailure ?? error)
         }
+        switch result {
+        case .bytes(let count): work(count)
+        case .end: try receiveEnd()
+        case .wouldBlock: return false
+        }
+        return true
+    }
+
+    /// Waits until more can be received; when much was done without a wait, only lets others run.
+    mutating func pause() async throws(RequestError) {
+        if isTired { try await rest() } else { try await waitForBytes() }
     }
 
     private mutating func waitForBytes() async throws(RequestError) {
         // What the peer said before sending failed is here already; nothing more is to come.
         if let sendFailure { throw .lost(sendFailure) }
         if !reader.awaitsResponse || !connection.inbound.isEmpty {
-            let limit = patience.betweenBytes.map(Deadline.after) ?? .distantFuture
-            return try await wait(for: .reading, until: limit, in: .betweenBytes)
+            return try await wait(for: .reading, until: patience.betweenBytes, in: .betweenBytes)
         }
-        let limit = firstByteLimit ?? patience.firstByte.map(Deadline.after) ?? .distantFuture
+        let limit = firstByteLimit ?? patience.firstByte
         firstByteLimit = limit
         try await wait(for: .reading, until: limit, in: .firstByte)
     }
@@ -79,20 +83,41 @@ extension Transfer {
 // MARK: The body
 
 extension Transfer {
-    /// Receives bytes of the body into `space`, straight from the kernel where the reader need not see them.
+    /// Receives bytes of the body into `space`, waiting for them if need be.
     ///
     /// Returns how many; 0 at the end of the body, or when `space` is empty.
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) async throws(RequestError) -> Int {
+        while true {
+            if let count = try bodyAtOnce(into: space) { return count }
+            try await pause()
+        }
+    }
+
+    /// The same without a wait, straight from the kernel where the reader need not see the bytes; nil when there are
+    /// none yet.
+    mutating func bodyAtOnce(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         while !isAtEnd {
-            if pending > 0 { return try await handOver(space) }
+            if pending > 0 { return handOver(space) }
             if connection.inbound.isEmpty, reader.remaining > 0 {
                 if space.isEmpty { return 0 }
-                if let count = try await receiveDirectly(into: space) { return count }
+                guard !isTired, let count = try receiveDirectly(into: space) else { return nil }
+                if count > 0 { return count }
             } else if !(try readBody()) {
-                try await fill()
+                guard try fill() else { return nil }
             }
         }
         return 0
+    }
+
+    /// A counted body that has come whole with its head; nil when it has not, or is longer than `limit`.
+    mutating func wholeBodyAtOnce(_ limit: Int) throws(RequestError) -> Data? {
+        guard !isAtEnd, let length = expectedLength, length <= limit, connection.inbound.unread.count >= length
+        else { return nil }
+        let body = Data(UnsafeRawBufferPointer(rebasing: connection.inbound.unread.prefix(length)))
+        connection.inbound.consume(length)
+        reader.advance(length)
+        note(length)
+        return try readBody() && isAtEnd ? body : nil
     }
 
     /// Reads on in what has been received; false when more is needed.
@@ -119,7 +144,7 @@ extension Transfer {
         return true
     }
 
-    private mutating func handOver(_ space: UnsafeMutableRawBufferPointer) async throws(RequestError) -> Int {
+    private mutating func handOver(_ space: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(pending, space.count)
         space.copyMemory(from: UnsafeRawBufferPointer(rebasing: connection.inbound.unread.prefix(count)))
         connection.inbound.consume(count)
@@ -128,9 +153,10 @@ extension Transfer {
         return count
     }
 
+    /// 0 when the peer has closed, nil when nothing has come yet.
     private mutating func receiveDirectly(
         into space: UnsafeMutableRawBufferPointer
-    ) async throws(RequestError) -> Int? {
+    ) throws(RequestError) -> Int? {
         let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 256 << 10)))
         let result: TransferResult
         do throws(SystemError) {
@@ -142,12 +168,13 @@ extension Transfer {
         case .bytes(let count):
             reader.advance(count)
             note(count)
-            try await rest(after: count)
+            work(count)
             return count
-        case .end: try receiveEnd()
-        case .wouldBlock: try await waitForBytes()
+        case .end:
+            try receiveEnd()
+            return 0
+        case .wouldBlock: return nil
         }
-        return nil
     }
 
     private mutating func note(_ count: Int) {

@@ -3,21 +3,38 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 extension Transfer {
-    /// Sends the request.
+    /// Sends what the connection takes at once of a request without a body, or with one in memory.
+    ///
+    /// Whether that was all: if not, ``send(_:_:of:)`` goes on.
+    mutating func sendAtOnce(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) -> Bool {
+        guard request.continueWait == nil else { return false }
+        let body: Data
+        switch payload {
+        case .none: body = Data()
+        case .bytes(let data): body = data
+        case .file, .stream: return false
+        }
+        var offset = 0
+        // An error comes again when sending goes on.
+        _ = try? write(head, body, from: &offset)
+        isUploadComplete = offset == head.count + body.count
+        return isUploadComplete
+    }
+
+    /// Sends the request, or what ``sendAtOnce(_:_:of:)`` has left of it.
     ///
     /// It ends early, without an error, when the final answer comes before the body's end or the connection takes no
     /// more: then what the server had to say comes first.
     mutating func send(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) async throws(RequestError) {
-        reporter.progress.totalToSend = payload.length
-        var head = head
+        var (head, start) = (head, written)
         if let time = request.continueWait, payload.length != 0 {
             guard try await push(head, Data()), try await isContinued(within: time) else { return }
-            head = []
+            (head, start) = ([], 0)
         }
         isUploadComplete =
             switch payload {
-            case .none: try await push(head, Data())
-            case .bytes(let data): try await push(head, data)
+            case .none: try await push(head, Data(), from: start)
+            case .bytes(let data): try await push(head, data, from: start)
             case .file(let file, let range, let isWhole): try await push(head, file, range, isWhole)
             case .stream(let length?, let make): try await push(head, counted: length, make)
             case .stream(nil, let make): try await push(head, chunked: make, request.trailers)
@@ -25,36 +42,46 @@ extension Transfer {
     }
 
     /// Sends two parts that follow each other, the second of which counts as body; false when the upload ends here.
-    mutating func push(_ prefix: [UInt8], _ part: Data) async throws(RequestError) -> Bool {
-        let end = prefix.count + part.count
-        let sentBefore = reporter.progress.sent
-        var offset = 0
-        while offset < end {
-            let result: TransferResult
+    mutating func push(_ prefix: [UInt8], _ part: Data, from start: Int = 0) async throws(RequestError) -> Bool {
+        var offset = start
+        while offset < prefix.count + part.count {
+            let isTaken: Bool
             do throws(SystemError) {
-                result = try connection.write(prefix, part, from: offset)
+                isTaken = try write(prefix, part, from: &offset)
             } catch {
                 sendFailure = error
                 return false
             }
-            guard case .bytes(let count) = result else {
-                if try await isAnsweredWhileFull() { return false }
-                continue
+            if isTaken {
+                if isTired { try await rest() }
+            } else if try await isAnsweredWhileFull() {
+                return false
             }
-            offset += count
-            written += count
-            reporter.progress.sent = sentBefore + max(0, offset - prefix.count)
-            reporter.report(atEnd: offset == end && reporter.progress.sent == reporter.progress.totalToSend)
-            try await rest(after: count)
         }
+        return true
+    }
+
+    /// Writes once of two parts that follow each other, from `offset` on; false when the connection takes nothing for
+    /// now.
+    private mutating func write(
+        _ prefix: [UInt8], _ part: Data, from offset: inout Int
+    ) throws(SystemError) -> Bool {
+        guard case .bytes(let count) = try connection.write(prefix, part, from: offset) else { return false }
+        let bodyBefore = max(0, offset - prefix.count)
+        offset += count
+        written += count
+        reporter.progress.sent += max(0, offset - prefix.count) - bodyBefore
+        let isEnd = offset == prefix.count + part.count
+        reporter.report(atEnd: isEnd && reporter.progress.sent == reporter.progress.totalToSend)
+        work(count)
         return true
     }
 
     /// The connection takes no more for now: waits until it does, or until an answer is here, which is told.
     mutating func isAnsweredWhileFull() async throws(RequestError) -> Bool {
         if try hasAnswer() { return true }
-        let limit = patience.betweenBytes.map(Deadline.after) ?? .distantFuture
-        try await wait(for: .writingOrReading, until: limit, in: .sending)
+        let limit = patience.betweenBytes
+        try await wait(for: [.writing, .reading], until: limit, in: .sending)
         return try hasAnswer()
     }
 

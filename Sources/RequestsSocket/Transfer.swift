@@ -31,13 +31,15 @@ struct Transfer: Sendable {
     private var effort = Effort()
 
     init(
-        _ request: PreparedRequest, over connection: Connection, of pool: ConnectionPool, _ patience: Patience
+        _ request: PreparedRequest, sending length: Int?, over connection: Connection, of pool: ConnectionPool,
+        _ patience: Patience
     ) {
         self.connection = connection
         self.pool = pool
         self.patience = patience
         reader = ResponseReader(answering: request.method, limits: pool.configuration.wireLimits)
         reporter = ProgressReporter(request.onProgress)
+        reporter.progress.totalToSend = length
         if let observe = request.onInterimResponse {
             let target = request.target
             onInterim = { observe(ResponseHead(status: $0, header: $1, target: target)) }
@@ -64,22 +66,47 @@ struct Transfer: Sendable {
         self.trailers = trailers
         reporter.report(atEnd: true)
         guard let answer, answer.isReusable, isUploadComplete, connection.inbound.isEmpty else { return }
-        let keepAlive = KeepAlive(answer.header)
+        let keepAlive = answer.keepAlive
         guard keepAlive?.max != 0 else { return }
-        pool.park(connection, lifetime: keepAlive?.timeout.map { .seconds($0) })
+        pool.park(connection, seconds: keepAlive?.timeout)
     }
 
-    /// Waits for the connection; whatever was done without a wait no longer counts.
+    /// Waits until the kernel can go on, `limit` has passed, or the call must end.
+    ///
+    /// The only place where an exchange suspends for its connection.
     mutating func wait(
-        for readiness: Readiness, until limit: Deadline, in phase: RequestError.Phase
+        for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase
     ) async throws(RequestError) {
         effort = Effort()
-        try await connection.wait(for: readiness, until: limit, in: phase, patience)
+        let deadline = min(limit, patience.total)
+        let channel = connection.channel
+        do throws(WaitError) {
+            guard let thread = CallingThread.current, let poll = thread.poll else {
+                return try await channel.wait(for: wanted, by: deadline)
+            }
+            // An actor may have an executor of its own: then this is not that thread.
+            let isolation: (any Actor)? = #isolation
+            if isolation == nil, !Task.isCancelled,
+                thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })
+            {
+                return
+            }
+            try await channel.wait(for: wanted, by: deadline, on: poll)
+        } catch {
+            throw patience.error(error, until: limit, in: phase)
+        }
     }
 
-    /// Takes note of a system call that moved `count` bytes; after many of them without a wait, lets others run.
-    mutating func rest(after count: Int) async throws(RequestError) {
-        guard effort.isSpent(by: count) else { return }
+    /// Whether much was done without a wait, so that others should run before it goes on.
+    var isTired: Bool { effort.isSpent }
+
+    /// Takes note of a system call that moved `count` bytes.
+    mutating func work(_ count: Int) {
+        effort.add(count)
+    }
+
+    /// Lets others run, unless the call must end.
+    mutating func rest() async throws(RequestError) {
         effort = Effort()
         try patience.check()
         await Task.yield()
@@ -91,9 +118,10 @@ private struct Effort: Sendable {
     private var calls = 0
     private var bytes = 0
 
-    mutating func isSpent(by count: Int) -> Bool {
+    var isSpent: Bool { calls >= 32 || bytes >= 256 << 10 }
+
+    mutating func add(_ count: Int) {
         calls += 1
         bytes &+= count
-        return calls >= 32 || bytes >= 256 << 10
     }
 }

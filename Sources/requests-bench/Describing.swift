@@ -30,8 +30,7 @@ enum Describing {
 
     /// The same request made by hand.
     static func getByHand() -> URLRequest? {
-        let base = URL("https://api.example.com/v1")
-        let url = base.appendingPathComponent("users").appendingPathComponent("octo cat")
+        let url = api.baseURL.appendingPathComponent("users").appendingPathComponent("octo cat")
             .appendingPathComponent("repos").appendingPathComponent("\(42)")
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.queryItems = [

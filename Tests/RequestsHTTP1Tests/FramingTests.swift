@@ -121,15 +121,17 @@ struct FramingTests {
     }
 
     @Test("Keep-Alive gives seconds and requests, and anything else in it is ignored (R-47)")
-    func keepAlive() {
-        func parse(_ value: String) -> KeepAlive? { KeepAlive([Field(name: .keepAlive, value: value)]) }
-        #expect(KeepAlive([]) == nil)
-        #expect(parse("timeout=5, max=100")?.timeout == 5)
-        #expect(parse("timeout=5, max=100")?.max == 100)
-        #expect(parse("Timeout=1")?.timeout == 1)
-        #expect(parse("timeout=-1, max=99999999999999999999")?.timeout == nil)
-        #expect(parse("timeout=-1, max=99999999999999999999")?.max == nil)
-        #expect(parse("timeout, =5, x=")?.timeout == nil)
+    func keepAlive() throws {
+        func parse(_ lines: String) throws -> KeepAlive? {
+            try readResponse("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 0\r\n\r\n".utf8).response?.keepAlive
+        }
+        #expect(try parse("") == nil)
+        #expect(try parse("Keep-Alive: timeout=5, max=100\r\n")?.timeout == 5)
+        #expect(try parse("Keep-Alive: timeout=5\r\nkeep-alive: max=100\r\n")?.max == 100)
+        #expect(try parse("KEEP-ALIVE: Timeout=1\r\n")?.timeout == 1)
+        #expect(try parse("Keep-Alive: timeout=-1, max=99999999999999999999\r\n")?.timeout == nil)
+        #expect(try parse("Keep-Alive: timeout=-1, max=99999999999999999999\r\n")?.max == nil)
+        #expect(try parse("Keep-Alive: timeout, =5, x=\r\n")?.timeout == nil)
     }
 
     private let ok = StatusLine(status: 200, reason: "OK")

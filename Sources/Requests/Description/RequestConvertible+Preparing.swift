@@ -66,7 +66,7 @@ extension RequestConvertible {
     }
 
     private func target(_ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
-        let base = try TargetURI(checking: baseURL.absoluteString)
+        let base = try BaseTargets.target(of: baseURL.absoluteString)
         let endpoint = self.endpoint
         if let problem = endpoint.problem {
             throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
@@ -79,7 +79,10 @@ extension RequestConvertible {
                 try query.format.query(of: query.parameters)
             }
         }
-        let query = [root.query ?? "", items.encoded(), added ?? ""].filter { !$0.isEmpty }.joined(separator: "&")
+        let own = items.encoded()
+        let query =
+            root.query == nil && added == nil
+            ? own : [root.query ?? "", own, added ?? ""].filter { !$0.isEmpty }.joined(separator: "&")
         return root.replacing(
             path: endpoint.isReference ? root.path : base.path(appending: endpoint),
             query: query.isEmpty ? root.query : query, fragment: root.fragment)

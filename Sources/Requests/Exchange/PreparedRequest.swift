@@ -21,7 +21,7 @@ public struct PreparedRequest: Sendable {
         var body = RequestBody.none
         var delivery = Delivery.collected(limit: Delivery.defaultLimit)
         var timeouts = Timeouts.standard
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
         var redirects = RedirectPolicy.standard
         var validator = Validator.standard
         var accepting: [MediaType] = []
@@ -92,8 +92,8 @@ public struct PreparedRequest: Sendable {
 
     /// When the whole call must have ended; set once, from ``Timeouts/total``, when the call begins.
     public var deadline: ContinuousClock.Instant? {
-        get { box.parts.deadline }
-        set { change { $0.deadline = newValue } }
+        get { box.parts.deadline?.instant }
+        set { change { $0.deadline = newValue.map(Moment.init) } }
     }
 
     /// Which redirects are followed.

@@ -7,7 +7,10 @@ public struct RequestAttributes: Sendable {
 
     /// The value for `key`, or nil when none is set.
     public subscript<Key: RequestAttributeKey>(key: Key.Type) -> Key.Value? {
-        get { values[ObjectIdentifier(key)] as? Key.Value }
+        get {
+            guard !values.isEmpty, let value = values[ObjectIdentifier(key)] else { return nil }
+            return value as? Key.Value
+        }
         set { values[ObjectIdentifier(key)] = newValue }
     }
 }

@@ -44,55 +44,82 @@ package struct RequestHeadWriter {
         _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
         to bytes: inout [UInt8]
     ) {
-        let target = request.target
-        append(request.method.rawValue, to: &bytes)
-        bytes.append(0x20)
-        if form == .absolute { append(target.origin, to: &bytes) }
-        append(target.path, to: &bytes)
-        if let query = target.query {
-            bytes.append(UInt8(ascii: "?"))
-            append(query, to: &bytes)
-        }
-        append(" HTTP/1.1\r\nHost: ", to: &bytes)
-        append(target.authority, to: &bytes)
-        append("\r\n", to: &bytes)
-        for field in request.header where !field.name.belongsToExecutor {
-            if form == .origin, field.name.isForProxies { continue }
-            append(field, to: &bytes)
-        }
-        for field in additions where !request.header.contains(field.name) { append(field, to: &bytes) }
-        append(framing, to: &bytes)
-        if framing != .none, framing != .length(0), request.continueWait != nil {
-            append("Expect: 100-continue\r\n", to: &bytes)
-        }
-        if framing == .chunked, let names = request.trailers?.names, !names.isEmpty {
-            append("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n", to: &bytes)
-        }
-        append("\r\n", to: &bytes)
+        var size = 2 << 10
+        repeat {
+            size = withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { memory in
+                var pen = Pen(memory)
+                write(request, framing, form, additions, with: &pen)
+                if pen.count <= memory.count { bytes.append(contentsOf: memory.prefix(pen.count)) }
+                return pen.count <= memory.count ? 0 : pen.count
+            }
+        } while size > 0
     }
 
-    private static func append(_ framing: Framing, to bytes: inout [UInt8]) {
+    /// Writes texts behind one another into memory, and counts on when that is full.
+    private struct Pen {
+        private let memory: UnsafeMutableRawBufferPointer
+        private(set) var count = 0
+
+        init(_ memory: UnsafeMutableRawBufferPointer) {
+            self.memory = memory
+        }
+
+        @inline(__always)
+        mutating func write(_ text: String) {
+            var text = text
+            text.withUTF8 { source in
+                if source.count <= memory.count - count, let first = source.baseAddress, let start = memory.baseAddress
+                {
+                    (start + count).copyMemory(from: first, byteCount: source.count)
+                }
+                count += source.count
+            }
+        }
+
+        mutating func write(_ field: Field) {
+            write(field.name.rawValue)
+            write(": ")
+            write(field.value)
+            write("\r\n")
+        }
+    }
+
+    private static func write(
+        _ request: PreparedRequest, _ framing: Framing, _ form: Form, _ additions: [Field], with pen: inout Pen
+    ) {
+        let target = request.target
+        pen.write(request.method.rawValue)
+        pen.write(" ")
+        if form == .absolute { pen.write(target.origin) }
+        pen.write(target.path)
+        if let query = target.query {
+            pen.write("?")
+            pen.write(query)
+        }
+        pen.write(" HTTP/1.1\r\nHost: ")
+        pen.write(target.authority)
+        pen.write("\r\n")
+        let header = request.header
+        for field in header where !field.name.belongsToExecutor {
+            if form == .origin, field.name.isForProxies { continue }
+            pen.write(field)
+        }
+        for field in additions where !header.contains(field.name) { pen.write(field) }
         switch framing {
         case .none: break
         case .length(let count):
-            append("Content-Length: ", to: &bytes)
-            append(String(count), to: &bytes)
-            append("\r\n", to: &bytes)
-        case .chunked: append("Transfer-Encoding: chunked\r\n", to: &bytes)
+            pen.write("Content-Length: ")
+            pen.write(String(count))
+            pen.write("\r\n")
+        case .chunked: pen.write("Transfer-Encoding: chunked\r\n")
         }
-    }
-
-    private static func append(_ field: Field, to bytes: inout [UInt8]) {
-        append(field.name.rawValue, to: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        bytes.append(0x20)
-        append(field.value, to: &bytes)
-        bytes.append(0x0D)
-        bytes.append(0x0A)
-    }
-
-    private static func append(_ text: String, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: text.utf8)
+        if framing != .none, framing != .length(0), request.continueWait != nil {
+            pen.write("Expect: 100-continue\r\n")
+        }
+        if framing == .chunked, let names = request.trailers?.names, !names.isEmpty {
+            pen.write("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n")
+        }
+        pen.write("\r\n")
     }
 }
 
@@ -143,7 +170,7 @@ extension PreparedRequest {
         guard method != .connect else { throw invalid(.unsupportedMethod) }
         for field in header {
             guard field.name.isValid else { throw invalid(.invalidFieldName) }
-            guard !field.value.utf8.contains(where: Token.isForbiddenInValue) else {
+            guard Token.isFieldValue(field.value) else {
                 throw invalid(.invalidFieldValue, detail: "in \(field.name)")
             }
         }

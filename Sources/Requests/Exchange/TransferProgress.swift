@@ -23,28 +23,44 @@ public struct TransferProgress: Hashable, Sendable {
 
 /// Tells an observer about progress, at most every 64 KiB or 50 ms, and at the end.
 ///
-/// Without an observer a report costs one comparison.
+/// Without an observer it is one empty reference.
 package struct ProgressReporter: Sendable {
-    private let observer: (@Sendable (TransferProgress) -> Void)?
-    private var reported = 0
-    private var instant: ContinuousClock.Instant?
+    private final class Observed: @unchecked Sendable {  // its exchange is its only user, one task at a time
+        let observer: @Sendable (TransferProgress) -> Void
+        var progress = TransferProgress()
+        var reported = 0
+        var moment: Moment?
 
-    /// Where the exchange stands; told to the observer by ``report(atEnd:)``.
-    package var progress = TransferProgress()
+        init(_ observer: @escaping @Sendable (TransferProgress) -> Void) {
+            self.observer = observer
+        }
+    }
+
+    private let observed: Observed?
 
     /// A reporter for `observer`; nil costs nothing.
     package init(_ observer: (@Sendable (TransferProgress) -> Void)?) {
-        self.observer = observer
+        observed = observer.map(Observed.init)
+    }
+
+    /// Where the exchange stands; told to the observer by ``report(atEnd:)``, and forgotten without one.
+    package var progress: TransferProgress {
+        get { observed?.progress ?? TransferProgress() }
+        set { observed?.progress = newValue }
     }
 
     /// Tells the observer when enough has happened since it was last told, or when this is the end.
-    package mutating func report(atEnd: Bool = false) {
-        guard let observer else { return }
+    package func report(atEnd: Bool = false) {
+        guard let observed else { return }
+        let progress = observed.progress
         let moved = progress.sent &+ progress.received
-        let now = ContinuousClock.now
-        if !atEnd, moved - reported < 64 << 10, let instant, now - instant < .milliseconds(50) { return }
-        reported = moved
-        instant = now
-        observer(progress)
+        let now = Moment.now
+        if !atEnd, moved - observed.reported < 64 << 10, let moment = observed.moment, now - moment < .milliseconds(50)
+        {
+            return
+        }
+        observed.reported = moved
+        observed.moment = now
+        observed.observer(progress)
     }
 }

@@ -47,9 +47,10 @@ package enum ASCIIFolding {
     }
 
     /// Whether two strings are equal once folded.
-    package static func areEqual(_ left: String, _ right: String) -> Bool {
-        let (left, right) = (left.utf8, right.utf8)
+    package static func areEqual(_ text: String, _ otherText: String) -> Bool {
+        let (left, right) = (text.utf8, otherText.utf8)
         guard left.count == right.count else { return false }
+        if text == otherText { return true }
         var other = right.makeIterator()
         for byte in left {
             guard let counterpart = other.next() else { return false }

@@ -31,7 +31,7 @@ extension Field {
         }
 
         /// Whether the name is a token (RFC 9110 §5.6.2), and so may be sent.
-        public var isValid: Bool { Token.isToken(rawValue.utf8) }
+        public var isValid: Bool { Token.isToken(rawValue) }
     }
 }
 
@@ -62,109 +62,110 @@ extension Field.Name: ExpressibleByStringLiteral, CustomStringConvertible {
     }
 }
 
+// Computed, because a stored one asks at every use whether it has been made.
 extension Field.Name {
     /// Accept (RFC 9110 §12.5.1).
-    public static let accept = Self("Accept")
+    public static var accept: Self { Self("Accept") }
     /// Accept-Charset (RFC 9110 §12.5.2).
-    public static let acceptCharset = Self("Accept-Charset")
+    public static var acceptCharset: Self { Self("Accept-Charset") }
     /// Accept-Encoding (RFC 9110 §12.5.3).
-    public static let acceptEncoding = Self("Accept-Encoding")
+    public static var acceptEncoding: Self { Self("Accept-Encoding") }
     /// Accept-Language (RFC 9110 §12.5.4).
-    public static let acceptLanguage = Self("Accept-Language")
+    public static var acceptLanguage: Self { Self("Accept-Language") }
     /// Accept-Ranges (RFC 9110 §14.3).
-    public static let acceptRanges = Self("Accept-Ranges")
+    public static var acceptRanges: Self { Self("Accept-Ranges") }
     /// Age (RFC 9111 §5.1).
-    public static let age = Self("Age")
+    public static var age: Self { Self("Age") }
     /// Allow (RFC 9110 §10.2.1).
-    public static let allow = Self("Allow")
+    public static var allow: Self { Self("Allow") }
     /// Authorization (RFC 9110 §11.6.2).
-    public static let authorization = Self("Authorization")
+    public static var authorization: Self { Self("Authorization") }
     /// Cache-Control (RFC 9111 §5.2).
-    public static let cacheControl = Self("Cache-Control")
+    public static var cacheControl: Self { Self("Cache-Control") }
     /// Connection (RFC 9110 §7.6.1); the executor's own.
-    public static let connection = Self("Connection")
+    public static var connection: Self { Self("Connection") }
     /// Content-Disposition (RFC 6266).
-    public static let contentDisposition = Self("Content-Disposition")
+    public static var contentDisposition: Self { Self("Content-Disposition") }
     /// Content-Encoding (RFC 9110 §8.4).
-    public static let contentEncoding = Self("Content-Encoding")
+    public static var contentEncoding: Self { Self("Content-Encoding") }
     /// Content-Language (RFC 9110 §8.5).
-    public static let contentLanguage = Self("Content-Language")
+    public static var contentLanguage: Self { Self("Content-Language") }
     /// Content-Length (RFC 9110 §8.6); the executor's own.
-    public static let contentLength = Self("Content-Length")
+    public static var contentLength: Self { Self("Content-Length") }
     /// Content-Location (RFC 9110 §8.7).
-    public static let contentLocation = Self("Content-Location")
+    public static var contentLocation: Self { Self("Content-Location") }
     /// Content-Range (RFC 9110 §14.4).
-    public static let contentRange = Self("Content-Range")
+    public static var contentRange: Self { Self("Content-Range") }
     /// Content-Type (RFC 9110 §8.3).
-    public static let contentType = Self("Content-Type")
+    public static var contentType: Self { Self("Content-Type") }
     /// Cookie (RFC 6265 §5.4).
-    public static let cookie = Self("Cookie")
+    public static var cookie: Self { Self("Cookie") }
     /// Date (RFC 9110 §6.6.1).
-    public static let date = Self("Date")
+    public static var date: Self { Self("Date") }
     /// ETag (RFC 9110 §8.8.3).
-    public static let etag = Self("ETag")
+    public static var etag: Self { Self("ETag") }
     /// Expect (RFC 9110 §10.1.1); the executor's own.
-    public static let expect = Self("Expect")
+    public static var expect: Self { Self("Expect") }
     /// Expires (RFC 9111 §5.3).
-    public static let expires = Self("Expires")
+    public static var expires: Self { Self("Expires") }
     /// From (RFC 9110 §10.1.2).
-    public static let from = Self("From")
+    public static var from: Self { Self("From") }
     /// Host (RFC 9110 §7.2); the executor's own.
-    public static let host = Self("Host")
+    public static var host: Self { Self("Host") }
     /// Idempotency-Key, as many APIs define it.
-    public static let idempotencyKey = Self("Idempotency-Key")
+    public static var idempotencyKey: Self { Self("Idempotency-Key") }
     /// If-Match (RFC 9110 §13.1.1).
-    public static let ifMatch = Self("If-Match")
+    public static var ifMatch: Self { Self("If-Match") }
     /// If-Modified-Since (RFC 9110 §13.1.3).
-    public static let ifModifiedSince = Self("If-Modified-Since")
+    public static var ifModifiedSince: Self { Self("If-Modified-Since") }
     /// If-None-Match (RFC 9110 §13.1.2).
-    public static let ifNoneMatch = Self("If-None-Match")
+    public static var ifNoneMatch: Self { Self("If-None-Match") }
     /// If-Range (RFC 9110 §13.1.5).
-    public static let ifRange = Self("If-Range")
+    public static var ifRange: Self { Self("If-Range") }
     /// If-Unmodified-Since (RFC 9110 §13.1.4).
-    public static let ifUnmodifiedSince = Self("If-Unmodified-Since")
+    public static var ifUnmodifiedSince: Self { Self("If-Unmodified-Since") }
     /// Keep-Alive (RFC 2068 §19.7.1); the executor's own.
-    public static let keepAlive = Self("Keep-Alive")
+    public static var keepAlive: Self { Self("Keep-Alive") }
     /// Last-Modified (RFC 9110 §8.8.2).
-    public static let lastModified = Self("Last-Modified")
+    public static var lastModified: Self { Self("Last-Modified") }
     /// Link (RFC 8288).
-    public static let link = Self("Link")
+    public static var link: Self { Self("Link") }
     /// Location (RFC 9110 §10.2.2).
-    public static let location = Self("Location")
+    public static var location: Self { Self("Location") }
     /// Origin (RFC 6454).
-    public static let origin = Self("Origin")
+    public static var origin: Self { Self("Origin") }
     /// Prefer (RFC 7240).
-    public static let prefer = Self("Prefer")
+    public static var prefer: Self { Self("Prefer") }
     /// Proxy-Authenticate (RFC 9110 §11.7.1).
-    public static let proxyAuthenticate = Self("Proxy-Authenticate")
+    public static var proxyAuthenticate: Self { Self("Proxy-Authenticate") }
     /// Proxy-Authorization (RFC 9110 §11.7.2).
-    public static let proxyAuthorization = Self("Proxy-Authorization")
+    public static var proxyAuthorization: Self { Self("Proxy-Authorization") }
     /// Proxy-Connection, never standardised; the executor's own.
-    public static let proxyConnection = Self("Proxy-Connection")
+    public static var proxyConnection: Self { Self("Proxy-Connection") }
     /// Range (RFC 9110 §14.2).
-    public static let range = Self("Range")
+    public static var range: Self { Self("Range") }
     /// Referer (RFC 9110 §10.1.3).
-    public static let referer = Self("Referer")
+    public static var referer: Self { Self("Referer") }
     /// Retry-After (RFC 9110 §10.2.3).
-    public static let retryAfter = Self("Retry-After")
+    public static var retryAfter: Self { Self("Retry-After") }
     /// Server (RFC 9110 §10.2.4).
-    public static let server = Self("Server")
+    public static var server: Self { Self("Server") }
     /// Set-Cookie (RFC 6265 §4.1); never joined.
-    public static let setCookie = Self("Set-Cookie")
+    public static var setCookie: Self { Self("Set-Cookie") }
     /// TE (RFC 9110 §10.1.4); the executor's own.
-    public static let te = Self("TE")
+    public static var te: Self { Self("TE") }
     /// Trailer (RFC 9110 §6.6.2); the executor's own.
-    public static let trailer = Self("Trailer")
+    public static var trailer: Self { Self("Trailer") }
     /// Transfer-Encoding (RFC 9112 §6.1); the executor's own.
-    public static let transferEncoding = Self("Transfer-Encoding")
+    public static var transferEncoding: Self { Self("Transfer-Encoding") }
     /// Upgrade (RFC 9110 §7.8); the executor's own.
-    public static let upgrade = Self("Upgrade")
+    public static var upgrade: Self { Self("Upgrade") }
     /// User-Agent (RFC 9110 §10.1.5).
-    public static let userAgent = Self("User-Agent")
+    public static var userAgent: Self { Self("User-Agent") }
     /// Vary (RFC 9110 §12.5.5).
-    public static let vary = Self("Vary")
+    public static var vary: Self { Self("Vary") }
     /// Via (RFC 9110 §7.6.3).
-    public static let via = Self("Via")
+    public static var via: Self { Self("Via") }
     /// WWW-Authenticate (RFC 9110 §11.6.1).
-    public static let wwwAuthenticate = Self("WWW-Authenticate")
+    public static var wwwAuthenticate: Self { Self("WWW-Authenticate") }
 }

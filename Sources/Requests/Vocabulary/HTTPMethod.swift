@@ -16,24 +16,26 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    // Computed, because a stored one asks at every use whether it has been made.
+
     /// CONNECT (RFC 9110 §9.3.6).
-    public static let connect = HTTPMethod("CONNECT")
+    public static var connect: HTTPMethod { HTTPMethod("CONNECT") }
     /// DELETE (RFC 9110 §9.3.5).
-    public static let delete = HTTPMethod("DELETE")
+    public static var delete: HTTPMethod { HTTPMethod("DELETE") }
     /// GET (RFC 9110 §9.3.1).
-    public static let get = HTTPMethod("GET")
+    public static var get: HTTPMethod { HTTPMethod("GET") }
     /// HEAD (RFC 9110 §9.3.2).
-    public static let head = HTTPMethod("HEAD")
+    public static var head: HTTPMethod { HTTPMethod("HEAD") }
     /// OPTIONS (RFC 9110 §9.3.7).
-    public static let options = HTTPMethod("OPTIONS")
+    public static var options: HTTPMethod { HTTPMethod("OPTIONS") }
     /// PATCH (RFC 5789).
-    public static let patch = HTTPMethod("PATCH")
+    public static var patch: HTTPMethod { HTTPMethod("PATCH") }
     /// POST (RFC 9110 §9.3.3).
-    public static let post = HTTPMethod("POST")
+    public static var post: HTTPMethod { HTTPMethod("POST") }
     /// PUT (RFC 9110 §9.3.4).
-    public static let put = HTTPMethod("PUT")
+    public static var put: HTTPMethod { HTTPMethod("PUT") }
     /// TRACE (RFC 9110 §9.3.8).
-    public static let trace = HTTPMethod("TRACE")
+    public static var trace: HTTPMethod { HTTPMethod("TRACE") }
 
     /// Whether repeating the request has the same intended effect as sending it once (RFC 9110 §9.2.2).
     ///
@@ -47,7 +49,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     /// Whether the method is a token (RFC 9110 §5.6.2), and so may be sent.
     public var isValid: Bool {
-        Token.isToken(rawValue.utf8)
+        Token.isToken(rawValue)
     }
 }
 

@@ -16,7 +16,7 @@ public struct Header: Hashable, Sendable {
     }
 
     /// A header without fields.
-    public static let empty = Header([])
+    public static var empty: Header { Header([]) }
 
     /// The joined value of the fields called `name`, or nil when there is none.
     ///
@@ -87,6 +87,8 @@ extension Header {
 
     /// Removes the fields for which `condition` holds.
     public mutating func removeAll(where condition: (Field) -> Bool) {
+        // Most headers have none: then the storage stays shared.
+        guard fields.contains(where: condition) else { return }
         fields.removeAll(where: condition)
     }
 

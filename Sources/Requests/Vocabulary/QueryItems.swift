@@ -66,7 +66,12 @@ public struct QueryItems: Hashable, Sendable {
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// A query of the pairs, in their order; nil values give bare names.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
-        items = elements.map { Item(name: $0.0, value: $0.1?.queryText) }
+        items = []
+        items.reserveCapacity(elements.count)
+        // By index: a copy of a pair is a copy of a boxed value.
+        for index in elements.indices {
+            items.append(Item(name: elements[index].0, value: elements[index].1?.queryText))
+        }
     }
 
     /// A query of Foundation's items, in their order.

@@ -91,15 +91,16 @@ public struct RequestPath: Hashable, Sendable {
     }
 
     fileprivate static func problem(inLiteral text: String) -> InvalidRequest? {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "?"): return .queryInPath
-            case UInt8(ascii: "#"): return .fragmentInPath
-            case 0..<0x20, 0x7F: return .controlByteInPath
-            default: continue
+        var text = text
+        return text.withUTF8 { bytes in
+            switch bytes.first(where: { $0 < 0x20 || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == 0x7F })
+            {
+            case nil: nil
+            case UInt8(ascii: "?"): .queryInPath
+            case UInt8(ascii: "#"): .fragmentInPath
+            default: .controlByteInPath
             }
         }
-        return nil
     }
 }
 
@@ -121,7 +122,7 @@ extension RequestPath: ExpressibleByStringInterpolation {
     /// Collects the pieces of an interpolated path.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         fileprivate var encoded: [UInt8] = []
-        fileprivate var template = ""
+        private var templateBytes: [UInt8] = []
         fileprivate var problem: InvalidRequest?
         private var segmentStart = 0
         private var isInterpolated = false
@@ -129,11 +130,14 @@ extension RequestPath: ExpressibleByStringInterpolation {
         /// Makes room for the pieces.
         public init(literalCapacity: Int, interpolationCount: Int) {
             encoded.reserveCapacity(literalCapacity + interpolationCount * 12)
+            templateBytes.reserveCapacity(literalCapacity + interpolationCount * 2)
         }
+
+        fileprivate var template: String { String(decoding: templateBytes, as: UTF8.self) }
 
         /// Appends trusted text.
         public mutating func appendLiteral(_ literal: String) {
-            template += literal
+            templateBytes.append(contentsOf: literal.utf8)
             appendTrusted(literal)
         }
 
@@ -156,7 +160,7 @@ extension RequestPath: ExpressibleByStringInterpolation {
 
         /// Appends text that is trusted like the literal: slashes separate segments, valid `%XX` is kept.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
-            template += "{}"
+            templateBytes.append(contentsOf: "{}".utf8)
             appendTrusted(String(text))
         }
 
@@ -172,7 +176,7 @@ extension RequestPath: ExpressibleByStringInterpolation {
 
         private mutating func appendValue(_ text: String) {
             PercentEncoding.rfc3986.append(text, to: &encoded)
-            template += "{}"
+            templateBytes.append(contentsOf: "{}".utf8)
             isInterpolated = true
         }
 

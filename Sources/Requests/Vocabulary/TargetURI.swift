@@ -15,6 +15,7 @@ public struct TargetURI: Sendable {
         let path: String
         let query: String?
         let fragment: String?
+        let authority: String
 
         init(
             scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,
@@ -25,6 +26,7 @@ public struct TargetURI: Sendable {
             self.host = host
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
+            authority = self.port.map { "\(host):\($0)" } ?? host
             self.path = path.isEmpty ? "/" : path
             self.query = query
             self.fragment = fragment
@@ -77,9 +79,7 @@ public struct TargetURI: Sendable {
     public var effectivePort: Int? { port ?? Self.defaultPort(of: scheme) }
 
     /// The host and, unless it is the default, the port: the value of the Host field (RFC 9110 §7.2).
-    public var authority: String {
-        port.map { "\(host):\($0)" } ?? host
-    }
+    public var authority: String { parts.authority }
 
     /// The path and the query: the request target in origin-form (RFC 9112 §3.2.1).
     public var requestTarget: String {
@@ -109,6 +109,12 @@ public struct TargetURI: Sendable {
             return parts.count == 2 && redaction.queryNames.contains(name)
                 ? "\(parts[0])=\(Redaction.mark)" : String(item)
         }.joined(separator: "&")
+    }
+
+    /// Whether scheme, host, port and zone are the same.
+    package func hasSameOrigin(as other: TargetURI) -> Bool {
+        parts === other.parts
+            || host == other.host && port == other.port && scheme == other.scheme && zone == other.zone
     }
 
     func replacing(path: String, query: String?, fragment: String?) -> TargetURI {

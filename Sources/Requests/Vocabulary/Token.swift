@@ -15,6 +15,19 @@ package enum Token {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 
+    /// Whether `text` is a token.
+    static func isToken(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { isToken($0) }
+    }
+
+    /// Whether no byte of `text` is one that may never stand in a field value.
+    static func isFieldValue(_ text: String) -> Bool {
+        var text = text
+        // Without an early end, so that many bytes are looked at in one step.
+        return text.withUTF8 { bytes in !bytes.reduce(false) { $0 || isForbiddenInValue($1) } }
+    }
+
     /// Whether `byte` may never stand in a field value: a control other than the horizontal tab, or DEL.
     package static func isForbiddenInValue(_ byte: UInt8) -> Bool {
         (byte < 0x20 && byte != 0x09) || byte == 0x7F

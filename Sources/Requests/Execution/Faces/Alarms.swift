@@ -3,13 +3,15 @@ struct Alarms {
     /// Resumed with whether it was slept that long.
     typealias Continuation = UnsafeContinuation<Bool, Never>
 
-    private var alarms: [(id: UInt64, instant: ContinuousClock.Instant, continuation: Continuation)] = []
+    private var alarms: [(id: UInt64, moment: Moment, continuation: Continuation)] = []
     private var lastID: UInt64 = 0
     /// Those cancelled before they were set.
     private var cancelled: Set<UInt64> = []
 
     /// When the next one is due.
-    var next: ContinuousClock.Instant? { alarms.lazy.map(\.instant).min() }
+    var next: Moment? { alarms.lazy.map(\.moment).min() }
+
+    var isEmpty: Bool { alarms.isEmpty }
 
     mutating func makeID() -> UInt64 {
         lastID += 1
@@ -17,9 +19,9 @@ struct Alarms {
     }
 
     /// Sets an alarm; false when it has been cancelled already.
-    mutating func set(_ id: UInt64, to instant: ContinuousClock.Instant, _ continuation: Continuation) -> Bool {
+    mutating func set(_ id: UInt64, to moment: Moment, _ continuation: Continuation) -> Bool {
         guard cancelled.remove(id) == nil else { return false }
-        alarms.append((id, instant, continuation))
+        alarms.append((id, moment, continuation))
         return true
     }
 
@@ -34,9 +36,9 @@ struct Alarms {
     /// Takes those whose time has come.
     mutating func takeDue() -> [Continuation] {
         if alarms.isEmpty { return [] }
-        let now = ContinuousClock.now
-        let due = alarms.filter { $0.instant <= now }
-        alarms.removeAll { $0.instant <= now }
+        let now = Moment.now
+        let due = alarms.filter { $0.moment <= now }
+        alarms.removeAll { $0.moment <= now }
         return due.map(\.continuation)
     }
 }

@@ -1,14 +1,14 @@
 /// When a blocking call is given up that does not end by itself: its limit and a little more.
 struct CallPatience {
     /// After this the call is cancelled.
-    let cancelling: ContinuousClock.Instant
+    let cancelling: Moment
 
     /// After this the thread goes on without it.
-    let leaving: ContinuousClock.Instant
+    let leaving: Moment
 
     /// What obeys `limit` has ended 2 s after it; what then does not obey a cancellation within 1 s is left behind.
     init(after limit: Duration) {
-        cancelling = .now + limit + .seconds(2)
+        cancelling = .now + (limit + .seconds(2))
         leaving = cancelling + .seconds(1)
     }
 }
@@ -30,7 +30,7 @@ struct Watch {
     mutating func goesOn() -> Bool {
         if isInTask, Task.isCancelled { cancel() }
         guard let patience else { return true }
-        let now = ContinuousClock.now
+        let now = Moment.now
         if now >= patience.cancelling { cancel() }
         return now < patience.leaving
     }
@@ -41,16 +41,16 @@ struct Watch {
         task.cancel()
     }
 
-    /// When to look again, `instant` at the latest.
-    func next(before instant: ContinuousClock.Instant?) -> ContinuousClock.Instant? {
-        var next = instant
+    /// When to look again, at `moment` at the latest.
+    func next(before moment: Moment?) -> Moment? {
+        var next = moment
         if let patience {
             let own = hasCancelled ? patience.leaving : patience.cancelling
             next = min(next ?? own, own)
         }
         // Nobody tells a thread that the task on it was cancelled.
         if isInTask, !hasCancelled {
-            let soon = ContinuousClock.now + .milliseconds(10)
+            let soon = Moment.now + .milliseconds(10)
             next = min(next ?? soon, soon)
         }
         return next

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A thread that waits for a call and runs its jobs meanwhile, so that the call needs no other thread.
 ///
 /// It is the task executor of that call: middleware, child tasks and default actors run here; only what has an executor
@@ -40,7 +42,7 @@ package final class CallingThread: TaskExecutor {
     private enum Turn {
         case job(UnownedJob)
         case ring([Alarms.Continuation])
-        case idle(any ThreadPause, until: ContinuousClock.Instant?)
+        case idle(any ThreadPause, until: Moment?)
         case done
     }
 
@@ -52,16 +54,40 @@ package final class CallingThread: TaskExecutor {
 // MARK: Calls
 
 extension CallingThread {
-    @TaskLocal private static var local: CallingThread?
-    private static let idle = Lock<[CallingThread]>([])
+    private struct Threads {
+        var busy: [CallingThread] = []
+        var idle: [CallingThread] = []
+    }
+
+    private static let threads = Lock(Threads())
+    /// How many are busy: in a program without blocking calls, that is all anyone asks.
+    private static let busyCount = Atomic(0)
 
     /// The thread that runs the current task because it waits for it; nil in every other task.
     package static var current: CallingThread? {
-        // Task-local values also reach tasks that were started to go on without the call: their executor tells them apart.
-        guard let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor }), let thread = local,
-            thread.asUnownedTaskExecutor() == executor
+        guard busyCount.load(ordering: .relaxed) > 0,
+            let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor })
         else { return nil }
-        return thread
+        return threads.withLock { $0.busy.first { $0.asUnownedTaskExecutor() == executor } }
+    }
+
+    /// A thread to make a call on, one that has made one before if there is.
+    private static func begin() -> CallingThread {
+        busyCount.add(1, ordering: .relaxed)
+        return threads.withLock { threads in
+            let thread = threads.idle.popLast() ?? CallingThread()
+            threads.busy.append(thread)
+            return thread
+        }
+    }
+
+    /// The call on `thread` is over; with `isReusable` no job of it is left.
+    private static func end(_ thread: CallingThread, isReusable: Bool) {
+        threads.withLock { threads in
+            threads.busy.removeAll { $0 === thread }
+            if isReusable, threads.idle.count < 16 { threads.idle.append(thread) }
+        }
+        busyCount.subtract(1, ordering: .relaxed)
     }
 
     /// Runs `operation` as a task on the calling thread until it has ended; nil when `patience` was over before that.
@@ -70,17 +96,17 @@ extension CallingThread {
     static func run<Value>(
         patience: CallPatience?, _ operation: @escaping @Sendable () async -> sending Value
     ) -> sending Value? {
-        let thread = idle.withLock { $0.popLast() } ?? CallingThread()
+        let thread = begin()
         let outcome = Handover<Value>()
         thread.state.withLock { $0.isDraining = true }
         let task = Task(executorPreference: thread) {
-            await $local.withValue(thread) { outcome.put(await operation()) }
+            outcome.put(await operation())
             thread.finish()
         }
         let hasEnded = thread.drain(task, patience)
         thread.leave()
-        if hasEnded { idle.withLock { if $0.count < 16 { $0.append(thread) } } }
-        return outcome.take()
+        end(thread, isReusable: hasEnded)
+        return hasEnded ? outcome.take() : nil
     }
 
     private func finish() {
@@ -130,10 +156,10 @@ extension CallingThread {
                 turns &+= 1
                 // Jobs that beget jobs must not keep the thread from what else it waits for.
                 if turns & 63 == 0, !look(&watch) { return false }
-            case .idle(let pause, let instant):
+            case .idle(let pause, let moment):
                 guard watch.goesOn() else { return false }
                 // Jobs that come of the wait itself need not wake anyone.
-                pause.wait(until: watch.next(before: instant)) { state.withLock { $0.isWaiting = false } }
+                pause.wait(until: watch.next(before: moment)) { state.withLock { $0.isWaiting = false } }
             }
         }
     }
@@ -157,17 +183,36 @@ extension CallingThread {
         }
     }
 
-    /// What the thread waits with: `make`'s, if it has no `Pause` yet.
-    package func pause<Pause: ThreadPause>(orMake make: () -> Pause?) -> Pause? {
-        if let pause = state.withLock({ $0.pause as? Pause }) { return pause }
-        guard let pause = make() else { return nil }
+    /// What the thread waits with.
+    package var pause: any ThreadPause { state.withLock { $0.pause } }
+
+    /// Has the thread wait with `pause` from now on.
+    package func wait(with pause: any ThreadPause) {
         // A thread that waits already, while a job of its call runs elsewhere, waits anew.
         state.withLock { state in
             let old = state.endWait()
             state.pause = pause
             return old
         }?.wake()
-        return pause
+    }
+}
+
+// MARK: Waiting in place
+
+extension CallingThread {
+    /// Waits by `wait` in the middle of a job, when nothing but that job could run meanwhile; what `wait` returns, else
+    /// false.
+    ///
+    /// To be called by a job that this thread runs, not by one of its call that runs elsewhere.
+    package func waitInPlace(_ wait: () -> Bool) -> Bool {
+        let isAlone = state.withLock { state in
+            guard state.first == state.jobs.count, state.alarms.isEmpty else { return false }
+            state.isWaiting = true
+            return true
+        }
+        guard isAlone else { return false }
+        defer { state.withLock { $0.isWaiting = false } }
+        return wait()
     }
 }
 
@@ -190,7 +235,7 @@ extension CallingThread {
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let (isSet, pause) = state.withLock { state in
-                    let isSet = state.isDraining && state.alarms.set(id, to: instant, continuation)
+                    let isSet = state.isDraining && state.alarms.set(id, to: Moment(instant), continuation)
                     return (isSet, state.endWait())
                 }
                 pause?.wake()

@@ -1,18 +1,14 @@
-/// Where one side leaves a value for another, which need not be `Sendable`: it is put here once and taken once.
-final class Handover<Value>: Sendable {
-    // Comes in as `sending` and goes out once, so that only one side has it; closures cannot say that of a capture.
-    private struct Content: @unchecked Sendable {
-        let value: Value
-    }
-
-    private let content = Lock<Content?>(nil)
+/// Where a call leaves its value for the thread that waits for it; the value need not be `Sendable`.
+///
+/// It is put before the thread's lock tells that the call has ended, and taken after: the lock orders the two.
+final class Handover<Value>: @unchecked Sendable {  // one side at a time, as said above
+    private var value: Value?
 
     func put(_ value: sending Value) {
-        let new = Content(value: value)
-        content.withLock { $0 = new }
+        self.value = value
     }
 
     func take() -> sending Value? {
-        content.withLock { $0.take() }?.value
+        value.take()
     }
 }

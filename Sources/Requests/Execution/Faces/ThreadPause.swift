@@ -4,10 +4,10 @@ import Dispatch
 ///
 /// An executor that waits for descriptors brings its own, which waits for them and for the thread's jobs at once.
 package protocol ThreadPause: AnyObject, Sendable {
-    /// Blocks the calling thread until ``wake()``, until what it watches has come, or until `instant`; may end early.
+    /// Blocks the calling thread until ``wake()``, until what it watches has come, or until `moment`; may end early.
     ///
     /// Calls `awake` once it no longer blocks, before it resumes any task.
-    func wait(until instant: ContinuousClock.Instant?, then awake: () -> Void)
+    func wait(until moment: Moment?, then awake: () -> Void)
 
     /// Takes note of what has come, without blocking.
     func look()
@@ -20,11 +20,11 @@ package protocol ThreadPause: AnyObject, Sendable {
 final class SemaphorePause: ThreadPause {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func wait(until instant: ContinuousClock.Instant?, then awake: () -> Void) {
+    func wait(until moment: Moment?, then awake: () -> Void) {
         defer { awake() }
-        guard let instant else { return semaphore.wait() }
+        guard let moment else { return semaphore.wait() }
         // At least a little, so that rounding makes no loop of it.
-        let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)
+        let left = (moment - .now) / .milliseconds(1)
         let milliseconds = max(0, min(left, 3_600_000)).rounded(.up)
         _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))
     }

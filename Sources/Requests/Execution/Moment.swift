@@ -1,0 +1,24 @@
+/// An instant of the continuous clock as a plain number.
+///
+/// `ContinuousClock.Instant` belongs to a library whose layouts may change: a type that stores one is laid out at run time
+/// and copied by calls. This one is not.
+package struct Moment: Comparable, Sendable {
+    private static let origin = ContinuousClock.now
+
+    private let offset: Duration
+
+    package init(_ instant: ContinuousClock.Instant) {
+        offset = Self.origin.duration(to: instant)
+    }
+
+    package static var now: Moment { Moment(.now) }
+
+    /// The same instant.
+    package var instant: ContinuousClock.Instant { Self.origin.advanced(by: offset) }
+
+    package static func < (left: Self, right: Self) -> Bool { left.offset < right.offset }
+
+    static func + (left: Self, right: Duration) -> Self { Moment(left.instant + right) }
+
+    static func - (left: Self, right: Self) -> Duration { left.offset - right.offset }
+}
