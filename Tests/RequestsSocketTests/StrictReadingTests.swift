@@ -1,0 +1,159 @@
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite("Strict reading over sockets", .timeLimit(.minutes(1)))
+struct StrictReadingTests {
+    /// A peer whose first connection answers with `text` and stays open; every other one answers `ok`.
+    private func peer(_ text: String) throws -> ScriptedPeer {
+        try ScriptedPeer { line, number, _ in
+            guard number == 0 else { return line.answerAll(ok) }
+            _ = line.receiveRequest()
+            line.send(text)
+            line.waitForEnd()
+        }
+    }
+
+    private static func chunked(_ body: String) -> String {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(body)"
+    }
+
+    private static func head(_ fields: String) -> String { "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhello" }
+
+    @Test(
+        "what frames a message wrongly is refused, and the next request has a new connection (R-9, R-10, R-11, R-12, R-15, R-26)",
+        arguments: [
+            head("Content-Length: 5\r\nContent-Length: 6"), head("Content-Length: +5"), head("Content-Length: -1"),
+            head("Content-Length: 5, 6"), head("Content-Length: 99999999999999999999"), head("Content-Length: 5 5"),
+            head("Transfer-Encoding: chunked\r\nContent-Length: 5"),
+            head("Content-Length: 5\r\nTransfer-Encoding: chunked"),
+            "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", head("Transfer-Encoding: gzip"),
+            head("Transfer-Encoding: chunked, chunked"),
+            head("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
+            head("Transfer-Encoding: identity"), head("Transfer-Encoding: chunked, gzip"),
+            chunked("+5\r\nhello\r\n0\r\n\r\n"), chunked("-5\r\nhello\r\n0\r\n\r\n"),
+            chunked("0x5\r\nhello\r\n0\r\n\r\n"),
+            chunked("5_0\r\n"), chunked("5\nhello\r\n0\r\n\r\n"), chunked("5\r\nhello\n0\r\n\r\n"),
+            chunked("5\r\nhello!\r\n0\r\n\r\n"), chunked("ffffffffffffffff1\r\n"), chunked("8000000000000000\r\n"),
+            chunked("\r\nhello"), chunked("5 5\r\nhello\r\n"), head("X: a\rb"), head("X: a\r\rY: b"), head("X\rY: b"),
+            head("X : b"), head(" X: b"), head(": b"), head("X: a\0b"),
+            "HTTP/1.1 099 No\r\n\r\n", "HTTP/1.1 000 No\r\n\r\n", "HTTP/1.1 1000 No\r\n\r\n", "HTTP/1.1 20 No\r\n\r\n",
+            "HTTP/1.1 2x0 No\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n",
+            "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n",
+        ])
+    func refused(text: String) async throws {
+        let peer = try peer(text)
+        let executor = SocketExecutor()
+        let error = await executor.failure(of: try peer.request())
+        #expect(error?.reason == .protocolViolation, "\(text.debugDescription)")
+        #expect(error?.mayHaveReachedServer == true)
+        #expect(executor.connections == (0, 0))
+        #expect(try await executor.execute(peer.request()).metrics.reusedConnection == false)
+        #expect(peer.connections == 2)
+    }
+
+    @Test("a folded line belongs to the field before it and frames nothing (R-16)")
+    func folded() async throws {
+        let peer = try peer("HTTP/1.1 200 OK\r\nX: a\r\n\t b\r\n Content-Length: 9\r\nContent-Length: 2\r\n\r\nok")
+        let response = try await SocketExecutor().execute(peer.request())
+        #expect(response.text == "ok")
+        #expect(response.head.header["X"] == "a b Content-Length: 9")
+        let framing = try self.peer("HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\nContent-Length: 2\r\n\r\nok")
+        #expect(await SocketExecutor().failure(of: try framing.request())?.reason == .protocolViolation)
+    }
+
+    @Test("chunks of one byte are fine, however many; what is said about them is limited, and so are trailers (R-13)")
+    func overhead() async throws {
+        let small = try peer(Self.chunked(String(repeating: "1\r\na\r\n", count: 100_000) + "0\r\n\r\n"))
+        #expect(try await SocketExecutor().execute(small.request()).text?.utf8.count == 100_000)
+        let endless = [("", "1;x=\(String(repeating: "y", count: 100))\r\na\r\n"), ("0\r\n", "T: u\r\n")]
+        for (start, piece) in endless {
+            let part = Array(String(repeating: piece, count: 1_000).utf8)
+            let peer = try ScriptedPeer { line, _, peer in
+                _ = line.receiveRequest()
+                line.send(Self.chunked(start))
+                var sent = 0
+                while sent < 64 << 20, line.send(part) { sent += part.count }
+                peer.note("\(sent)")
+            }
+            let executor = SocketExecutor()
+            let error = await executor.failure(of: try peer.request())
+            guard case .tooLarge = error?.reason else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(executor.connections == (0, 0))
+            await eventually { !peer.notes.isEmpty }
+            // What the kernel had taken by then is not the reader's.
+            #expect(Int(peer.notes[0]).map { $0 < 16 << 20 } == true)
+        }
+    }
+
+    @Test("a peer that ends its side after the response is fine, one that does before is not, and nobody spins (R-54)")
+    func halfClosed() async throws {
+        let peer = try ScriptedPeer { line, number, peer in
+            _ = line.receiveRequest()
+            if number != 1 { line.send(ok) }
+            line.socket.shutDown(.writing)
+            peer.note("\(line.receiveAll().count)")
+        }
+        let executor = SocketExecutor()
+        #expect(try await executor.execute(peer.request()).text == "ok")
+        #expect(await executor.failure(of: try peer.request(.post))?.reason == .connectionLost)
+        // A body that is still being made stops with the peer's end, and is not made in vain.
+        let made = Counter()
+        let body = RequestBody.stream(length: nil, replayable: true) { CountedBlocks(made: made) }
+        let answered = try await executor.execute(peer.request(.post, body: body))
+        #expect(answered.text == "ok")
+        await eventually { peer.notes.count == 3 }
+        #expect(made.value < 10_000)
+        #expect(executor.connections == (0, 0))
+    }
+
+    @Test("the client's side stays open until the answer is here (R-54)")
+    func openSide() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            _ = line.receiveRequest()
+            for _ in 0..<4 { line.pause() }
+            peer.note("\(line.socket.liveness())")
+            line.send(ok)
+            line.waitForEnd()
+        }
+        #expect(try await SocketExecutor().execute(peer.request()).text == "ok")
+        #expect(peer.notes == ["idle"])
+    }
+
+    @Test("host, port and path of a socket each have connections of their own (R-51)")
+    func keys() async throws {
+        let first = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let second = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let executor = SocketExecutor.with {
+            $0.resolver = Resolver { _ throws(ResolverError) in [.loopback()] }
+        }
+        let port = try #require(first.address.port)
+        let urls = [
+            "http://127.0.0.1:\(port)/", "http://a.example:\(port)/", "http://b.example:\(port)/",
+            "http://\(second.authority)/",
+        ]
+        for round in 0..<2 {
+            for url in urls {
+                let response = try await executor.execute(PreparedRequest(target: try TargetURI(url)))
+                #expect(response.metrics.reusedConnection == (round == 1))
+            }
+        }
+        #expect(first.connections == 3)
+        #expect(second.connections == 1)
+        // Letters of a host are of either case, and a default port is none.
+        let same = PreparedRequest(target: try TargetURI("HTTP://A.Example:\(port)/x"))
+        #expect(try await executor.execute(same).metrics.reusedConnection)
+    }
+}
+
+/// Gives a block again and again, and counts.
+private struct CountedBlocks: RequestBodySource {
+    let made: Counter
+
+    mutating func next() async throws -> Data? {
+        made.add(1) < 1_000_000 ? Data(repeating: 97, count: 1_000) : nil
+    }
+}
