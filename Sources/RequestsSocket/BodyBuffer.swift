@@ -1,12 +1,16 @@
 import Requests
+import RequestsPOSIX
 
 /// Memory a body is received straight into, and that becomes its `Data` without being copied.
 struct BodyBuffer: ~Copyable {
     /// Memory that is asked for at once; pages that no byte arrives for are never touched.
     private static let largestStep = 16 << 20
     private static let smallestStep = 16 << 10
+    /// Below this a copy is cheaper than memory of which the `Data` has to be told how to free it.
+    private static let copiedSize = 2 << 10
 
-    private var storage: UnsafeMutableRawBufferPointer
+    private var start: UnsafeMutableRawPointer
+    private var capacity: Int
     private let limit: Int
     private(set) var count = 0
 
@@ -15,42 +19,44 @@ struct BodyBuffer: ~Copyable {
     /// It never grows beyond `limit`.
     init(expecting expected: Int?, limit: Int) {
         self.limit = limit
-        let size = min(expected ?? Self.smallestStep, Self.largestStep, limit)
-        storage = .allocate(byteCount: size, alignment: 1)
+        capacity = min(expected ?? Self.smallestStep, Self.largestStep, limit)
+        start = HeapMemory.resize(nil, to: capacity)
     }
 
     deinit {
-        storage.deallocate()
+        HeapMemory.free(start)
     }
+
+    /// Whether more needs more memory.
+    var isFull: Bool { count == capacity }
 
     /// Room for more; empty only when `limit` is reached.
     mutating func space() -> UnsafeMutableRawBufferPointer {
-        if count == storage.count, count < limit { grow() }
-        return UnsafeMutableRawBufferPointer(rebasing: storage[count...])
+        if isFull, count < limit { grow() }
+        return UnsafeMutableRawBufferPointer(start: start + count, count: capacity - count)
     }
 
     /// Takes note that `received` bytes were put into the space.
     mutating func add(_ received: Int) {
-        count = min(storage.count, count &+ received)
+        count = min(capacity, count &+ received)
     }
 
     private mutating func grow() {
-        let (double, overflow) = max(storage.count, Self.smallestStep).multipliedReportingOverflow(by: 2)
-        let larger = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: overflow ? limit : min(double, limit), alignment: 1)
-        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[..<count]))
-        storage.deallocate()
-        storage = larger
+        let factor = capacity < 1 << 20 ? 4 : 2
+        let (more, overflow) = max(capacity, Self.smallestStep).multipliedReportingOverflow(by: factor)
+        capacity = overflow ? limit : min(more, limit)
+        start = HeapMemory.resize(start, to: capacity)
     }
 
     /// The bytes received, the memory given away with them.
     consuming func take() -> Data {
-        let (storage, count) = (storage, count)
+        let (start, count, capacity) = (start, count, capacity)
         discard self
-        guard count > storage.count / 2, let start = storage.baseAddress else {
-            defer { storage.deallocate() }
-            return Data(UnsafeRawBufferPointer(rebasing: storage[..<count]))
+        guard count > Self.copiedSize else {
+            defer { HeapMemory.free(start) }
+            return Data(UnsafeRawBufferPointer(start: start, count: count))
         }
-        return Data(bytesNoCopy: start, count: count, deallocator: .custom { start, _ in start.deallocate() })
+        let memory = count < capacity ? HeapMemory.resize(start, to: count) : start
+        return Data(bytesNoCopy: memory, count: count, deallocator: .free)
     }
 }

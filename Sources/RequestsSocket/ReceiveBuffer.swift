@@ -2,6 +2,7 @@
 final class ReceiveBuffer {
     /// Room for most heads together with a small body; what does not fit is received straight to its destination.
     private static let usualSize = 16 << 10
+    private static let wideSize = 64 << 10
 
     private var storage = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 1)
     private var start = 0
@@ -36,7 +37,12 @@ final class ReceiveBuffer {
         end = min(storage.count, end &+ count)
     }
 
-    /// Gives back what an uncommonly long head needed; the buffer must be empty.
+    /// Makes room for several chunks at once.
+    func widen() {
+        if storage.count < Self.wideSize { resize(to: Self.wideSize) }
+    }
+
+    /// Gives back what an uncommonly long head, or chunks, needed; the buffer must be empty.
     func shrink() {
         guard storage.count > Self.usualSize, isEmpty else { return }
         (start, end) = (0, 0)

@@ -16,7 +16,12 @@ extension Transfer {
         var body = BodyBuffer(expecting: expectedLength, limit: min(room, expectedLength ?? room))
         do throws(RequestError) {
             while true {
-                let count = try await receiveBody(into: body.space())
+                // More memory is asked for only when there is more to come.
+                if body.isFull, try endsAtOnce() { return body.take() }
+                guard let count = try bodyAtOnce(into: body.space()) else {
+                    try await pause()
+                    continue
+                }
                 if count == 0 { return body.take() }
                 body.add(count)
                 guard !isWhole || body.count <= limit else { throw RequestError(.tooLarge(limit: limit)) }

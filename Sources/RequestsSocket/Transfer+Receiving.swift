@@ -98,15 +98,29 @@ extension Transfer {
     mutating func bodyAtOnce(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         while !isAtEnd {
             if pending > 0 { return handOver(space) }
-            if connection.inbound.isEmpty, reader.remaining > 0 {
+            if connection.inbound.isEmpty, reader.remaining >= leastDirect {
                 if space.isEmpty { return 0 }
                 guard !isTired, let count = try receiveDirectly(into: space) else { return nil }
                 if count > 0 { return count }
             } else if !(try readBody()) {
+                if isChunked { connection.inbound.widen() }
                 guard try fill() else { return nil }
             }
         }
         return 0
+    }
+
+    private var isChunked: Bool { answer?.framing == .chunked }
+
+    /// From how many bytes on it is worth receiving them past the buffer: what follows a chunk is better had with it.
+    private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
+
+    /// Whether what has been received ends the body, all of which has been handed over.
+    mutating func endsAtOnce() throws(RequestError) -> Bool {
+        while !isAtEnd, pending == 0, reader.remaining == 0 {
+            guard try readBody() else { return false }
+        }
+        return isAtEnd
     }
 
     /// A counted body that has come whole with its head; nil when it has not, or is longer than `limit`.
