@@ -26,7 +26,7 @@ nonisolated struct Greeting: Codable, Sendable {
     enum CodingKeys: String, CodingKey { case text }
 }
 
-nonisolated enum Greeter: RequestProviding {
+enum Greeter: RequestProviding {
     case at(URL)
     var baseURL: URL {
         switch self {
@@ -35,7 +35,7 @@ nonisolated enum Greeter: RequestProviding {
     }
 }
 
-nonisolated enum Greetings: Endpoint {
+enum Greetings: Endpoint {
     case echo(Greeting)
     func request(from api: Greeter) -> Request<Greeter, Greeting> {
         switch self {

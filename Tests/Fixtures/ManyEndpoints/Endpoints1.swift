@@ -1,6 +1,7 @@
 public import Requests
 
 // What a large API looks like: 300 endpoints in 30 enums. It is compiled, and how fast is measured (Docs/Performance.md).
+// Only the models are `nonisolated`, so that it compiles in a module that is on the main actor by default as well.
 
 /// The API that all endpoints belong to.
 public struct Service: RequestProviding {
@@ -78,7 +79,7 @@ enum Accounts: Endpoint {
     }
 }
 
-struct Account: Codable, Sendable {
+nonisolated struct Account: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -114,7 +115,7 @@ enum Albums: Endpoint {
     }
 }
 
-struct Album: Codable, Sendable {
+nonisolated struct Album: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -150,7 +151,7 @@ enum Articles: Endpoint {
     }
 }
 
-struct Article: Codable, Sendable {
+nonisolated struct Article: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -186,7 +187,7 @@ enum Badges: Endpoint {
     }
 }
 
-struct Badge: Codable, Sendable {
+nonisolated struct Badge: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -222,7 +223,7 @@ enum Boards: Endpoint {
     }
 }
 
-struct Board: Codable, Sendable {
+nonisolated struct Board: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -258,7 +259,7 @@ enum Books: Endpoint {
     }
 }
 
-struct Book: Codable, Sendable {
+nonisolated struct Book: Codable, Sendable {
     let id: Int
     let name: String
 }

@@ -31,7 +31,7 @@ enum Carts: Endpoint {
     }
 }
 
-struct Cart: Codable, Sendable {
+nonisolated struct Cart: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -67,7 +67,7 @@ enum Channels: Endpoint {
     }
 }
 
-struct Channel: Codable, Sendable {
+nonisolated struct Channel: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -103,7 +103,7 @@ enum Comments: Endpoint {
     }
 }
 
-struct Comment: Codable, Sendable {
+nonisolated struct Comment: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -139,7 +139,7 @@ enum Devices: Endpoint {
     }
 }
 
-struct Device: Codable, Sendable {
+nonisolated struct Device: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -175,7 +175,7 @@ enum Drafts: Endpoint {
     }
 }
 
-struct Draft: Codable, Sendable {
+nonisolated struct Draft: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -211,7 +211,7 @@ enum Events: Endpoint {
     }
 }
 
-struct Event: Codable, Sendable {
+nonisolated struct Event: Codable, Sendable {
     let id: Int
     let name: String
 }

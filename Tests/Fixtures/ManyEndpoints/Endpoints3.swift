@@ -31,7 +31,7 @@ enum Files: Endpoint {
     }
 }
 
-struct File: Codable, Sendable {
+nonisolated struct File: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -67,7 +67,7 @@ enum Folders: Endpoint {
     }
 }
 
-struct Folder: Codable, Sendable {
+nonisolated struct Folder: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -103,7 +103,7 @@ enum Groups: Endpoint {
     }
 }
 
-struct Group: Codable, Sendable {
+nonisolated struct Group: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -139,7 +139,7 @@ enum Images: Endpoint {
     }
 }
 
-struct Image: Codable, Sendable {
+nonisolated struct Image: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -175,7 +175,7 @@ enum Invoices: Endpoint {
     }
 }
 
-struct Invoice: Codable, Sendable {
+nonisolated struct Invoice: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -211,7 +211,7 @@ enum Issues: Endpoint {
     }
 }
 
-struct Issue: Codable, Sendable {
+nonisolated struct Issue: Codable, Sendable {
     let id: Int
     let name: String
 }

@@ -31,7 +31,7 @@ enum Labels: Endpoint {
     }
 }
 
-struct Label: Codable, Sendable {
+nonisolated struct Label: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -67,7 +67,7 @@ enum Lists: Endpoint {
     }
 }
 
-struct List: Codable, Sendable {
+nonisolated struct List: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -103,7 +103,7 @@ enum Messages: Endpoint {
     }
 }
 
-struct Message: Codable, Sendable {
+nonisolated struct Message: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -139,7 +139,7 @@ enum Orders: Endpoint {
     }
 }
 
-struct Order: Codable, Sendable {
+nonisolated struct Order: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -175,7 +175,7 @@ enum Pages: Endpoint {
     }
 }
 
-struct Page: Codable, Sendable {
+nonisolated struct Page: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -211,7 +211,7 @@ enum Payments: Endpoint {
     }
 }
 
-struct Payment: Codable, Sendable {
+nonisolated struct Payment: Codable, Sendable {
     let id: Int
     let name: String
 }

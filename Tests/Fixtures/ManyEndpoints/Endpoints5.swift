@@ -31,7 +31,7 @@ enum Places: Endpoint {
     }
 }
 
-struct Place: Codable, Sendable {
+nonisolated struct Place: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -67,7 +67,7 @@ enum Posts: Endpoint {
     }
 }
 
-struct Post: Codable, Sendable {
+nonisolated struct Post: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -103,7 +103,7 @@ enum Reports: Endpoint {
     }
 }
 
-struct Report: Codable, Sendable {
+nonisolated struct Report: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -139,7 +139,7 @@ enum Tickets: Endpoint {
     }
 }
 
-struct Ticket: Codable, Sendable {
+nonisolated struct Ticket: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -175,7 +175,7 @@ enum Teams: Endpoint {
     }
 }
 
-struct Team: Codable, Sendable {
+nonisolated struct Team: Codable, Sendable {
     let id: Int
     let name: String
 }
@@ -211,7 +211,7 @@ enum Users: Endpoint {
     }
 }
 
-struct User: Codable, Sendable {
+nonisolated struct User: Codable, Sendable {
     let id: Int
     let name: String
 }
