@@ -6,7 +6,7 @@ public import Synchronization
 /// happen. One atomic load and one store, ordinary moves on x86, tell it what the lock has ordered.
 ///
 /// Not for users, and yet not `package`: the compiler specialises no generic of that access in another module, so that
-/// every use there would look up metadata, which costs 900 instructions (see Docs/Decisions/0006-locks-are-spi.md).
+/// every use there would look up metadata, which costs 900 instructions (see Docs/Decisions/0008-locks-are-spi.md).
 @_spi(Lock) public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
     @usableFromInline let handover = Atomic(false)

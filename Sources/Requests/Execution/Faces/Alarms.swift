@@ -13,6 +13,9 @@ struct Alarms {
 
     var isEmpty: Bool { alarms.isEmpty }
 
+    /// Whether no alarm was ever asked for.
+    var isUnused: Bool { lastID == 0 }
+
     mutating func makeID() -> UInt64 {
         lastID += 1
         return lastID

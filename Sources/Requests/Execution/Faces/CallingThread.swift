@@ -119,8 +119,13 @@ extension CallingThread {
     /// Hands what still comes to the pool.
     private func leave() {
         let rest = state.withLock { state in
-            let rest = Array(state.jobs[state.first...])
-            state = State(pause: state.pause)
+            let rest = state.first == state.jobs.count ? [] : Array(state.jobs[state.first...])
+            state.jobs.removeAll(keepingCapacity: true)
+            state.first = 0
+            state.isDraining = false
+            state.isDone = false
+            state.isWaiting = false
+            if !state.alarms.isUnused { state.alarms = Alarms() }
             return rest
         }
         for job in rest { globalConcurrentExecutor.enqueue(job) }
