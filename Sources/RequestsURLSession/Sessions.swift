@@ -1,3 +1,4 @@
+import Dispatch
 @_spi(Lock) import Requests
 
 /// The one session of an executor, and the next after a reset; the last copy of the executor that goes invalidates it.
@@ -23,6 +24,9 @@ final class Sessions: Sendable {
     private let configuration: URLSessionConfiguration
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
     private let current: Lock<Current>
+    /// How many resets there have been; beside the lock of the session, which is held while a busy session is waited for.
+    private let resets = Lock(0)
+    private let makers = DispatchQueue(label: "Requests.URLSessionExecutor.tasks")
 
     init(_ configuration: URLSessionConfiguration, challengeHandler: URLSessionExecutor.ChallengeHandler?) {
         let configuration = configuration.overridden()
@@ -36,7 +40,25 @@ final class Sessions: Sendable {
     }
 
     /// How many resets there have been.
-    var generation: Int { current.withLock { $0.generation } }
+    var generation: Int { resets.withLock { $0 } }
+
+    /// The exchange of `request`, its task made and not resumed, on a thread that may wait for a busy session.
+    ///
+    /// Foundation on Linux has whoever asks for a task wait for the session's own queue, which fast responses can keep
+    /// busy; the few threads that all tasks share are needed to read those.
+    func makeExchange(
+        _ request: PreparedRequest, _ upload: Upload, since generation: Int
+    ) async throws(RequestError) -> SessionExchange {
+        let result = await withCheckedContinuation { continuation in
+            makers.async {
+                continuation.resume(
+                    returning: Result { () throws(RequestError) in
+                        try self.exchange(request, upload, since: generation)
+                    })
+            }
+        }
+        return try result.get()
+    }
 
     /// The exchange of `request`, its task made and not resumed.
     ///
@@ -57,7 +79,9 @@ final class Sessions: Sendable {
 
     /// Cancels what is under way and goes on with a new session.
     func reset() {
-        replace(countingReset: 1) { _ in true }?.registry.cancelAll()
+        let previous = replace(countingReset: 1) { _ in true }
+        resets.withLock { $0 += 1 }
+        previous?.registry.cancelAll()
     }
 
     /// Goes on with a new session after the response of `exchange` was refused.

@@ -64,7 +64,7 @@ public struct URLSessionExecutor: RequestExecutor {
             try request.checkBeforeSending()
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
-            let exchange = try sessions.exchange(request, upload, since: generation)
+            let exchange = try await sessions.makeExchange(request, upload, since: generation)
             configure(exchange.task)
             return try await perform(exchange)
         } catch {
