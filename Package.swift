@@ -29,7 +29,8 @@ let package = Package(
         .target(name: "Requests", swiftSettings: settings),
         .target(name: "RequestsFoundation", dependencies: ["Requests"], swiftSettings: settings),
         .target(
-            name: "RequestsURLSession", dependencies: ["Requests", "RequestsFoundation", "RequestsPOSIX"],
+            name: "RequestsURLSession",
+            dependencies: ["Requests", "RequestsFoundation", "RequestsMiddleware", "RequestsPOSIX"],
             swiftSettings: settings),
         .target(
             name: "RequestsMiddleware", dependencies: ["Requests", "RequestsPOSIX"], swiftSettings: settings),
@@ -38,9 +39,11 @@ let package = Package(
         .systemLibrary(name: "CRequestsPOSIX"),
         .target(name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], swiftSettings: settings),
         .target(
-            name: "RequestsSocket", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
+            name: "RequestsSocket",
+            dependencies: ["Requests", "RequestsHTTP1", "RequestsMiddleware", "RequestsPOSIX"],
             swiftSettings: settings),
-        .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
+        .target(
+            name: "RequestsMock", dependencies: ["Requests", "RequestsMiddleware"], swiftSettings: settings),
         .target(
             name: "RequestsTestServer", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
