@@ -46,21 +46,22 @@ package struct RequestHeadWriter {
     ) {
         var size = 2 << 10
         repeat {
-            size = withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { memory in
+            size = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { memory in
                 var pen = Pen(memory)
                 write(request, framing, form, additions, with: &pen)
-                if pen.count <= memory.count { bytes.append(contentsOf: memory.prefix(pen.count)) }
-                return pen.count <= memory.count ? 0 : pen.count
+                guard pen.count <= memory.count else { return pen.count }
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: memory[..<pen.count]))
+                return 0
             }
         } while size > 0
     }
 
     /// Writes texts behind one another into memory, and counts on when that is full.
     private struct Pen {
-        private let memory: UnsafeMutableRawBufferPointer
+        private let memory: UnsafeMutableBufferPointer<UInt8>
         private(set) var count = 0
 
-        init(_ memory: UnsafeMutableRawBufferPointer) {
+        init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
             self.memory = memory
         }
 
@@ -70,7 +71,7 @@ package struct RequestHeadWriter {
             text.withUTF8 { source in
                 if source.count <= memory.count - count, let first = source.baseAddress, let start = memory.baseAddress
                 {
-                    (start + count).copyMemory(from: first, byteCount: source.count)
+                    (start + count).update(from: first, count: source.count)
                 }
                 count += source.count
             }

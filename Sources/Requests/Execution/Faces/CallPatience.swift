@@ -17,18 +17,17 @@ struct CallPatience {
 struct Watch {
     private let task: Task<Void, Never>
     private let patience: CallPatience?
-    private let isInTask: Bool
     private var hasCancelled = false
 
     init(over task: Task<Void, Never>, _ patience: CallPatience?) {
         self.task = task
         self.patience = patience
-        isInTask = withUnsafeCurrentTask { $0 != nil }
     }
 
     /// Cancels the call when it is time, or when the task is cancelled that makes it; false when it is given up.
     mutating func goesOn() -> Bool {
-        if isInTask, Task.isCancelled { cancel() }
+        // Of the task that makes the call, if one does.
+        if Task.isCancelled { cancel() }
         guard let patience else { return true }
         let now = Moment.now
         if now >= patience.cancelling { cancel() }
@@ -49,7 +48,7 @@ struct Watch {
             next = min(next ?? own, own)
         }
         // Nobody tells a thread that the task on it was cancelled.
-        if isInTask, !hasCancelled {
+        if !hasCancelled, withUnsafeCurrentTask(body: { $0 != nil }) {
             let soon = Moment.now + .milliseconds(10)
             next = min(next ?? soon, soon)
         }
