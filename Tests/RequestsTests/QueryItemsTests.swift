@@ -54,6 +54,15 @@ struct QueryItemsTests {
         #expect(PercentEncoding(leaving: "é/").encode("é/?") == "%C3%A9/%3F")
     }
 
+    @Test("the sets that are kept as numbers leave what they say")
+    func sets() {
+        #expect(PercentEncoding.strict == PercentEncoding(leaving: "*-._"))
+        #expect(PercentEncoding.rfc3986 == PercentEncoding(leaving: "-._~"))
+        #expect(PercentEncoding.afnetworking == PercentEncoding(leaving: "-._~/?"))
+        #expect(PercentEncoding.path == PercentEncoding(leaving: "-._~!$&'()*+,;=:@/"))
+        #expect(PercentEncoding.query == PercentEncoding(leaving: "-._~!$&'()*+,;=:@/?"))
+    }
+
     @Test(
         "decoding leaves alone what is no escape",
         arguments: [("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("%e9", "\u{FFFD}")])

@@ -138,8 +138,12 @@ extension TargetURI {
     /// The path of this base with `endpoint` below it: one slash between them, a trailing one kept.
     fileprivate func path(appending endpoint: RequestPath) -> String {
         guard !endpoint.encoded.isEmpty else { return path }
-        let prefix = path.utf8.last == UInt8(ascii: "/") ? Substring(path).dropLast() : Substring(path)
         let isRooted = endpoint.encoded.utf8.first == UInt8(ascii: "/")
-        return prefix + (isRooted ? endpoint.encoded : "/" + endpoint.encoded)
+        let hasSlash = path.utf8.last == UInt8(ascii: "/")
+        switch (hasSlash, isRooted) {
+        case (true, true): return path.dropLast() + endpoint.encoded
+        case (false, false): return path + "/" + endpoint.encoded
+        default: return path + endpoint.encoded
+        }
     }
 }

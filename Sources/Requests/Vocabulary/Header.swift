@@ -58,6 +58,8 @@ public struct Header: Hashable, Sendable {
 extension Header {
     /// Appends `field`; fields of the same name stay.
     public mutating func add(_ field: Field) {
+        // Fields seldom come alone.
+        if fields.isEmpty { fields.reserveCapacity(4) }
         fields.append(field)
     }
 

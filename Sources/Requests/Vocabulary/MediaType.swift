@@ -21,7 +21,9 @@ public struct MediaType: Sendable {
 
     /// The media type as a field value: `type/subtype; name=value`, values quoted where they are no token.
     public var rawValue: String {
-        parameters.reduce("\(type.rawValue)/\(subtype.rawValue)") { text, parameter in
+        let text = type.rawValue.rawValue + "/" + subtype.rawValue.rawValue
+        if parameters.isEmpty { return text }
+        return parameters.reduce(text) { text, parameter in
             text + "; \(parameter.name)=\(Self.quotedIfNeeded(parameter.value))"
         }
     }
