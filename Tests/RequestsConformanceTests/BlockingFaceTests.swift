@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+@_spi(Lock) import Requests
 import RequestsConformance
 import RequestsSocket
 import Synchronization
@@ -152,7 +153,7 @@ struct BlockingFaceTests {
                 for _ in 0..<16 { group.addTask { #expect((try? client.block(on: request).get()) == "hi") } }
             }
             let count = await onThread {
-                let count = Mutex(0)
+                let count = Lock(0)
                 DispatchQueue.concurrentPerform(iterations: 16) { _ in
                     for _ in 0..<10 where (try? client.block(on: request).get()) == "hi" { count.withLock { $0 += 1 } }
                 }
@@ -218,7 +219,7 @@ struct BlockingFaceTests {
     func progress(peer: Peer) async throws {
         let mock = MockExecutor(.data(Data(count: 300_000)))
         try await peer.run(serving: mock) { client, _ in
-            let last = Mutex(TransferProgress())
+            let last = Lock(TransferProgress())
             let request = client.api.get(.data, from: "/x").onProgress { progress in last.withLock { $0 = progress } }
             let result = await onThread { client.block(on: request) }
             let count = try result.get().count

@@ -1,5 +1,5 @@
+@_spi(Lock) import Requests
 import RequestsMock
-import Synchronization
 import Testing
 
 private let target: TargetURI = {
@@ -94,7 +94,7 @@ struct MockExecutorTests {
 
     @Test("a streamed body is pulled, chunk by chunk, and nothing is made ahead (R-69)")
     func streams() async throws {
-        let made = Mutex(0)
+        let made = Lock(0)
         let mock = MockExecutor { _ in
             MockResponse(
                 body: [
@@ -191,7 +191,7 @@ struct MockExecutorTests {
 
     @Test("progress counts the bytes of both bodies (HT-6)")
     func progress() async throws {
-        let told = Mutex<[TransferProgress]>([])
+        let told = Lock<[TransferProgress]>([])
         var post = request(.post, body: .bytes(Data("abc".utf8)))
         post.onProgress = { progress in told.withLock { $0.append(progress) } }
         _ = try await MockExecutor(.ok("hello")).execute(post)
