@@ -9,8 +9,6 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     let channel: Channel
     let slot: Slot
     let inbound = ReceiveBuffer()
-    /// Whether it has carried a request before.
-    var isReused = false
     /// Until when it may be used again.
     var idleUntil = Deadline.distantFuture
 

@@ -155,7 +155,6 @@ extension ConnectionPool {
         let timeout = min(idleNanoseconds, lifetime.map { Int64(min($0, 1_000_000_000)) * 1_000_000_000 } ?? .max)
         guard timeout > 0 else { return }
         connection.idleUntil = Deadline.now.advanced(byNanoseconds: timeout)
-        connection.isReused = true
         connection.inbound.shrink()
         putBack(connection)
     }

@@ -25,10 +25,8 @@ struct Origin: Hashable, Sendable {
             socketPath = nil
         }
         guard target.scheme == "http" else {
-            throw RequestError(
-                .unsupportedScheme,
-                detail: "SocketExecutor speaks http only; for \(target.scheme) use the executor of RequestsURLSession"
-            ).beforeSending()
+            let other = target.scheme == "https" ? "; for https use the executor of RequestsURLSession" : ""
+            throw RequestError(.unsupportedScheme, detail: "SocketExecutor speaks http only\(other)").beforeSending()
         }
         isProxy = proxy != nil
         peer = proxy ?? target

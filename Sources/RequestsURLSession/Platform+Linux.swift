@@ -30,8 +30,7 @@ enum Platform {
 }
 
 /// Runs what a session tells its delegate at once, on the session's own queue.
-// It has no state beside its superclass's.
-private final class InlineQueue: OperationQueue, @unchecked Sendable {
+private final class InlineQueue: OperationQueue, @unchecked Sendable {  // no state beside its superclass's
     override init() {
         super.init()
         maxConcurrentOperationCount = 1

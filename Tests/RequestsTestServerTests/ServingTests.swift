@@ -119,6 +119,7 @@ struct ServingTests {
     @Test("the executor runs on the connection's thread: none of the pool is needed (R-73)")
     func ownThreads() async throws {
         let mock = MockExecutor { _ in
+            // Suspends, so that what follows runs where the executor is resumed.
             try await Task.sleep(for: .milliseconds(1))
             return .ok(String(Thread.isOurs))
         }

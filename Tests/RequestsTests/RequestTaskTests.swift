@@ -48,6 +48,7 @@ private final class Door: Sendable {
 /// Answers after its caller was cancelled, or never.
 private struct EndlessExecutor: RequestExecutor {
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        // Nothing waits for its end: only a cancellation comes.
         try await RequestError.wrapping(.other) { try await Task.sleep(for: .seconds(3_600)) }
         return .stub(200, to: request)
     }
