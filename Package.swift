@@ -56,11 +56,16 @@ let package = Package(
             resources: [
                 .embedInCode("Data/bodies.json"), .embedInCode("Data/log.txt"), .embedInCode("Data/saturn.png"),
             ], swiftSettings: settings),
+        .target(
+            name: "RequestsBench", dependencies: ["Requests", "RequestsPOSIX", "RequestsSocket"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "requests-bench-client", dependencies: ["RequestsBench", "RequestsPOSIX"], swiftSettings: settings),
         .executableTarget(
             name: "requests-bench",
             dependencies: [
-                "Requests", "RequestsFoundation", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
-                "RequestsURLSession",
+                "Requests", "RequestsBench", "RequestsFoundation", "RequestsHTTP1", "RequestsMock", "RequestsPOSIX",
+                "RequestsSocket", "RequestsURLSession",
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -59,4 +59,18 @@ struct BodyBuffer: ~Copyable {
         let memory = count < capacity ? HeapMemory.resize(start, to: count) : start
         return Data(bytesNoCopy: memory, count: count, deallocator: .free)
     }
+
+    /// The bytes received, for who is done with them soon.
+    ///
+    /// Memory that is cut to size again and again leaves the heap in pieces, which grows then; room that was not needed
+    /// stays with the bytes instead, unless that is most of it.
+    consuming func takePiece() -> Data {
+        let (start, count, capacity) = (start, count, capacity)
+        discard self
+        guard count > capacity / 4 else {
+            defer { HeapMemory.free(start) }
+            return Data(UnsafeRawBufferPointer(start: start, count: count))
+        }
+        return Data(bytesNoCopy: start, count: count, deallocator: .free)
+    }
 }

@@ -5,7 +5,7 @@ import RequestsPOSIX
 ///
 /// Read to the end, the connection goes back to the pool; dropped, failed or cancelled, it is closed.
 final class StreamedBody: ResponseBodySource {
-    private static let chunkSize = 64 << 10
+    private static let chunkSize = 256 << 10
 
     private enum State: Sendable {
         case ready(Transfer)
@@ -58,11 +58,12 @@ final class StreamedBody: ResponseBodySource {
 
     /// What one receive gives; nil at the end.
     private static func chunk(of transfer: inout Transfer) async throws(RequestError) -> Data? {
-        var buffer = BodyBuffer(expecting: chunkSize, limit: chunkSize)
+        let room = min(chunkSize, max(1, transfer.expectedLength ?? chunkSize))
+        var buffer = BodyBuffer(expecting: room, limit: room)
         let count = try await transfer.receiveBody(into: buffer.space())
         guard count > 0 else { return nil }
         buffer.add(count)
-        return buffer.take()
+        return buffer.takePiece()
     }
 
     var trailers: Header {

@@ -2,8 +2,10 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// Bytes of a file that are sent at once.
+    /// Bytes of a file that are read and sent at once.
     private static var pieceSize: Int { 256 << 10 }
+    /// Bytes of a file that the kernel is asked to send at once.
+    private static var sentSize: Int64 { 1 << 20 }
     /// Bytes of a file that is worth reading, so that it goes out with the head in one system call.
     private static var smallFile: Int64 { 64 << 10 }
 
@@ -31,7 +33,7 @@ extension Transfer {
     ) async throws(RequestError) -> Int64? {
         var position = start
         while position < end {
-            let count = Int(min(Int64(Self.pieceSize), end - position))
+            let count = Int(min(Self.sentSize, end - position))
             if isWhole, position + Int64(count) == end { try checkEnd(of: file, at: end) }
             let result: TransferResult
             do throws(SystemError) {

@@ -12,15 +12,18 @@ struct Figure: Sendable {
     var yardstick: String?
     /// The median of the ratios, paired round by round.
     var ratio: Double?
+    /// What is asked of the ratio, or of the median where there is no ratio.
+    var goal: String?
 
     /// The figure of `samples`, one a round, and of how they compare with those of a yardstick.
     static func of(
-        _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil
+        _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil,
+        goal: String? = nil
     ) -> Figure {
         let ratios = other.map { zip(samples, $0).map { $0 / $1 } }
         return Figure(
             name: name, unit: unit, median: median(samples), least: samples.min() ?? 0, most: samples.max() ?? 0,
-            yardstick: yardstick, ratio: ratios.map(median))
+            yardstick: yardstick, ratio: ratios.map(median), goal: goal)
     }
 
     private static func median(_ values: [Double]) -> Double {
@@ -38,10 +41,10 @@ struct Table {
         let rows = figures.map { figure in
             let range = "\(Self.short(figure.least))–\(Self.short(figure.most))"
             let ratio = figure.ratio.map { "\(Self.short($0)) × \(figure.yardstick ?? "")" } ?? "–"
-            return [figure.name, "\(Self.short(figure.median)) \(figure.unit)", range, ratio]
+            return [figure.name, "\(Self.short(figure.median)) \(figure.unit)", range, ratio, figure.goal ?? "–"]
         }
-        let all = [["what", "median", "range", "ratio"]] + rows
-        let widths = (0..<4).map { column in all.map { $0[column].count }.max() ?? 0 }
+        let all = [["what", "median", "range", "ratio", "goal"]] + rows
+        let widths = (0..<5).map { column in all.map { $0[column].count }.max() ?? 0 }
         var lines = all.map { Self.line($0, widths) }
         lines.insert("|" + widths.map { String(repeating: "-", count: $0 + 2) + "|" }.joined(), at: 1)
         return lines.joined(separator: "\n")
@@ -61,6 +64,7 @@ struct Table {
                 "\"least\":\(figure.least)", "\"most\":\(figure.most)",
             ]
             if let ratio = figure.ratio { fields.append("\"ratio\":\(ratio)") }
+            if let goal = figure.goal { fields.append("\"goal\":\"\(goal)\"") }
             if let yardstick = figure.yardstick { fields.append("\"yardstick\":\"\(yardstick)\"") }
             return "{\(fields.joined(separator: ","))}"
         }

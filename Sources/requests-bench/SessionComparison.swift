@@ -1,4 +1,5 @@
 import Requests
+import RequestsBench
 import RequestsPOSIX
 import RequestsSocket
 import RequestsURLSession
@@ -98,9 +99,10 @@ final class Child {
     /// The first line that it printed.
     let firstLine: String?
 
-    init(_ arguments: [String]) throws {
-        process.executableURL = Bundle.main.executableURL
-        process.arguments = arguments
+    /// Starts it with `arguments`, by way of another program where `before` names one.
+    init(_ arguments: [String], before: [String] = []) throws {
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = before + [Bundle.main.executableURL?.path ?? "requests-bench"] + arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -126,8 +128,8 @@ struct ChildServer {
     private let child: Child
 
     /// One that answers with the small body, or with so many bytes.
-    init(bytes: Int = 0) throws {
-        child = try Child(["serve", "\(bytes)"])
+    init(bytes: Int = 0, before: [String] = []) throws {
+        child = try Child(["serve", "\(bytes)"], before: before)
         guard let line = child.firstLine, let url = URL(string: line) else { throw Mistake("no server") }
         self.url = url
     }
@@ -139,5 +141,31 @@ struct ChildServer {
         fflush(nil)
         while readLine() != nil {}
         server.stop()
+    }
+}
+
+/// What an app does without this library: one request, one `data(for:)`.
+struct BareSession: RequestExecutor {
+    let session: URLSession
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try await RequestError.wrapping(.other) {
+            let (data, response) = try await session.data(for: URLRequest(request))
+            guard let response = response as? HTTPURLResponse else { throw RequestError(.protocolViolation) }
+            let head = ResponseHead(status: HTTPStatus(response.statusCode), target: request.target)
+            return RawResponse(head: head, body: .bytes(data))
+        }
+    }
+
+    /// The executors over URLSession that a client may be measured with.
+    static let executors: [String: ClientRun.MakeExecutor] = [
+        "urlsession": { URLSessionExecutor(configuration: configuration($0)) },
+        "urlsession-bare": { BareSession(session: URLSession(configuration: configuration($0))) },
+    ]
+
+    private static func configuration(_ connections: Int) -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = connections
+        return configuration
     }
 }

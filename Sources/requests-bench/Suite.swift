@@ -1,4 +1,5 @@
 import Requests
+import RequestsBench
 import RequestsFoundation
 import RequestsMock
 import RequestsPOSIX
@@ -53,7 +54,7 @@ struct Suite: Sendable {
             .of("mock, whole call with JSON", "µs", samples[3], to: samples[0], "send and receive"),
             .of("describe, prepare, wire bytes", "ns", samples[4]),
             .of("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
-        ] + comparison + descriptions
+        ] + comparison + descriptions + (try await WholeCall(rounds: rounds, scale: scale).figures())
     }
 
     /// Descriptions and bodies, each next to the same made by hand.

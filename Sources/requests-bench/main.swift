@@ -1,24 +1,45 @@
 import Requests
+import RequestsBench
 import RequestsPOSIX
 
 let usage = """
-    usage: requests-bench [--quick] [--json]      every figure we claim, in one run
+    usage: requests-bench [--quick] [--json]           every figure we claim, in one run
+           requests-bench compare FOLDER [--core N] [--rounds N] [--quick] [--json]
+                                                       next to the C server and loop in FOLDER, paired
            requests-bench client CASE N CONCURRENCY ADDRESS [--executor NAME]
-                                                  one client's part of a comparison, as a JSON line
-    requests-bench serve [BYTES]               the other process of those figures: prints a URL, ends with its input
+                                                       one client's part of a comparison, as a JSON line
+           requests-bench serve [BYTES]                the other process of those figures: prints a URL, ends with its
+                                                       input; the target /gb1 has 1 GiB
            requests-bench download EXECUTOR MEGABYTES  growth of peak memory in MiB; EXECUTOR: socket, urlsession
     NAME: socket, socket-blocking (concurrency 1), urlsession, urlsession-bare
-    CASE: small kb64 chunked down16 up upchunked; ADDRESS: a port of 127.0.0.1 or unix:/path
+    CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
+
+/// The number after an option, which both are taken from `words`.
+func number(_ option: String, in words: inout [String]) -> Int? {
+    guard let place = words.firstIndex(of: option), place + 1 < words.count else { return nil }
+    defer { words.removeSubrange(place...place + 1) }
+    return Int(words[place + 1])
+}
 
 var words = Array(CommandLine.arguments.dropFirst())
 do {
     if words.first == "client" {
-        print(try await ClientRun(Array(words.dropFirst())).report())
+        let arguments = Array(words.dropFirst())
+        // Sockets are measured in a program that links nothing else.
+        if ClientRun.executor(in: arguments).name.hasPrefix("socket") {
+            Program.become("requests-bench-client", arguments)
+        }
+        print(try await ClientRun(arguments, others: BareSession.executors).report())
     } else if words.first == "serve" {
         try ChildServer.serve(Array(words.dropFirst()))
     } else if words.first == "download" {
         print(try await DownloadRun(Array(words.dropFirst())).report())
+    } else if words.first == "compare", words.count > 1 {
+        let (core, rounds) = (number("--core", in: &words), number("--rounds", in: &words))
+        let scale = words.contains("--quick") ? 0.05 : 1
+        let figures = try Comparison(folder: words[1], rounds: rounds ?? 7, core: core, scale: scale).figures()
+        print(words.contains("--json") ? Table(figures).json : Table(figures).text)
     } else if words.allSatisfy(["--quick", "--json"].contains) {
         let suite = Suite(rounds: words.contains("--quick") ? 3 : 9, scale: words.contains("--quick") ? 0.02 : 1)
         let figures = try await suite.run()

@@ -22,8 +22,11 @@ struct StructureTests {
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
             "RequestsURLSession",
         ],
+        "RequestsBench": ["Requests", "RequestsPOSIX", "RequestsSocket", "Synchronization"],
+        "requests-bench-client": ["RequestsBench", "RequestsPOSIX"],
         "requests-bench": [
-            "Dispatch", "Requests", "RequestsFoundation", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX",
+            "Dispatch", "Requests", "RequestsBench", "RequestsFoundation", "RequestsMock", "RequestsHTTP1",
+            "RequestsPOSIX",
             "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "Synchronization",
         ],
     ]

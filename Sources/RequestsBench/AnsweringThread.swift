@@ -1,13 +1,14 @@
-import Requests
+package import Requests
 import RequestsPOSIX
 
 /// Threads that answer every request with the same small response, and the plainest client of them: the yardstick.
 ///
-/// A request is whatever ends with an empty line; nothing is parsed.
-final class AnsweringThread: Sendable {
-    static let body = Data(#"{"id":7,"name":"Either/Or","year":1843,"author":"S. K.","pages":838,"active":true}"#.utf8)
+/// A request is whatever ends with an empty line; nothing of it is looked at but a target that asks for much.
+package final class AnsweringThread: Sendable {
+    package static let body = Data(
+        #"{"id":7,"name":"Either/Or","year":1843,"author":"S. K.","pages":838,"active":true}"#.utf8)
 
-    let url: URL
+    package let url: URL
     private let address: SocketAddress
     private let signal: Signal
 
@@ -18,7 +19,7 @@ final class AnsweringThread: Sendable {
     }
 
     /// One that answers with the small body, or with `bytes` bytes of anything.
-    init(bytes: Int = 0) throws {
+    package init(bytes: Int = 0) throws {
         let listener = try Socket.listening(on: .loopback())
         let signal = try Signal()
         address = try listener.localAddress()
@@ -29,10 +30,10 @@ final class AnsweringThread: Sendable {
         try DetachedThread.start(named: "bench.accept") { server.run(until: signal.wake) }
     }
 
-    func stop() { signal.wake.signal() }
+    package func stop() { signal.wake.signal() }
 
     /// Microseconds a request, sent and received `times` times over one connection with nothing around it.
-    func exchange(times: Int) throws -> Double {
+    package func exchange(times: Int) throws -> Double {
         let connection = Connection(try Socket(for: address))
         try connection.connect(to: address)
         let request = Array("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n".utf8)
@@ -108,14 +109,17 @@ final class AnsweringThread: Sendable {
             }
         }
 
+        private static let gibibyte = Array("GET /gb1 ".utf8)
+
         func run(sending long: Int = 0) {
             socket.setNoDelay()
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
                 switch try? buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
                 case .bytes(let count) where buffer[..<count].suffix(4).elementsEqual([13, 10, 13, 10]):
-                    if long > 0 {
-                        guard (try? sendLong(long)) != nil else { return }
+                    let asked = buffer.starts(with: Self.gibibyte) ? 1 << 30 : long
+                    if asked > 0 {
+                        guard (try? sendLong(asked)) != nil else { return }
                     } else {
                         _ = try? Server.answer.withUnsafeBytes { try socket.send($0) }
                     }

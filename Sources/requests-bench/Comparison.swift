@@ -1,0 +1,143 @@
+import Requests
+import RequestsBench
+import RequestsURLSession
+
+/// The socket executor next to a plain send/recv loop in C, interleaved and paired round by round.
+///
+/// The C programs, a `server` and a `limit_client`, are in a folder that the caller names; both clients and the server
+/// are processes of their own, all of them on one core when one is named.
+struct Comparison: Sendable {
+    let folder: String
+    let rounds: Int
+    let core: Int?
+    let scale: Double
+
+    /// What one run printed, by name.
+    private typealias Run = [String: Double]
+
+    private struct Row {
+        let title: String
+        let kind: String
+        var limitKind: String?
+        let count: Int
+        var concurrency = 1
+        var executor = "socket"
+        var isUnix = false
+        let goal: String
+
+        var isBulk: Bool { goal.hasPrefix("≥") }
+    }
+
+    private static let small = [
+        Row(
+            title: "100-byte GET, blocking, TCP", kind: "small", count: 12000, executor: "socket-blocking",
+            goal: "≤ 1.15"),
+        Row(
+            title: "100-byte GET, blocking, unix", kind: "small", count: 12000, executor: "socket-blocking",
+            isUnix: true, goal: "≤ 1.15"),
+        Row(title: "100-byte GET, async, TCP", kind: "small", count: 12000, goal: "≤ 1.50"),
+        Row(title: "100-byte GET, 64 at once", kind: "small", count: 24000, concurrency: 64, goal: "≤ 1.60"),
+        Row(title: "100-byte GET, 1,000 at once", kind: "small", count: 24000, concurrency: 1000, goal: "≤ 1.60"),
+        Row(title: "64 KiB, async", kind: "kb64", count: 6000, goal: "≤ 1.35"),
+        Row(title: "64 KiB, blocking", kind: "kb64", count: 6000, executor: "socket-blocking", goal: "≤ 1.10"),
+        Row(title: "64 KiB in chunks, async", kind: "chunked", count: 6000, goal: "≤ 1.40"),
+    ]
+
+    private static let bulk = [
+        Row(title: "16 MiB download, collected", kind: "down16", count: 30, goal: "≥ 0.92"),
+        Row(title: "16 MiB download, streamed", kind: "down16s", limitKind: "down16", count: 30, goal: "≥ 0.92"),
+        Row(title: "64 MiB upload from memory", kind: "up", count: 6, goal: "≥ 0.92"),
+        Row(title: "64 MiB upload in chunks", kind: "upchunked", count: 6, goal: "–"),
+        Row(title: "1 GiB upload from a file", kind: "upfile1g", limitKind: "up", count: 2, goal: "≥ 0.92"),
+    ]
+
+    private static let gibibyte =
+        Row(title: "1 GiB download, streamed", kind: "down1g", limitKind: "down16", count: 2, goal: "≥ 0.92")
+
+    /// The figures of the executor's table; it takes some minutes.
+    func figures() throws -> [Figure] {
+        let path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID()).sock").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let port = "\(Int.random(in: 20000..<30000))"
+        let server = try Program(pinned(["\(folder)/server", port, path]))
+        defer { server.end() }
+        try server.waitUntilListening(at: path)
+        var figures: [Figure] = []
+        for row in Self.small + Self.bulk { figures += try compare(row, at: row.isUnix ? "unix:\(path)" : port) }
+        let long = try ChildServer(bytes: 1 << 30, before: pinned([]))
+        figures += try compare(Self.gibibyte, at: "\(long.url.port ?? 0)")
+        return figures + (try allocations(at: port))
+    }
+
+    private func compare(_ row: Row, at address: String) throws -> [Figure] {
+        var (ours, limits): ([Run], [Run]) = ([], [])
+        let arguments = ["\(max(1, Int(Double(row.count) * scale)))", "\(row.concurrency)", address]
+        // The C loop's upload is as long as ours.
+        let environment = row.kind == "upfile1g" ? ["UP_MIB": "1024"] : [:]
+        let limit = pinned(["\(folder)/limit_client", row.limitKind ?? row.kind] + arguments)
+        let own = pinned(
+            [Program.sibling("requests-bench-client"), row.kind] + arguments + ["--executor", row.executor])
+        for round in 0..<rounds {
+            for isLimit in round.isMultiple(of: 2) ? [true, false] : [false, true] {
+                let run = try Self.run(isLimit ? limit : own, environment)
+                if isLimit { limits.append(run) } else { ours.append(run) }
+            }
+        }
+        let key = row.isBulk || row.goal == "–" ? "mb_s" : "us_req"
+        var figures = [
+            Figure.of(
+                row.title, key == "mb_s" ? "MB/s" : "µs", ours.values(of: key), to: limits.values(of: key), "C loop",
+                goal: row.goal)
+        ]
+        if row.concurrency == 1000 {
+            figures += [
+                .of(
+                    "  99 of 100 of them within", "µs", ours.values(of: "p99_us"), to: limits.values(of: "p99_us"),
+                    "C loop", goal: "≤ 2.5"),
+                .of("  memory a connection", "KiB", ours.values(of: "kib_conn"), goal: "≤ 16 KiB"),
+            ]
+        }
+        if row.kind.hasSuffix("1g") {
+            figures.append(
+                .of("  peak of memory", "MiB", ours.values(of: "rss_kb").map { $0 / 1024 }, goal: "≤ 16 MiB"))
+        }
+        return figures
+    }
+
+    /// Allocations a small request, from two lengths of a run, where the library that counts them is in the folder.
+    private func allocations(at port: String) throws -> [Figure] {
+        let counter = "\(folder)/mallocount.so"
+        guard FileManager.default.fileExists(atPath: counter) else { return [] }
+        return try [("socket-blocking", "≤ 8"), ("socket", "≤ 10")].map { executor, goal in
+            let counts = try [6000, 8000].map { count in
+                let program = try Program(
+                    pinned([
+                        Program.sibling("requests-bench-client"), "small", "\(count)", "1", port, "--executor",
+                        executor,
+                    ]), ["LD_PRELOAD": counter, "MALLOCOUNT": "1"])
+                let line = program.errors.split(separator: "\n").last { $0.hasPrefix("MALLOCS ") }
+                guard let count = line?.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
+                    throw Mistake("no count of allocations")
+                }
+                return count
+            }
+            return .of("allocations a small GET, \(executor)", "", [(counts[1] - counts[0]) / 2000], goal: goal)
+        }
+    }
+
+    private func pinned(_ command: [String]) -> [String] {
+        core.map { ["taskset", "-c", "\($0)"] + command } ?? command
+    }
+
+    private static func run(_ command: [String], _ environment: [String: String]) throws -> Run {
+        let program = try Program(command, environment)
+        guard let line = program.output.split(separator: "\n").last,
+            let values = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        else { throw Mistake("no figures from \(command): \(program.errors)") }
+        return values.compactMapValues { ($0 as? NSNumber)?.doubleValue }
+    }
+}
+
+extension [[String: Double]] {
+    fileprivate func values(of key: String) -> [Double] { compactMap { $0[key] } }
+}

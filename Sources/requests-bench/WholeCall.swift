@@ -1,0 +1,154 @@
+import Requests
+import RequestsBench
+import RequestsHTTP1
+import RequestsMock
+import RequestsSocket
+import RequestsURLSession
+
+/// What a call costs beyond its transport and its decoder, what reading a head costs, and what starting does.
+struct WholeCall: Sendable {
+    let rounds: Int
+    let scale: Double
+
+    @concurrent
+    func figures() async throws -> [Figure] {
+        try await calls() + parsing() + starting()
+    }
+
+    private func times(_ count: Int) -> Int { max(1, Int(Double(count) * scale)) }
+
+    // MARK: Calls
+
+    /// `client.perform(endpoint)` next to the transport alone and the decoder alone, in turns of a hundred.
+    private func calls() async throws -> [Figure] {
+        let server = try AnsweringThread()
+        defer { server.stop() }
+        let mock = MockExecutor(.data(AnsweringThread.body, contentType: .json))
+        return try await calls(over: SocketExecutor(), to: server.url, "socket")
+            + calls(over: mock, to: server.url, "mock")
+    }
+
+    private func calls(over executor: some RequestExecutor, to url: URL, _ name: String) async throws -> [Figure] {
+        let client = Client(Catalogue(baseURL: url), executor: executor)
+        let request = try client.prepared(.item(7))
+        var (whole, parts, more): ([Double], [Double], [Double]) = ([], [], [])
+        for _ in 0..<rounds {
+            var (call, transport, decoding): (Duration, Duration, Duration) = (.zero, .zero, .zero)
+            let turns = times(100)
+            for _ in 0..<turns {
+                let start = ContinuousClock.now
+                for _ in 0..<100 { _ = try await client.perform(.item(7)) }
+                let second = ContinuousClock.now
+                for _ in 0..<100 { _ = try await executor.execute(request) }
+                let third = ContinuousClock.now
+                for _ in 0..<100 { _ = try JSONDecoder().decode(Item.self, from: AnsweringThread.body) }
+                call += second - start
+                transport += third - second
+                decoding += .now - third
+            }
+            let unit = Duration.microseconds(1) * turns * 100
+            whole.append(call / unit)
+            parts.append((transport + decoding) / unit)
+            more.append((call - transport - decoding) / unit)
+        }
+        return [
+            .of("\(name), perform(endpoint) with JSON", "µs", whole, to: parts, "transport and JSONDecoder"),
+            .of("  beyond transport and JSONDecoder", "µs", more, goal: "≤ 3 µs"),
+        ]
+    }
+
+    // MARK: Parsing
+
+    /// A head as many servers send it, 700 bytes.
+    private static let head = Array(
+        """
+        HTTP/1.1 200 OK\r
+        Date: Thu, 19 Nov 2026 08:12:31 GMT\r
+        Content-Type: application/json; charset=utf-8\r
+        Content-Length: 0\r
+        Connection: keep-alive\r
+        Server: nginx\r
+        Cache-Control: private, max-age=60, s-maxage=60\r
+        Vary: Accept, Authorization, Cookie, Accept-Encoding\r
+        ETag: "0f3e9a2d1b7c64a8e5d2f1c0b9a87766"\r
+        Last-Modified: Wed, 18 Nov 2026 21:05:07 GMT\r
+        X-RateLimit-Limit: 5000\r
+        X-RateLimit-Remaining: 4987\r
+        X-RateLimit-Reset: 1795079551\r
+        X-Request-Id: 8E4C:2F1A:1D5B3C:22F7A9:6740ABCD\r
+        Strict-Transport-Security: max-age=31536000; includeSubdomains; preload\r
+        X-Content-Type-Options: nosniff\r
+        X-Frame-Options: deny\r
+        Content-Security-Policy: default-src 'none'\r
+        \r
+
+        """.utf8)
+
+    /// Heads read, and the same bytes looked through for their line ends.
+    private func parsing() throws -> [Figure] {
+        var (reader, scan): ([Double], [Double]) = ([], [])
+        let count = times(50000)
+        let megabytes = Double(count * Self.head.count) / 1e6
+        for _ in 0..<rounds {
+            let start = ContinuousClock.now
+            for _ in 0..<count { try Self.read() }
+            let second = ContinuousClock.now
+            var lines = 0
+            for _ in 0..<count { lines += Self.countLines() }
+            guard lines == count * 19 else { throw Mistake("\(lines) lines") }
+            scan.append(megabytes / ((.now - second) / .seconds(1)))
+            reader.append(megabytes / ((second - start) / .seconds(1)))
+        }
+        return [
+            .of("memchr over a head of \(Self.head.count) bytes: the bound", "MB/s", scan),
+            .of("response reader, the same head", "MB/s", reader, to: scan, "memchr", goal: "≥ 500 MB/s"),
+        ]
+    }
+
+    private static func read() throws {
+        var reader = ResponseReader(answering: .get)
+        guard case .head = try head.withUnsafeBytes({ try reader.next(in: $0) }).event else {
+            throw Mistake("no head")
+        }
+    }
+
+    private static func countLines() -> Int {
+        head.withUnsafeBytes { bytes in
+            var (count, place) = (0, 0)
+            while place < bytes.count, let start = bytes.baseAddress,
+                let found = memchr(start + place, 0x0A, bytes.count - place)
+            {
+                count += 1
+                place = UnsafeRawPointer(found) - start + 1
+            }
+            return count
+        }
+    }
+
+    // MARK: Starting
+
+    /// A program that links only sockets and does one GET, from start to end, next to one that does nothing.
+    private func starting() throws -> [Figure] {
+        let server = try ChildServer()
+        let path = Program.sibling("requests-socket-only")
+        guard FileManager.default.fileExists(atPath: path) else { return [] }
+        var (own, nothing): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            for _ in 0..<times(20) {
+                nothing.append(try Program.life(of: "/bin/true", []) / 1000)
+                own.append(try Program.life(of: path, [server.url.absoluteString]) / 1000)
+            }
+        }
+        return [
+            .of("a process that does nothing", "ms", nothing),
+            .of("a socket-only program: start, GET, end", "ms", own, goal: "≤ 6 ms"),
+        ] + (try linked())
+    }
+
+    /// The size of the same program without shared libraries, where it has been built so.
+    private func linked() throws -> [Figure] {
+        let path = ".build/static/release/requests-socket-only"
+        guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return [] }
+        return [.of("the same, statically linked", "MB", [Double(size) / 1e6], goal: "≤ 25 MB")]
+    }
+}
