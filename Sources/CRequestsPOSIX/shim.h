@@ -84,6 +84,16 @@ static const uint32_t rp_epoll_writable = EPOLLOUT | EPOLLHUP | EPOLLERR;
 static const int rp_epoll_cloexec = EPOLL_CLOEXEC;
 #endif
 
+// MARK: Waiting
+
+/// Waits for a descriptor and, unless it is negative, for a signal's; 1 for the one, 2 for the other, 0 for neither.
+static inline int rp_poll(int descriptor, short events, int signal, int milliseconds) {
+    struct pollfd watched[2] = {{descriptor, events, 0}, {signal, POLLIN, 0}};
+    int count = poll(watched, signal < 0 ? 1 : 2, milliseconds);
+    if (count <= 0) { return count; }
+    return (watched[0].revents != 0) | (watched[1].revents != 0) << 1;
+}
+
 // MARK: Errors and time
 
 static inline int rp_errno(void) { return errno; }

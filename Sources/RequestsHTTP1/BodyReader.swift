@@ -16,7 +16,9 @@ struct BodyReader {
 
     private var state: State
     private var chunkLine = ChunkLine()
-    private var trailers: FieldSection
+    private let tolerance: LineTolerance
+    /// Made when the last chunk has been read.
+    private var trailers: FieldSection?
 
     init(_ framing: BodyFraming, tolerating tolerance: LineTolerance) {
         state =
@@ -26,7 +28,7 @@ struct BodyReader {
             case .chunked: .chunkLine
             case .untilClose: .untilClose
             }
-        trailers = FieldSection(tolerating: tolerance.inTrailers, isTrailer: true)
+        self.tolerance = tolerance
     }
 
     /// How many of the bytes to come are certainly the body's, whatever they are.
@@ -108,9 +110,14 @@ struct BodyReader {
     private mutating func readTrailers(
         _ bytes: Span<UInt8>, from start: Int, _ limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {
-        let (position, isComplete) = try trailers.read(bytes, from: start, limits: limits)
-        guard isComplete else { return (position, .needMore) }
+        var section = trailers ?? FieldSection(tolerating: tolerance.inTrailers, isTrailer: true)
+        trailers = nil
+        let (position, isComplete) = try section.read(bytes, from: start, limits: limits)
+        guard isComplete else {
+            trailers = section
+            return (position, .needMore)
+        }
         state = .finished
-        return (position, .end(trailers: trailers.takeFields()))
+        return (position, .end(trailers: section.takeFields()))
     }
 }

@@ -85,6 +85,16 @@ extension Span<UInt8> {
         return (others & Self.highBits).trailingZeroBitCount &>> 3
     }
 
+    /// The last digit of a version that is `HTTP/1.0` to `HTTP/1.9`; nil for anything else, and when its bytes are not
+    /// all there.
+    func minorVersion(at start: Int) -> UInt8? {
+        guard count &- start >= 8 else { return nil }
+        let word = word(at: start)
+        let digit = UInt8(truncatingIfNeeded: word &>> 56)
+        guard word & 0x00FF_FFFF_FFFF_FFFF == 0x002E_312F_5054_5448, Octet.isDigit(digit) else { return nil }
+        return digit &- Octet.zero
+    }
+
     /// Whether the bytes from `start` on begin with all those of `other`.
     func hasPrefix(_ other: Span<UInt8>, from start: Int) -> Bool {
         guard count &- start >= other.count else { return false }
@@ -134,7 +144,9 @@ extension Span<UInt8> {
     func text(from start: Int, to end: Int, isASCII: Bool) -> String {
         guard start < end, start >= 0, end <= count else { return "" }
         return extracting(start..<end).withUnsafeBufferPointer { buffer in
-            if isASCII { return String(decoding: buffer, as: UTF8.self) }
+            if isASCII {
+                return String(unsafeUninitializedCapacity: buffer.count) { $0.initialize(fromContentsOf: buffer) }
+            }
             if let text = String(validating: buffer, as: UTF8.self) { return text }
             return String(String.UnicodeScalarView(buffer.lazy.map { Unicode.Scalar($0) }))
         }

@@ -9,6 +9,8 @@ struct FieldSection {
     private let isTrailer: Bool
 
     private(set) var fields: [Field] = []
+    /// Those of them that frame the message.
+    private(set) var framing = FramingFields()
     private(set) var bytesRead: Int
     private var folded: [UInt8] = []
     private var isFolding = false
@@ -104,16 +106,14 @@ extension FieldSection {
             throw .tooLarge(limit: .fields(count: limits.fieldCount))
         }
         if fields.isEmpty { fields.reserveCapacity(isTrailer ? 2 : 24) }
-        let name = Field.Name(bytes.name(from: start, to: colon))
+        let name = Field.Name(bytes.shortText(from: start, to: colon))
         let valueEnd = bytes.trimmedEnd(text.end, after: valueStart)
-        guard text.isASCII else {
-            fields.append(bytes.field(name, from: valueStart, to: valueEnd))
-            return lineEnd
-        }
-        // Only of Content-Type are there a few values that nearly everyone sends.
-        let isKnown = colon &- start == 12 && valueEnd &- valueStart > 15
-        let value = isKnown ? WellKnownText.find(bytes, from: valueStart, to: valueEnd) : nil
-        fields.append(Field(name: name, value: value ?? bytes.text(from: valueStart, to: valueEnd, isASCII: true)))
+        let field =
+            text.isASCII
+            ? Field(name: name, value: bytes.shortText(from: valueStart, to: valueEnd, isKnown: colon &- start == 12))
+            : bytes.field(name, from: valueStart, to: valueEnd)
+        if let role = bytes.framingRole(from: start, to: colon) { framing.add(field.value, as: role) }
+        fields.append(field)
         return lineEnd
     }
 
@@ -139,14 +139,37 @@ extension FieldSection {
     private mutating func endFold() {
         guard isFolding, let last = fields.popLast() else { return }
         fields.append(Field(name: last.name, receivedBytes: folded))
+        framing = FramingFields(fields)
         isFolding = false
         folded = []
     }
 }
 
 extension Span<UInt8> {
-    fileprivate func name(from start: Int, to end: Int) -> String {
-        WellKnownText.find(self, from: start, to: end) ?? text(from: start, to: end, isASCII: true)
+    /// ASCII text that may be one of those that are kept: a name, or a value of Content-Type.
+    fileprivate func shortText(from start: Int, to end: Int, isKnown: Bool = true) -> String {
+        if isKnown, end &- start > 15, let kept = WellKnownText.find(self, from: start, to: end) { return kept }
+        return text(from: start, to: end, isASCII: true)
+    }
+
+    /// What the field whose name has the bytes from `start` to before `end`, a token, has to do with framing.
+    fileprivate func framingRole(from start: Int, to end: Int) -> FramingRole? {
+        switch end &- start {
+        case 4 where isName("host", from: start): .host
+        case 10 where isName("connection", from: start): .connection
+        case 10 where isName("keep-alive", from: start): .keepAlive
+        case 14 where isName("content-length", from: start): .contentLength
+        case 17 where isName("transfer-encoding", from: start): .transferEncoding
+        default: nil
+        }
+    }
+
+    /// Whether the bytes from `start` on, once folded, are those of `name`, which is in lower case.
+    private func isName(_ name: StaticString, from start: Int) -> Bool {
+        guard count &- start >= name.utf8CodeUnitCount else { return false }
+        for offset in 0..<name.utf8CodeUnitCount
+        where ASCIIFolding.folded(self[start &+ offset]) != name.utf8Start[offset] { return false }
+        return true
     }
 
     fileprivate func field(_ name: Field.Name, from start: Int, to end: Int) -> Field {

@@ -1,6 +1,23 @@
 import Requests
 
-/// The fields that decide where a message ends and how long its connection persists, found in one pass.
+/// What a field has to do with the end of its message, or with that of its connection.
+enum FramingRole: Sendable {
+    case host, connection, keepAlive, contentLength, transferEncoding
+
+    /// The role of the field called `name`; nil for nearly all.
+    init?(_ name: Field.Name) {
+        switch name.rawValue.utf8.count {
+        case 4 where name == .host: self = .host
+        case 10 where name == .connection: self = .connection
+        case 10 where name == .keepAlive: self = .keepAlive
+        case 14 where name == .contentLength: self = .contentLength
+        case 17 where name == .transferEncoding: self = .transferEncoding
+        default: return nil
+        }
+    }
+}
+
+/// The fields that decide where a message ends and how long its connection persists.
 ///
 /// A field that is repeated is one list (RFC 9110 §5.3).
 struct FramingFields {
@@ -11,30 +28,27 @@ struct FramingFields {
     /// How many Host there are.
     private(set) var hosts = 0
 
-    init(_ fields: some RandomAccessCollection<Field>) {
+    init() {}
+
+    init(_ fields: some Sequence<Field>) {
         for field in fields {
-            switch field.name.rawValue.utf8.count {
-            case 4 where field.name.isSpelled("Host", or: .host): hosts += 1
-            case 10 where field.name.isSpelled("Connection", or: .connection): add(field.value, to: &connection)
-            case 10 where field.name.isSpelled("Keep-Alive", or: .keepAlive): add(field.value, to: &keepAlive)
-            case 14 where field.name.isSpelled("Content-Length", or: .contentLength):
-                add(field.value, to: &contentLength)
-            case 17 where field.name.isSpelled("Transfer-Encoding", or: .transferEncoding):
-                add(field.value, to: &transferEncoding)
-            default: break
-            }
+            if let role = FramingRole(field.name) { add(field.value, as: role) }
+        }
+    }
+
+    /// Takes note of one more field of `role`.
+    mutating func add(_ value: String, as role: FramingRole) {
+        switch role {
+        case .host: hosts += 1
+        case .connection: add(value, to: &connection)
+        case .keepAlive: add(value, to: &keepAlive)
+        case .contentLength: add(value, to: &contentLength)
+        case .transferEncoding: add(value, to: &transferEncoding)
         }
     }
 
     private func add(_ value: String, to list: inout String?) {
         list = list.map { $0 + "," + value } ?? value
-    }
-}
-
-extension Field.Name {
-    /// Whether this is `name`; its usual spelling is compared first, which costs next to nothing.
-    fileprivate func isSpelled(_ spelling: String, or name: @autoclosure () -> Field.Name) -> Bool {
-        rawValue == spelling || self == name()
     }
 }
 

@@ -105,7 +105,7 @@ package struct RequestReader: Sendable {
     }
 
     private mutating func endHead() throws(WireError) -> Event {
-        let framingFields = FramingFields(section.fields)
+        let framingFields = section.framing
         let header = section.takeFields()
         guard framingFields.hosts == 1 || framingFields.hosts == 0 && line.version < .http11 else {
             throw .violation(.host)

@@ -109,7 +109,7 @@ package struct ResponseReader: Sendable {
     }
 
     private mutating func endHead() throws(WireError) -> Event {
-        let framingFields = FramingFields(section.fields)
+        let framingFields = section.framing
         let header = section.takeFields()
         if line.status == 101 {
             guard acceptsUpgrade else { throw .violation(.unexpectedUpgrade) }

@@ -60,6 +60,7 @@ private func requestLineParts(
 
 /// The version whose eight bytes start at `start`, or nil when they are not all there (RFC 9112 §2.3).
 private func version(in bytes: Span<UInt8>, at start: Int) throws(WireError) -> HTTPVersion? {
+    if let minor = bytes.minorVersion(at: start) { return HTTPVersion(major: 1, minor: minor) }
     for offset in 0..<min(8, bytes.count &- start) {
         guard isVersionByte(bytes[start &+ offset], at: offset) else { throw .violation(.version) }
     }

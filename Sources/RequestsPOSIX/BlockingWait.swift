@@ -8,49 +8,60 @@ extension Socket {
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil
     ) throws(WaitError) {
-        try Self.poll(number, nil, direction, deadline)
+        try Self.poll(number, nil, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
     /// The same, ended with `.closed` once `signal` is given.
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil, orUntil signal: borrowing WakeSignal
     ) throws(WaitError) {
-        try Self.poll(number, signal.reading.number, direction, deadline)
+        try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
-    private static func poll(
-        _ number: Int32, _ signal: Int32?, _ direction: Direction, _ deadline: Deadline?
+    /// In a task it looks every `slice` milliseconds whether that was cancelled: nobody tells a thread that is blocked.
+    fileprivate static func poll(
+        _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?, slice longest: Int32
     ) throws(WaitError) {
         let deadline = deadline ?? .distantFuture
-        let isInTask = withUnsafeCurrentTask { $0 != nil }
-        let wanted = Int16(direction == .reading ? POLLIN : POLLOUT)
+        if Task.isCancelled { throw .cancelled }
+        // The first look is always a short one: whether this is a task is asked only when it was in vain.
+        var isInTask = true
         while true {
-            if isInTask, Task.isCancelled { throw .cancelled }
             let timeout = deadline.pollTimeout
-            let slice = isInTask && (timeout < 0 || timeout > 100) ? 100 : timeout
-            // A negative descriptor is passed over by poll.
-            var watched = (
-                pollfd(fd: number, events: wanted, revents: 0),
-                pollfd(fd: signal ?? -1, events: Int16(POLLIN), revents: 0)
-            )
-            let count = withUnsafeMutableBytes(of: &watched) { bytes in
-                CRequestsPOSIX.poll(bytes.assumingMemoryBound(to: pollfd.self).baseAddress, 2, slice)
-            }
-            if count < 0 {
+            let slice = isInTask && (timeout < 0 || timeout > longest) ? longest : timeout
+            let ready = rp_poll(number, wanted.pollEvents, signal ?? -1, slice)
+            if ready < 0 {
                 let error = SystemError.last("poll")
                 guard error.code == EINTR || error.code == EAGAIN else { throw .failed(error) }
-            } else if watched.1.revents != 0 {
+            } else if ready & 2 != 0 {
                 throw .closed
-            } else if count > 0 {
+            } else if ready != 0 {
                 return
             } else if timeout >= 0, deadline.hasPassed {
                 throw .timedOut
             }
+            isInTask = withUnsafeCurrentTask { $0 != nil }
+            if isInTask, Task.isCancelled { throw .cancelled }
         }
     }
 }
 
+extension Interest {
+    /// What poll(2) is asked for.
+    var pollEvents: Int16 {
+        Int16((contains(.reading) ? POLLIN : 0) | (contains(.writing) ? POLLOUT : 0))
+    }
+}
+
 extension Channel {
+    /// Blocks the calling thread until what is wanted is ready, or the peer is gone; inside a task, cancellation is
+    /// noticed within 10 ms.
+    package func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
+        if let error = faults?.nextWaitError() { throw .failed(error) }
+        if isAbandoned { throw .closed }
+        try Socket.poll(socket.number, nil, wanted, deadline, slice: 10)
+    }
+
     /// Blocks the calling thread until bytes can be read or the peer has closed.
     package func waitReadableInPlace(by deadline: Deadline? = nil) throws(WaitError) {
         if isAbandoned { throw .closed }

@@ -9,15 +9,15 @@ import Synchronization
 /// last user of the reactor (its channels included) has gone.
 package final class Reactor: Sendable {
     let core: ReactorCore
-    private let process: Int32
+    private let forks: Int
 
     /// Starts a reactor of its own.
     ///
-    /// `process` is who may use it; anyone else is a child that was forked without exec.
-    package init(process: Int32 = getpid()) throws(SystemError) {
+    /// It is for who has been forked, without exec, as often as this process; a child's child is not.
+    package init(forks: Int = ForkCount.current) throws(SystemError) {
         let core = try ReactorCore()
         self.core = core
-        self.process = process
+        self.forks = forks
         try DetachedThread.start(named: "Requests.wait") { core.run() }
     }
 
@@ -46,7 +46,7 @@ package final class Reactor: Sendable {
 
     /// Throws in a child that was forked without exec: the thread did not come along, and no wait there would end.
     package func checkProcess() throws(SystemError) {
-        guard getpid() == process else { throw .forkedChild }
+        guard ForkCount.current == forks else { throw .forkedChild }
     }
 }
 

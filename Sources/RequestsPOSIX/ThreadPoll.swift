@@ -49,25 +49,12 @@ extension ThreadPoll {
     /// It does not when others wait here too, and it ends early when somebody wakes the thread.
     package func waitInPlace(for wanted: Interest, on channel: Channel, by deadline: Deadline) -> Bool {
         guard state.withLock({ $0.watched.isEmpty }) else { return false }
-        var list = (
-            pollfd(fd: channel.socket.number, events: Self.events(for: wanted), revents: 0),
-            pollfd(fd: signal.reading.number, events: Int16(POLLIN), revents: 0)
-        )
         let timeout = deadline.pollTimeout
-        let count = withUnsafeMutableBytes(of: &list) { bytes in
-            CRequestsPOSIX.poll(
-                bytes.assumingMemoryBound(to: pollfd.self).baseAddress, 2, timeout < 0 ? 10 : min(timeout, 10))
-        }
-        guard count > 0 else { return false }
-        if list.1.revents != 0 { signal.drain() }
-        return list.0.revents != 0
-    }
-
-    private static func events(for wanted: Interest) -> Int16 {
-        var events: Int16 = 0
-        if wanted.contains(.reading) { events |= Int16(POLLIN) }
-        if wanted.contains(.writing) { events |= Int16(POLLOUT) }
-        return events
+        let ready = rp_poll(
+            channel.socket.number, wanted.pollEvents, signal.reading.number, timeout < 0 ? 10 : min(timeout, 10))
+        guard ready > 0 else { return false }
+        if ready & 2 != 0 { signal.drain() }
+        return ready & 1 != 0
     }
 
     /// Resumes the tasks of which the wait is over, without blocking.
@@ -128,7 +115,7 @@ extension ThreadPoll {
 extension ThreadPoll {
     /// Has the thread look after `number` until ``forget(_:)``; the descriptor must stay open until then.
     func watch(_ number: Int32, _ wanted: Interest, for point: WaitPoint, by deadline: Int64) -> UInt64 {
-        let events = Self.events(for: wanted)
+        let events = wanted.pollEvents
         let (ticket, isPolling) = state.withLock { state in
             state.lastTicket &+= 1
             state.watched.append(

@@ -51,3 +51,22 @@ extension Connection {
         return try result.get()
     }
 }
+
+// MARK: Waiting
+
+extension Connection {
+    /// Suspends until what is wanted is ready.
+    func wait(for wanted: Interest, by deadline: Deadline) async throws(WaitError) {
+        guard let thread = CallingThread.current, let poll = thread.poll else {
+            return try await channel.wait(for: wanted, by: deadline)
+        }
+        // An actor may have an executor of its own: then this is not that thread.
+        let isolation: (any Actor)? = #isolation
+        if isolation == nil, !Task.isCancelled,
+            thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })
+        {
+            return
+        }
+        try await channel.wait(for: wanted, by: deadline, on: poll)
+    }
+}

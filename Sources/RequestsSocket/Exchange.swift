@@ -4,8 +4,10 @@ import RequestsPOSIX
 
 /// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
 ///
-/// A class, so that the frames of the functions that suspend hold a reference.
-final class Exchange {
+/// What needs no wait is done in ``advance(_:)``, for a task and for a blocked thread alike; those two differ in how they
+/// wait.
+final class Exchange: @unchecked Sendable {  // one task, or one blocked thread, at a time performs it
+    private let request: PreparedRequest
     private let pool: ConnectionPool
     private let origin: Origin
     private var patience: Patience
@@ -15,6 +17,7 @@ final class Exchange {
 
     /// Checks everything that can be known before a connection is asked for.
     init(_ request: PreparedRequest, over pool: ConnectionPool) throws(RequestError) {
+        self.request = request
         self.pool = pool
         patience = Patience(request)
         do throws(RequestError) {
@@ -31,35 +34,76 @@ final class Exchange {
             throw error.beforeSending()
         }
     }
+}
 
+// MARK: Performing
+
+extension Exchange {
     /// Sends the request and gives the response.
-    func run(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+    func run() async throws(RequestError) -> RawResponse {
+        try await run(on: idleConnection())
+    }
+
+    private func run(on idle: Connection?) async throws(RequestError) -> RawResponse {
         var connection: Connection
-        if let idle = try idleConnection() { connection = idle } else { connection = try await obtainConnection() }
+        if let idle { connection = idle } else { connection = try await obtainConnection() }
         while true {
-            var transfer = Transfer(request, sending: payload.length, over: connection, of: pool, patience)
-            let loss: RequestError
+            var transfer = makeTransfer(on: connection)
             do throws(RequestError) {
-                return try await perform(request, &transfer)
+                if !isSentAtOnce { try await transfer.send(head, payload, of: request) }
+                while let pause = try advance(&transfer) { try await transfer.take(pause) }
             } catch {
-                guard canResend(request, after: error, transfer) else {
-                    throw transfer.written == 0 ? error.beforeSending() : error
-                }
-                loss = error
+                connection = try await replace(connection, after: loss(error, transfer))
+                continue
             }
-            metrics.sendings += 1
-            patience.renewConnecting()
-            do throws(RequestError) {
-                // The slot stays ours: the fresh connection takes the place of the dead one.
-                let slot = connection.slot
-                connection = try await connect(in: slot)
-            } catch {
-                // What is true of the second connection, that nothing was sent, may not be true of the first.
-                throw transfer.written > 0 && !error.mayHaveReachedServer ? loss : error
-            }
+            return try await deliver(transfer)
         }
     }
 
+    /// The same on a connection that is idle, blocking the calling thread where it has to wait.
+    ///
+    /// What a task has to do is handed back: all of it when there is no such connection, or when body or delivery may
+    /// have to suspend, and what follows the loss of the connection.
+    func runInPlace() throws(RequestError) -> BlockingExecution {
+        guard isSentAtOnce, case .collected(let limit) = request.delivery, let connection = try idleConnection() else {
+            return .suspended { [self] () async throws(RequestError) in try await run() }
+        }
+        var transfer = makeTransfer(on: connection)
+        do throws(RequestError) {
+            while let pause = try advance(&transfer) { try transfer.takeInPlace(pause) }
+        } catch {
+            let loss = try self.loss(error, transfer)
+            return .suspended { [self] () async throws(RequestError) in
+                try await run(on: replace(connection, after: loss))
+            }
+        }
+        let head = responseHead(transfer)
+        if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(head, .bytes(body))) }
+        let body = try transfer.collectInPlace(limit, head)
+        return .response(response(head, .bytes(body), transfer.trailers))
+    }
+
+    private func makeTransfer(on connection: Connection) -> Transfer {
+        Transfer(request, sending: payload.length, over: connection, of: pool, patience)
+    }
+
+    /// Whether the request has no body, or one in memory that need not be asked for.
+    private var isSentAtOnce: Bool { payload.inMemory != nil && request.continueWait == nil }
+
+    /// Goes on as far as it can without a wait: why it cannot; nil when the head of the answer is here.
+    private func advance(_ transfer: inout Transfer) throws(RequestError) -> Pause? {
+        if !transfer.hasSent {
+            if let pause = try transfer.sendAtOnce(head, payload.inMemory ?? Data()) { return pause }
+            // A look would find nothing yet.
+            if transfer.isUploadComplete { return try transfer.pause() }
+        }
+        return try transfer.hasHeadAtOnce() ? nil : transfer.pause()
+    }
+}
+
+// MARK: Connections
+
+extension Exchange {
     /// A connection that waits for a request, if there is one.
     private func idleConnection() throws(RequestError) -> Connection? {
         do throws(RequestError) {
@@ -94,29 +138,33 @@ final class Exchange {
         return connection
     }
 
-    /// Whether the request may be sent once more, on a fresh connection: a connection that was idle turned out to be
-    /// dead, nothing of an answer came, and the server cannot have acted on it, or may act on it twice.
-    private func canResend(_ request: PreparedRequest, after error: RequestError, _ transfer: Transfer) -> Bool {
-        guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer else { return false }
-        return transfer.written == 0 || (request.method.isIdempotent && request.body.isReplayable)
+    /// How a connection was lost on which the request is not lost.
+    private struct Loss {
+        let error: RequestError
+        let hasWritten: Bool
     }
 
-    private func perform(
-        _ request: PreparedRequest, _ transfer: inout Transfer
-    ) async throws(RequestError) -> RawResponse {
-        if transfer.sendAtOnce(head, payload, of: request) {
-            // A look would find nothing yet.
-            try await transfer.pause()
-        } else {
-            try await transfer.send(head, payload, of: request)
-        }
-        while true {
-            if let answer = try transfer.headAtOnce() {
-                metrics.untilHead = patience.elapsed
-                let head = ResponseHead(status: answer.line.status, header: answer.header, target: request.target)
-                return try await deliver(head, request, &transfer)
-            }
-            try await transfer.pause()
+    /// What allows to send the request once more, on a fresh connection; throws `error` when nothing does.
+    ///
+    /// A connection that was idle turned out to be dead, nothing of an answer came, and the server cannot have acted on
+    /// the request, or may act on it twice.
+    private func loss(_ error: RequestError, _ transfer: borrowing Transfer) throws(RequestError) -> Loss {
+        let hasWritten = transfer.written > 0
+        guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer,
+            !hasWritten || (request.method.isIdempotent && request.body.isReplayable)
+        else { throw hasWritten ? error : error.beforeSending() }
+        metrics.sendings += 1
+        return Loss(error: error, hasWritten: hasWritten)
+    }
+
+    /// A fresh connection in the place of one that is dead; its slot stays ours.
+    private func replace(_ connection: Connection, after loss: Loss) async throws(RequestError) -> Connection {
+        patience.renewConnecting()
+        do throws(RequestError) {
+            return try await connect(in: connection.slot)
+        } catch {
+            // What is true of the second connection, that nothing was sent, may not be true of the first.
+            throw loss.hasWritten && !error.mayHaveReachedServer ? loss.error : error
         }
     }
 }
@@ -124,30 +172,34 @@ final class Exchange {
 // MARK: Handing over
 
 extension Exchange {
-    private func deliver(
-        _ head: ResponseHead, _ request: PreparedRequest, _ transfer: inout Transfer
-    ) async throws(RequestError) -> RawResponse {
-        let body: ResponseBody
+    private func responseHead(_ transfer: borrowing Transfer) -> ResponseHead {
+        metrics.untilHead = patience.elapsed
+        return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
+    }
+
+    private func response(_ head: ResponseHead, _ body: ResponseBody, _ trailers: Header = .empty) -> RawResponse {
+        RawResponse(head: head, body: body, trailers: trailers, metrics: metrics)
+    }
+
+    private func deliver(_ transfer: consuming Transfer) async throws(RequestError) -> RawResponse {
+        let head = responseHead(transfer)
         switch request.delivery {
         case .collected(let limit):
-            if let whole = try transfer.wholeBodyAtOnce(limit) {
-                body = .bytes(whole)
-            } else {
-                body = .bytes(try await transfer.collect(limit, head))
-            }
-        case .streamed: body = .stream(try await stream(head, request, transfer))
+            if let body = try transfer.wholeBodyAtOnce(limit) { return response(head, .bytes(body)) }
+            return response(head, .bytes(try await transfer.collect(limit, head)), transfer.trailers)
+        case .streamed: return response(head, .stream(try await stream(head, transfer)))
         case .file(let path) where head.status.isSuccess:
             try await transfer.save(to: path, head)
-            body = .file(path: path)
-        case .file: body = .bytes(try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false))
+            return response(head, .file(path: path), transfer.trailers)
+        case .file:
+            let body = try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false)
+            return response(head, .bytes(body), transfer.trailers)
         }
-        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
     }
 
     private func stream(
-        _ head: ResponseHead, _ request: PreparedRequest, _ transfer: Transfer
+        _ head: ResponseHead, _ transfer: consuming Transfer
     ) async throws(RequestError) -> ResponseStream {
-        var transfer = transfer
         let length = transfer.expectedLength
         guard length != 0 else {
             // Read to its end at once, so that nobody has to ask for the connection back.

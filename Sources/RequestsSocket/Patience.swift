@@ -12,7 +12,7 @@ struct Patience: Sendable {
         began = .now
         timeouts = request.timeouts
         connecting = began.advanced(by: timeouts.connectLimit)
-        total = request.deadline.map(Deadline.init) ?? .distantFuture
+        total = request.hasDeadline ? request.deadline.map(Deadline.init) ?? .distantFuture : .distantFuture
     }
 
     /// Begins the connect limit anew, for a connection that replaces one that had stood.

@@ -44,6 +44,15 @@ enum Payload: Sendable {
         RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
     }
 
+    /// The bytes when they are in memory, or none; nil when they have to be read.
+    var inMemory: Data? {
+        switch self {
+        case .none: Data()
+        case .bytes(let data): data
+        case .file, .stream: nil
+        }
+    }
+
     /// The number of bytes, nil for a stream that does not say.
     var length: Int? {
         switch self {

@@ -41,11 +41,17 @@ public struct SocketExecutor: RequestExecutor {
     /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            let exchange = try Exchange(request, over: pool)
-            return try await exchange.run(request)
+            return try await Exchange(request, over: pool).run()
         } catch {
             throw error.adding(request: request)
         }
+    }
+
+    /// Sends `request` from the calling thread and waits there, when a connection is idle and the body is in memory.
+    ///
+    /// - Throws: ``RequestError`` with a reason that is the same on every executor.
+    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        try Exchange(request, over: pool).runInPlace()
     }
 
     /// Connections that are open or being made, and those of them that are idle; for tests.

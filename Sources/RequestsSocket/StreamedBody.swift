@@ -7,7 +7,7 @@ import RequestsPOSIX
 final class StreamedBody: ResponseBodySource {
     private static let chunkSize = 256 << 10
 
-    private enum State: Sendable {
+    private enum State: ~Copyable, Sendable {
         case ready(Transfer)
         case busy
         case ended(trailers: Header)
@@ -18,42 +18,56 @@ final class StreamedBody: ResponseBodySource {
     private let request: PreparedRequest
     private let head: ResponseHead
 
-    init(_ transfer: Transfer, _ request: PreparedRequest, _ head: ResponseHead) {
+    init(_ transfer: consuming Transfer, _ request: PreparedRequest, _ head: ResponseHead) {
         state = Lock(.ready(transfer))
         self.request = request
         self.head = head
     }
 
     func next() async throws(RequestError) -> Data? {
-        guard var transfer = try take() else { return nil }
-        do throws(RequestError) {
-            try transfer.patience.check()
-            let chunk = try await Self.chunk(of: &transfer)
-            let next: State = transfer.isAtEnd ? .ended(trailers: transfer.trailers) : .ready(transfer)
-            state.withLock { $0 = next }
-            return chunk
-        } catch {
-            let error = error.adding(request: request, response: head)
-            state.withLock { $0 = .failed(error) }
-            throw error
-        }
-    }
-
-    /// The transfer, for the time of one call; nil at the end.
-    private func take() throws(RequestError) -> Transfer? {
-        let current = state.withLock { state in
-            let current = state
-            if case .ready = state { state = .busy }
-            return current
-        }
-        switch current {
-        case .ready(let transfer): return transfer
+        switch take() {
+        case .ready(var transfer):
+            do throws(RequestError) {
+                try transfer.patience.check()
+                let chunk = try await Self.chunk(of: &transfer)
+                put(transfer.isAtEnd ? .ended(trailers: transfer.trailers) : .ready(transfer))
+                return chunk
+            } catch {
+                let error = error.adding(request: request, response: head)
+                put(.failed(error))
+                throw error
+            }
         case .ended: return nil
         case .failed(let error): throw error
         case .busy:
             throw RequestError(
                 .other, detail: "two calls read one body at the same time", request: request, response: head)
         }
+    }
+
+    /// The state; a transfer is taken away, for the time of one call.
+    private func take() -> State {
+        state.withLock { state in
+            switch consume state {
+            case .ready(let transfer):
+                state = .busy
+                return .ready(transfer)
+            case .busy:
+                state = .busy
+                return .busy
+            case .ended(let trailers):
+                state = .ended(trailers: trailers)
+                return .ended(trailers: trailers)
+            case .failed(let error):
+                state = .failed(error)
+                return .failed(error)
+            }
+        }
+    }
+
+    private func put(_ new: consuming State) {
+        var new = Optional(new)
+        state.withLock { $0 = new.take() ?? .busy }
     }
 
     /// What one receive gives; nil at the end.
@@ -68,7 +82,10 @@ final class StreamedBody: ResponseBodySource {
 
     var trailers: Header {
         state.withLock { state in
-            if case .ended(let trailers) = state { trailers } else { .empty }
+            switch state {
+            case .ended(let trailers): trailers
+            default: .empty
+            }
         }
     }
 }

@@ -2,33 +2,26 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// The whole body, in memory.
-    ///
-    /// More than `limit` bytes are an error, known from Content-Length before one is read; with `isWhole` false they are
-    /// cut off instead, and the connection is not used again.
+    /// The whole body, in memory, as ``BodyCollection`` has it.
     mutating func collect(_ limit: Int, _ head: ResponseHead, isWhole: Bool = true) async throws(RequestError) -> Data {
-        let limit = max(0, limit)
-        if isWhole, let length = expectedLength, length > limit {
-            throw RequestError(.tooLarge(limit: limit), detail: "\(length) bytes announced", response: head)
-        }
-        // One byte more than allowed tells a body that is too long.
-        let room = isWhole ? max(limit, limit &+ 1) : limit
-        var body = BodyBuffer(expecting: expectedLength, limit: min(room, expectedLength ?? room))
+        var collection = try BodyCollection(of: self, limit, head, isWhole: isWhole)
         do throws(RequestError) {
-            while true {
-                // More memory is asked for only when there is more to come.
-                if body.isFull, try endsAtOnce() { return body.take() }
-                guard let count = try bodyAtOnce(into: body.space()) else {
-                    try await pause()
-                    continue
-                }
-                if count == 0 { return body.take() }
-                body.add(count)
-                guard !isWhole || body.count <= limit else { throw RequestError(.tooLarge(limit: limit)) }
-            }
+            while let pause = try collection.receive(from: &self) { try await take(pause) }
         } catch {
-            throw error.adding(response: head, body: body.take())
+            throw error.adding(response: head, body: collection.take())
         }
+        return collection.take()
+    }
+
+    /// The same, blocking the calling thread where that has to wait.
+    mutating func collectInPlace(_ limit: Int, _ head: ResponseHead) throws(RequestError) -> Data {
+        var collection = try BodyCollection(of: self, limit, head)
+        do throws(RequestError) {
+            while let pause = try collection.receive(from: &self) { try takeInPlace(pause) }
+        } catch {
+            throw error.adding(response: head, body: collection.take())
+        }
+        return collection.take()
     }
 
     /// Writes the body to the file at `path`, which appears whole or not at all.

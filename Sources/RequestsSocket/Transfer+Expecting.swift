@@ -20,7 +20,7 @@ extension Transfer {
             case .bytes(let count):
                 if try readHead() { return false }
                 work(count)
-                if isTired { try await rest() }
+                if isTired { try await take(.rest) }
             case .end:
                 try receiveEnd()
                 return false
@@ -34,7 +34,7 @@ extension Transfer {
     /// Waits for bytes; false when `limit` has passed.
     private mutating func waitForAnswer(until limit: Deadline) async throws(RequestError) -> Bool {
         do throws(RequestError) {
-            try await wait(for: .reading, until: limit, in: .firstByte)
+            try await take(.wait(for: .reading, until: limit, in: .firstByte))
             return true
         } catch {
             guard error.reason == .timedOut(.firstByte) else { throw error }

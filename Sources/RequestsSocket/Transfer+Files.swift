@@ -44,17 +44,18 @@ extension Transfer {
                 return nil
             }
             guard case .bytes(let sent) = result else {
-                if try await isAnsweredWhileFull() { return nil }
+                if try hasAnswer() { return nil }
+                try await take(whileFull)
+                if try hasAnswer() { return nil }
                 continue
             }
             guard sent > 0 else { throw Self.fileBecameShorter }
             position += Int64(sent)
             written += sent
-            reporter.progress.sent += sent
-            reporter.report(atEnd: position == end)
+            reporter.addSent(sent)
             if position < end, try hasAnswer() { return nil }
             work(sent)
-            if isTired { try await rest() }
+            if isTired { try await take(.rest) }
         }
         return position
     }

@@ -5,17 +5,17 @@ import RequestsPOSIX
 // MARK: The head
 
 extension Transfer {
-    /// The head of the final response, as far as it can be read without a wait; interim ones are passed over.
-    mutating func headAtOnce() throws(RequestError) -> ReceivedResponse? {
+    /// Whether the head of the final response is here, or comes without a wait; interim ones are passed over.
+    mutating func hasHeadAtOnce() throws(RequestError) -> Bool {
         while true {
-            if try readHead() { return answer }
-            guard try fill() else { return nil }
+            if try readHead() { return true }
+            guard try fill() else { return false }
         }
     }
 
     /// Reads on in what has been received; true when the final head is there.
     mutating func readHead() throws(RequestError) -> Bool {
-        while answer == nil {
+        while status == nil {
             let consumed: Int
             let event: ResponseReader.Event
             do throws(WireError) {
@@ -29,8 +29,7 @@ extension Transfer {
                 if line.status == .continue { hasContinued = true }
                 onInterim?(line.status, header)
             case .head(let received):
-                answer = received
-                reporter.progress.totalToReceive = expectedLength
+                begin(received)
             case .needMore, .data, .end: return false
             }
         }
@@ -54,20 +53,17 @@ extension Transfer {
         return true
     }
 
-    /// Waits until more can be received; when much was done without a wait, only lets others run.
-    mutating func pause() async throws(RequestError) {
-        if isTired { try await rest() } else { try await waitForBytes() }
-    }
-
-    private mutating func waitForBytes() async throws(RequestError) {
+    /// Why nothing more can be received at once.
+    mutating func pause() throws(RequestError) -> Pause {
+        if isTired { return .rest }
         // What the peer said before sending failed is here already; nothing more is to come.
         if let sendFailure { throw .lost(sendFailure) }
         if !reader.awaitsResponse || !connection.inbound.isEmpty {
-            return try await wait(for: .reading, until: patience.betweenBytes, in: .betweenBytes)
+            return .wait(for: .reading, until: patience.betweenBytes, in: .betweenBytes)
         }
         let limit = firstByteLimit ?? patience.firstByte
         firstByteLimit = limit
-        try await wait(for: .reading, until: limit, in: .firstByte)
+        return .wait(for: .reading, until: limit, in: .firstByte)
     }
 
     /// The peer has closed: the end of a body that runs until then, else a truncation.
@@ -89,7 +85,7 @@ extension Transfer {
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) async throws(RequestError) -> Int {
         while true {
             if let count = try bodyAtOnce(into: space) { return count }
-            try await pause()
+            try await take(pause())
         }
     }
 
@@ -110,7 +106,7 @@ extension Transfer {
         return 0
     }
 
-    private var isChunked: Bool { answer?.framing == .chunked }
+    private var isChunked: Bool { framing == .chunked }
 
     /// From how many bytes on it is worth receiving them past the buffer: what follows a chunk is better had with it.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
@@ -192,7 +188,6 @@ extension Transfer {
     }
 
     private mutating func note(_ count: Int) {
-        reporter.progress.received &+= count
-        reporter.report()
+        reporter.addReceived(count)
     }
 }

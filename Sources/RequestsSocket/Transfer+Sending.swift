@@ -3,38 +3,31 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 extension Transfer {
-    /// Sends what the connection takes at once of a request without a body, or with one in memory.
-    ///
-    /// Whether that was all: if not, ``send(_:_:of:)`` goes on.
-    mutating func sendAtOnce(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) -> Bool {
-        guard request.continueWait == nil else { return false }
-        let body: Data
-        switch payload {
-        case .none: body = Data()
-        case .bytes(let data): body = data
-        case .file, .stream: return false
-        }
-        var offset = 0
-        // An error comes again when sending goes on.
-        _ = try? write(head, body, from: &offset)
-        isUploadComplete = offset == head.count + body.count
-        return isUploadComplete
+    /// Sends what the connection takes at once of a request whose body, if it has one, is in memory; why it cannot go
+    /// on, nil when sending is over.
+    mutating func sendAtOnce(_ head: [UInt8], _ body: Data) throws(RequestError) -> Pause? {
+        var offset = written
+        if let pause = try pushAtOnce(head, body, from: &offset) { return pause }
+        hasSent = true
+        isUploadComplete = written == head.count + body.count
+        return nil
     }
 
-    /// Sends the request, or what ``sendAtOnce(_:_:of:)`` has left of it.
+    /// Sends the request.
     ///
     /// It ends early, without an error, when the final answer comes before the body's end or the connection takes no
     /// more: then what the server had to say comes first.
     mutating func send(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) async throws(RequestError) {
-        var (head, start) = (head, written)
+        hasSent = true
+        var head = head
         if let time = request.continueWait, payload.length != 0 {
             guard try await push(head, Data()), try await isContinued(within: time) else { return }
-            (head, start) = ([], 0)
+            head = []
         }
         isUploadComplete =
             switch payload {
-            case .none: try await push(head, Data(), from: start)
-            case .bytes(let data): try await push(head, data, from: start)
+            case .none: try await push(head, Data())
+            case .bytes(let data): try await push(head, data)
             case .file(let file, let range, let isWhole): try await push(head, file, range, isWhole)
             case .stream(let length?, let make): try await push(head, counted: length, make)
             case .stream(nil, let make): try await push(head, chunked: make, request.trailers)
@@ -42,23 +35,35 @@ extension Transfer {
     }
 
     /// Sends two parts that follow each other, the second of which counts as body; false when the upload ends here.
-    mutating func push(_ prefix: [UInt8], _ part: Data, from start: Int = 0) async throws(RequestError) -> Bool {
-        var offset = start
+    mutating func push(_ prefix: [UInt8], _ part: Data) async throws(RequestError) -> Bool {
+        var offset = 0
+        while let pause = try pushAtOnce(prefix, part, from: &offset) { try await take(pause) }
+        return offset == prefix.count + part.count
+    }
+
+    /// Sends what the connection takes at once of two parts, from `offset` on; why it cannot go on, nil at the end of
+    /// both, or of the upload.
+    private mutating func pushAtOnce(
+        _ prefix: [UInt8], _ part: Data, from offset: inout Int
+    ) throws(RequestError) -> Pause? {
         while offset < prefix.count + part.count {
-            let isTaken: Bool
+            if isFull {
+                isFull = false
+                if try hasAnswer() { return nil }
+            }
             do throws(SystemError) {
-                isTaken = try write(prefix, part, from: &offset)
+                isFull = try !write(prefix, part, from: &offset)
             } catch {
                 sendFailure = error
-                return false
+                return nil
             }
-            if isTaken {
-                if isTired { try await rest() }
-            } else if try await isAnsweredWhileFull() {
-                return false
+            if isFull {
+                if try hasAnswer() { return nil }
+                return whileFull
             }
+            if isTired, offset < prefix.count + part.count { return .rest }
         }
-        return true
+        return nil
     }
 
     /// Writes once of two parts that follow each other, from `offset` on; false when the connection takes nothing for
@@ -70,20 +75,13 @@ extension Transfer {
         let bodyBefore = max(0, offset - prefix.count)
         offset += count
         written += count
-        reporter.progress.sent += max(0, offset - prefix.count) - bodyBefore
-        let isEnd = offset == prefix.count + part.count
-        reporter.report(atEnd: isEnd && reporter.progress.sent == reporter.progress.totalToSend)
+        reporter.addSent(max(0, offset - prefix.count) - bodyBefore)
         work(count)
         return true
     }
 
-    /// The connection takes no more for now: waits until it does, or until an answer is here, which is told.
-    mutating func isAnsweredWhileFull() async throws(RequestError) -> Bool {
-        if try hasAnswer() { return true }
-        let limit = patience.betweenBytes
-        try await wait(for: [.writing, .reading], until: limit, in: .sending)
-        return try hasAnswer()
-    }
+    /// What to wait for while the connection takes no more: that it does, or an answer.
+    var whileFull: Pause { .wait(for: [.writing, .reading], until: patience.betweenBytes, in: .sending) }
 
     /// Looks, without waiting, whether the final answer has come; true too when nothing more can come.
     mutating func hasAnswer() throws(RequestError) -> Bool {

@@ -4,8 +4,8 @@ import RequestsPOSIX
 
 /// A request and its response on one connection: how far both have come.
 ///
-/// Its parts: sending, receiving the head, receiving the body. None of them suspends before the kernel says "not yet".
-struct Transfer: Sendable {
+/// It has one owner, who may give it away. Its parts: sending, receiving the head, receiving the body. None of them suspends before the kernel says "not yet".
+struct Transfer: ~Copyable, Sendable {
     let connection: Connection
     let pool: ConnectionPool
     let patience: Patience
@@ -16,8 +16,12 @@ struct Transfer: Sendable {
     var isUploadComplete = false
     /// Why sending ended early; an answer may have come all the same.
     var sendFailure: SystemError?
-    /// The head of the final response, once it is here.
-    var answer: ReceivedResponse?
+    /// Of the final response, once its head is here.
+    var status: HTTPStatus?
+    var header = Header.empty
+    private(set) var framing = BodyFraming.untilClose
+    private var isReusable = false
+    private var keepAlive: KeepAlive?
     /// When the first byte must be here; set by the first wait for it.
     var firstByteLimit: Deadline?
     /// Where in the connection's buffer bytes of the body lie that have been read, but not handed over.
@@ -28,6 +32,10 @@ struct Transfer: Sendable {
     var hasContinued = false
     /// Told of interim responses.
     let onInterim: (@Sendable (HTTPStatus, Header) -> Void)?
+    /// Whether sending is over, complete or not.
+    var hasSent = false
+    /// Whether the connection took nothing more of the request when it was last asked.
+    var isFull = false
     private var effort = Effort()
 
     init(
@@ -53,11 +61,21 @@ struct Transfer: Sendable {
 
     /// The number of bytes of the response's body, when its head says.
     var expectedLength: Int? {
-        switch answer?.framing {
-        case .some(.none): 0
+        switch framing {
+        case .none: 0
         case .counted(let bytes): bytes
-        default: nil
+        case .chunked, .untilClose: nil
         }
+    }
+
+    /// Takes note of the head of the final response.
+    mutating func begin(_ answer: ReceivedResponse) {
+        status = answer.line.status
+        header = answer.header
+        framing = answer.framing
+        isReusable = answer.isReusable
+        keepAlive = answer.keepAlive
+        reporter.progress.totalToReceive = expectedLength
     }
 
     /// The response has been read to its end: the connection goes back to the pool if it may carry another request.
@@ -65,51 +83,55 @@ struct Transfer: Sendable {
         isAtEnd = true
         self.trailers = trailers
         reporter.report(atEnd: true)
-        guard let answer, answer.isReusable, isUploadComplete, connection.inbound.isEmpty else { return }
-        let keepAlive = answer.keepAlive
-        guard keepAlive?.max != 0 else { return }
+        guard isReusable, isUploadComplete, connection.inbound.isEmpty, keepAlive?.max != 0 else { return }
         pool.park(connection, seconds: keepAlive?.timeout)
     }
-
-    /// Waits until the kernel can go on, `limit` has passed, or the call must end.
-    ///
-    /// The only place where an exchange suspends for its connection.
-    mutating func wait(
-        for wanted: Interest, until limit: Deadline, in phase: RequestError.Phase
-    ) async throws(RequestError) {
-        effort = Effort()
-        let deadline = min(limit, patience.total)
-        let channel = connection.channel
-        do throws(WaitError) {
-            guard let thread = CallingThread.current, let poll = thread.poll else {
-                return try await channel.wait(for: wanted, by: deadline)
-            }
-            // An actor may have an executor of its own: then this is not that thread.
-            let isolation: (any Actor)? = #isolation
-            if isolation == nil, !Task.isCancelled,
-                thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })
-            {
-                return
-            }
-            try await channel.wait(for: wanted, by: deadline, on: poll)
-        } catch {
-            throw patience.error(error, until: limit, in: phase)
-        }
-    }
-
-    /// Whether much was done without a wait, so that others should run before it goes on.
-    var isTired: Bool { effort.isSpent }
 
     /// Takes note of a system call that moved `count` bytes.
     mutating func work(_ count: Int) {
         effort.add(count)
     }
 
-    /// Lets others run, unless the call must end.
-    mutating func rest() async throws(RequestError) {
+    /// Whether much was done without a wait, so that others should run before it goes on.
+    var isTired: Bool { effort.isSpent }
+}
+
+/// Why a transfer cannot go on at once.
+enum Pause {
+    /// Much was done without a wait: others should run first.
+    case rest
+    /// The kernel has to catch up, by `limit` at the latest.
+    case wait(for: Interest, until: Deadline, in: RequestError.Phase)
+}
+
+// MARK: Pausing
+
+extension Transfer {
+    /// Suspends until the transfer can go on.
+    ///
+    /// The only place where an exchange suspends for its connection.
+    mutating func take(_ pause: Pause) async throws(RequestError) {
         effort = Effort()
-        try patience.check()
-        await Task.yield()
+        guard case .wait(let wanted, let limit, let phase) = pause else {
+            try patience.check()
+            return await Task.yield()
+        }
+        do throws(WaitError) {
+            try await connection.wait(for: wanted, by: min(limit, patience.total))
+        } catch {
+            throw patience.error(error, until: limit, in: phase)
+        }
+    }
+
+    /// Blocks the calling thread until the transfer can go on.
+    mutating func takeInPlace(_ pause: Pause) throws(RequestError) {
+        effort = Effort()
+        guard case .wait(let wanted, let limit, let phase) = pause else { return try patience.check() }
+        do throws(WaitError) {
+            try connection.channel.waitInPlace(for: wanted, by: min(limit, patience.total))
+        } catch {
+            throw patience.error(error, until: limit, in: phase)
+        }
     }
 }
 

@@ -175,7 +175,7 @@ struct ReactorTests {
 
     @Test("a child that was forked without exec gets an error, not a hang")
     func forked() async throws {
-        let reactor = try Reactor(process: -1)
+        let reactor = try Reactor(forks: -1)
         let pair = try ChannelPair(on: reactor)
         let error = await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() }
         guard case .failed(let system) = error else {

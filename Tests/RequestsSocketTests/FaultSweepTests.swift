@@ -93,14 +93,28 @@ private struct FaultSweep {
         }
     }
 
+    private func onThread(
+        _ request: PreparedRequest, by executor: SocketExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let first = try RequestError.wrapping(.other) { try peer.request(.get, "/first") }
+        _ = try await executor.execute(first)
+        return try await RequestError.wrapping(.other) {
+            try await RequestsSocketTests.onThread {
+                Result { () throws(RequestError) in try executor.executeAndWait(request) }
+            }.get()
+        }
+    }
+
     /// Runs the exchange at `place` with every n of `kind` going wrong until that is beyond its end; gives the last n.
-    func run(_ place: Int, _ kind: Kind) async throws -> Int {
+    ///
+    /// With `inPlace` a thread performs it that is blocked for it, after another exchange, whose connection it uses.
+    func run(_ place: Int, _ kind: Kind, inPlace: Bool = false) async throws -> Int {
         for number in 1..<1_000 {
             let faults = TransferFaults(longestRead: 40, longestWrite: 20_000, kind(number), code: 104)
             let executor = SocketExecutor.with { $0.faults = faults }
             let request = try requests(number)[place]
             do throws(RequestError) {
-                let text = try await text(executor.execute(request))
+                let text = try await text(inPlace ? onThread(request, by: executor) : executor.execute(request))
                 #expect(text == request.target.path, "\(request) \(kind(number))")
             } catch {
                 #expect(
@@ -129,9 +143,11 @@ struct FaultSweepTests {
             let exchanges = try sweep.requests(0).count
             for place in 0..<exchanges {
                 for (number, kind) in FaultSweep.kinds.enumerated() {
-                    let last = try await sweep.run(place, kind)
-                    // Every exchange makes transfers, waits and connects; each of them has gone wrong.
-                    #expect(last > 1 && last < 1_000, "exchange \(place), kind \(number)")
+                    for inPlace in [false, true] {
+                        let last = try await sweep.run(place, kind, inPlace: inPlace)
+                        // Every exchange makes transfers, waits and connects; each of them has gone wrong.
+                        #expect(last > 1 && last < 1_000, "exchange \(place), kind \(number), in place \(inPlace)")
+                    }
                 }
             }
             await eventually { openSockets() == before }

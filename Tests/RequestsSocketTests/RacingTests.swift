@@ -172,15 +172,7 @@ extension RacingTests {
         let dead = try FullListener(on: Self.four(2, port))
         let executor = executor([dead.address, .loopback()], delay: .milliseconds(5))
         let request = try request(port)
-        let text = await withCheckedContinuation { continuation in
-            do {
-                try DetachedThread.start(named: "caller") {
-                    continuation.resume(returning: (try? executor.executeAndWait(request))?.text)
-                }
-            } catch {
-                continuation.resume(returning: nil)
-            }
-        }
+        let text = try await onThread { (try? executor.executeAndWait(request))?.text }
         #expect(text == "ok")
     }
 

@@ -10,7 +10,13 @@ public struct ResponseDecoder<Response>: Sendable {
     /// In which form the body is delivered.
     public let delivery: Delivery
 
-    private let decode: @Sendable (RawResponse) async throws -> Response
+    private enum Decoding: Sendable {
+        /// Of a body in memory, without suspending.
+        case immediate(@Sendable (ResponseHead, Data) throws -> Response, limit: Int)
+        case suspending(@Sendable (RawResponse) async throws -> Response)
+    }
+
+    private let decoding: Decoding
 
     /// A decoder of the whole body, which is collected in memory.
     ///
@@ -23,9 +29,9 @@ public struct ResponseDecoder<Response>: Sendable {
         accepting: [MediaType] = [], limit: Int = Delivery.defaultLimit,
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Response
     ) {
-        self.init(accepting: accepting, delivery: .collected(limit: limit)) { response in
-            try decode(response.head, try await response.body.collected(limit: limit))
-        }
+        self.accepting = accepting
+        delivery = .collected(limit: limit)
+        decoding = .immediate(decode, limit: limit)
     }
 
     /// A decoder of the body as it arrives.
@@ -49,7 +55,7 @@ public struct ResponseDecoder<Response>: Sendable {
     ) {
         self.accepting = accepting
         self.delivery = delivery
-        self.decode = decode
+        decoding = .suspending(decode)
     }
 
     /// This decoder, its work done by `executor`.
@@ -64,13 +70,29 @@ public struct ResponseDecoder<Response>: Sendable {
     private func decodeThere(_ response: RawResponse) async throws -> Response {
         // Without a step of its own here, the compiler leaves the change of place out.
         try Task.checkCancellation()
-        return try await decode(response)
+        return try await value(from: response)
     }
 
     /// What the decoder makes of `response`; a `Void` needs no decoding.
     func value(from response: RawResponse) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
-        return try await decode(response)
+        switch decoding {
+        case .immediate(let decode, let limit):
+            return try decode(response.head, try await response.body.collected(limit: limit))
+        case .suspending(let decode): return try await decode(response)
+        }
+    }
+
+    /// The same without suspending; nil when that may be necessary.
+    func immediateValue(from response: RawResponse) throws -> Response? {
+        guard case .immediate(let decode, _) = decoding, case .bytes(let body) = response.body else { return nil }
+        if Response.self == Void.self, let nothing = () as? Response { return nothing }
+        return try decode(response.head, body)
+    }
+
+    /// Whether a body in memory is decoded without suspending.
+    var isImmediate: Bool {
+        if case .immediate = decoding { true } else { false }
     }
 }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A request as it will be sent: everything decided, nothing performed.
 ///
 /// It is what `Client.prepared(_:)` gives a construction test, what middleware changes and what executors perform.
@@ -7,6 +9,8 @@ public struct PreparedRequest: Sendable {
 
     private final class Box: Sendable {
         let parts: Parts
+        /// Whether the parts have been found to be valid.
+        let isChecked = Atomic(false)
 
         init(_ parts: Parts) {
             self.parts = parts
@@ -39,6 +43,12 @@ public struct PreparedRequest: Sendable {
 
     init(_ parts: Parts) {
         box = Box(parts)
+    }
+
+    /// Whether this request, as it is, has been found to be valid.
+    var isChecked: Bool {
+        get { box.isChecked.load(ordering: .relaxed) }
+        nonmutating set { box.isChecked.store(newValue, ordering: .relaxed) }
     }
 
     /// Everything at once: what changes several properties makes one copy.
@@ -95,6 +105,9 @@ public struct PreparedRequest: Sendable {
         get { box.parts.deadline?.instant }
         set { change { $0.deadline = newValue.map(Moment.init) } }
     }
+
+    /// Whether there is a ``deadline``; instants are laid out at run time, so that asking for one costs more.
+    package var hasDeadline: Bool { box.parts.deadline != nil }
 
     /// Which redirects are followed.
     public var redirects: RedirectPolicy {

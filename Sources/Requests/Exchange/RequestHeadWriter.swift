@@ -67,14 +67,16 @@ package struct RequestHeadWriter {
 
         @inline(__always)
         mutating func write(_ text: String) {
-            var text = text
-            text.withUTF8 { source in
-                if source.count <= memory.count - count, let first = source.baseAddress, let start = memory.baseAddress
-                {
-                    (start + count).update(from: first, count: source.count)
-                }
-                count += source.count
+            guard text.utf8.withContiguousStorageIfAvailable({ write($0) }) == nil else { return }
+            Array(text.utf8).withUnsafeBufferPointer { write($0) }
+        }
+
+        @inline(__always)
+        private mutating func write(_ source: UnsafeBufferPointer<UInt8>) {
+            if source.count <= memory.count - count, let first = source.baseAddress, let start = memory.baseAddress {
+                (start + count).update(from: first, count: source.count)
             }
+            count += source.count
         }
 
         mutating func write(_ field: Field) {
@@ -167,6 +169,12 @@ extension PreparedRequest {
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` and the request.
     package func validate() throws(RequestError) {
+        if isChecked { return }
+        try check()
+        isChecked = true
+    }
+
+    private func check() throws(RequestError) {
         guard method.isValid else { throw invalid(.invalidMethod) }
         guard method != .connect else { throw invalid(.unsupportedMethod) }
         for field in header {

@@ -45,6 +45,20 @@ package struct ProgressReporter: Sendable {
         set { observed?.progress = newValue }
     }
 
+    /// Takes note of `count` more bytes of the request's body, and tells the observer when it is time to.
+    package mutating func addSent(_ count: Int) {
+        guard observed != nil else { return }
+        progress.sent &+= count
+        report(atEnd: progress.sent == progress.totalToSend)
+    }
+
+    /// Takes note of `count` more bytes of the response's body, and tells the observer when it is time to.
+    package mutating func addReceived(_ count: Int) {
+        guard observed != nil else { return }
+        progress.received &+= count
+        report()
+    }
+
     /// Tells the observer when enough has happened since it was last told, or when this is the end.
     package mutating func report(atEnd: Bool = false) {
         guard let observed else { return }

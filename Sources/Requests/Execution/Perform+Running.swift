@@ -37,21 +37,63 @@ extension RequestExecutor {
         task?.watchProgress(of: &request)
         let start = ContinuousClock.now
         try await request.collectBodyIfNeeded()
-        var perform = Perform(request, now: start)
-        let response = try await run(&perform, telling: task)
+        return try await typedResponse(of: Perform(request, now: start), by: decoder, telling: task)
+    }
+
+    /// What follows the beginning of a call; `rest`, when its exchange has begun already, is what is left of that.
+    private func typedResponse<Resource>(
+        of perform: Perform, resuming rest: Rest? = nil, by decoder: ResponseDecoder<Resource>,
+        telling task: RequestTask? = nil
+    ) async throws(RequestError) -> TypedResponse<Resource> {
+        var perform = perform
+        let response = try await run(&perform, resuming: rest, telling: task)
         task?.process()
-        try await perform.request.validate(response, attempts: perform.attempts)
+        if let refusal = perform.refusal(of: response) { throw await refusal.withBeginning(of: response.body) }
         do {
             let value = try await decoder.value(from: response)
             return TypedResponse(value: value, response: response, history: perform.history)
         } catch {
-            throw RequestError(wrapping: error, as: .notDecoded).adding(
-                request: perform.request, response: response.head, body: response.collectedBody,
-                attempts: perform.attempts)
+            throw perform.failure(wrapping: error, decoding: response)
         }
     }
 
-    /// The same as a value.
+    private func run(
+        _ perform: inout Perform, resuming rest: Rest?, telling task: RequestTask?
+    ) async throws(RequestError) -> RawResponse {
+        var rest = rest
+        while true {
+            task?.execute(perform.request, attempt: perform.attempts)
+            let response: RawResponse
+            do throws(RequestError) {
+                response = try await execute(perform.request, attempts: perform.attempts, resuming: rest.take())
+            } catch {
+                try perform.receive(error)
+                continue
+            }
+            if case .finish(let response) = try perform.receive(response) { return response }
+        }
+    }
+
+    private func execute(
+        _ request: PreparedRequest, attempts: Int, resuming rest: Rest?
+    ) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            if let rest { return try await rest() }
+            try request.checkTime()
+            return try await execute(request)
+        } catch {
+            throw error.adding(request: request, attempts: attempts)
+        }
+    }
+}
+
+/// What is left of an exchange that a thread has begun.
+typealias Rest = @Sendable () async throws(RequestError) -> RawResponse
+
+// MARK: As values
+
+extension RequestExecutor {
+    /// The pipeline's outcome.
     func result<R: RequestConvertible>(
         of request: R, telling task: RequestTask? = nil
     ) async -> sending Result<TypedResponse<R.Resource>, RequestError> {
@@ -62,10 +104,10 @@ extension RequestExecutor {
         }
     }
 
-    /// What follows preparing, as a value.
+    /// The outcome of what follows preparing.
     func result<Resource>(
         of request: Result<PreparedRequest, RequestError>, by decoder: ResponseDecoder<Resource>,
-        telling task: RequestTask
+        telling task: RequestTask? = nil
     ) async -> sending Result<TypedResponse<Resource>, RequestError> {
         do throws(RequestError) {
             return .success(try await typedResponse(to: request.get(), by: decoder, telling: task))
@@ -74,53 +116,38 @@ extension RequestExecutor {
         }
     }
 
-    /// One exchange, as a value.
-    func rawResult(of request: PreparedRequest) async -> Result<RawResponse, RequestError> {
+    /// The outcome of a call that a thread has begun.
+    func result<Resource>(
+        of perform: Perform, resuming rest: @escaping Rest, by decoder: ResponseDecoder<Resource>
+    ) async -> sending Result<TypedResponse<Resource>, RequestError> {
         do throws(RequestError) {
-            return .success(try await execute(request, attempts: 1))
+            return .success(try await typedResponse(of: perform, resuming: rest, by: decoder))
         } catch {
             return .failure(error)
         }
     }
 
-    private func run(
-        _ perform: inout Perform, telling task: RequestTask?
-    ) async throws(RequestError) -> RawResponse {
-        var step = Perform.Step.execute(perform.request)
-        while true {
-            switch step {
-            case .finish(let response): return response
-            case .execute(let request):
-                task?.execute(request, attempt: perform.attempts)
-                let response: RawResponse
-                do throws(RequestError) {
-                    response = try await execute(request, attempts: perform.attempts)
-                } catch {
-                    step = try perform.receive(error)
-                    continue
-                }
-                step = try perform.receive(response)
-            }
-        }
-    }
-
-    private func execute(_ request: PreparedRequest, attempts: Int) async throws(RequestError) -> RawResponse {
+    /// The outcome of one exchange, or of what is left of it.
+    func rawResult(
+        of request: PreparedRequest, resuming rest: Rest? = nil
+    ) async -> Result<RawResponse, RequestError> {
         do throws(RequestError) {
-            if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
-            if let deadline = request.deadline, deadline <= .now {
-                throw RequestError(.timedOut(.total)).beforeSending()
-            }
-            return try await execute(request)
+            return .success(try await execute(request, attempts: 1, resuming: rest))
         } catch {
-            throw error.adding(request: request, attempts: attempts)
+            return .failure(error)
         }
     }
 }
 
+// MARK: The parts
+
 extension PreparedRequest {
+    /// Whether the server needs to know a length that nobody knows yet.
+    var mustBeMeasured: Bool { options.requiresContentLength == true && body.knownLength == nil }
+
     /// Gives the body a length where the server needs one.
     fileprivate mutating func collectBodyIfNeeded() async throws(RequestError) {
-        guard options.requiresContentLength == true, body.knownLength == nil else { return }
+        guard mustBeMeasured else { return }
         do throws(RequestError) {
             if try body.measuredLength() == nil { body = try await body.collected() }
         } catch {
@@ -128,19 +155,38 @@ extension PreparedRequest {
         }
     }
 
-    /// Validates `response`; of a refused one that is still arriving, the beginning is read as evidence.
-    fileprivate func validate(_ response: RawResponse, attempts: Int) async throws(RequestError) {
+    /// Throws when nothing should be sent any more: the call was cancelled, or its time is over.
+    func checkTime() throws(RequestError) {
+        if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
+        if hasDeadline, let deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
+    }
+}
+
+extension Perform {
+    /// Why `response` is refused, with the body as far as it is in memory; nil when it is not.
+    func refusal(of response: RawResponse) -> RequestError? {
         do {
-            try validator.validate(response.head, accepting: accepting, isEmpty: response.isKnownEmpty)
+            try request.validator.validate(
+                response.head, accepting: request.accepting, isEmpty: response.isKnownEmpty)
+            return nil
         } catch {
-            let body: Data? =
-                switch response.body {
-                case .bytes(let data): data
-                case .stream(let stream): try? await stream.collect(limit: Delivery.errorBodyLimit)
-                case .file: nil
-                }
-            throw error.adding(request: self, response: response.head, body: body, attempts: attempts)
+            return error.adding(
+                request: request, response: response.head, body: response.collectedBody, attempts: attempts)
         }
+    }
+
+    /// The error of a `response` that could not be decoded because of `error`.
+    func failure(wrapping error: any Error, decoding response: RawResponse) -> RequestError {
+        RequestError(wrapping: error, as: .notDecoded).adding(
+            request: request, response: response.head, body: response.collectedBody, attempts: attempts)
+    }
+}
+
+extension RequestError {
+    /// This error with the beginning of a body that is still arriving, as evidence.
+    fileprivate func withBeginning(of body: ResponseBody) async -> RequestError {
+        guard case .stream(let stream) = body else { return self }
+        return adding(body: try? await stream.collect(limit: Delivery.errorBodyLimit))
     }
 }
 

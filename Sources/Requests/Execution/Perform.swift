@@ -50,14 +50,13 @@ package struct Perform {
         return .execute(next)
     }
 
-    /// What follows a failure: nothing, unless it is a redirect whose body, which nobody wants, was over the limit.
+    /// Goes on after a failure that does not matter: it is a redirect whose body, which nobody wants, was over the limit.
     ///
     /// - Throws: `error`, or what ``receive(_:)-(RawResponse)`` throws.
-    package mutating func receive(_ error: RequestError) throws(RequestError) -> Step {
+    package mutating func receive(_ error: RequestError) throws(RequestError) {
         guard case .tooLarge = error.reason, let head = error.response else { throw error }
         let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
-        guard case .execute(let next) = try receive(response) else { throw error }
-        return .execute(next)
+        guard case .execute = try receive(response) else { throw error }
     }
 }
 

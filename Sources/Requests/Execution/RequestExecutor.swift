@@ -20,4 +20,28 @@ public protocol RequestExecutor: Sendable {
     ///
     /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
+
+    /// Does what it can of ``execute(_:)`` on the calling thread, which may be blocked for that.
+    ///
+    /// Blocking calls ask for this first; what is handed back they do in a task, which costs more. The promises are the
+    /// same: the deadline ends it, and so does the cancellation of the task it is called from, if it is, at the latest
+    /// 10 ms later. Without an implementation of its own an executor hands everything back.
+    ///
+    /// - Throws: ``RequestError`` with a reason that is the same on every executor.
+    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
+}
+
+/// How far an executor came on the thread of a blocking call.
+public enum BlockingExecution: Sendable {
+    /// To the end.
+    case response(RawResponse)
+    /// Not to the end: what is left, to be called once, in a task.
+    case suspended(@Sendable () async throws(RequestError) -> RawResponse)
+}
+
+extension RequestExecutor {
+    /// Hands everything back.
+    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        .suspended { () async throws(RequestError) in try await self.execute(request) }
+    }
 }

@@ -50,13 +50,15 @@ package enum ASCIIFolding {
     package static func areEqual(_ text: String, _ otherText: String) -> Bool {
         let (left, right) = (text.utf8, otherText.utf8)
         guard left.count == right.count else { return false }
-        if text == otherText { return true }
-        var other = right.makeIterator()
-        for byte in left {
-            guard let counterpart = other.next() else { return false }
-            guard byte == counterpart || folded(byte) == folded(counterpart) else { return false }
+        var (one, other) = (text, otherText)
+        return one.withUTF8 { one in
+            other.withUTF8 { other in
+                for index in 0..<min(one.count, other.count) {
+                    guard one[index] == other[index] || folded(one[index]) == folded(other[index]) else { return false }
+                }
+                return true
+            }
         }
-        return true
     }
 
     /// The string with A to Z folded.

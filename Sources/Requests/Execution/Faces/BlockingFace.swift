@@ -19,9 +19,7 @@ extension RequestExecutor {
     public func resultAndWait<R: RequestConvertible>(
         for request: R
     ) -> Result<TypedResponse<R.Resource>, RequestError> {
-        let patience = request.timeout.total.map(CallPatience.init(after:))
-        let result = CallingThread.run(patience: patience) { await self.result(of: request) }
-        return result ?? .failure(.leftBehind)
+        resultInPlace(of: request)
     }
 }
 
@@ -33,19 +31,7 @@ extension RequestExecutor {
     /// - Throws: ``RequestError`` with the request, and the response once there was one.
     @available(*, noasync, message: "execute(_:) suspends instead of blocking the thread")
     public func executeAndWait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
-        let patience = request.deadline.map { CallPatience(after: ContinuousClock.now.duration(to: $0)) }
-        let result = CallingThread.run(patience: patience) { await self.rawResult(of: request) }
-        return try (result ?? .failure(.leftBehind.adding(request: request))).get()
-    }
-}
-
-extension RequestError {
-    /// The error of a call that did not end.
-    fileprivate static var leftBehind: RequestError {
-        RequestError(
-            .timedOut(.total),
-            detail: "3 s after its limit the call had not ended; does something in it wait for the main actor, "
-                + "whose thread this is?")
+        try responseInPlace(to: request)
     }
 }
 
