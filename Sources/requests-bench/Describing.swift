@@ -1,4 +1,5 @@
 import Requests
+import RequestsBench
 import RequestsFoundation
 
 /// Describing and preparing requests, against the same by hand in the same run.
@@ -17,15 +18,28 @@ enum Describing {
         let items: [Item]
     }
 
-    /// Two path values, two fields and three query items, as bytes.
-    static func get() throws(RequestError) -> [UInt8] {
-        let request = api.request(to: "/users/\("octo cat")/repos/\(42)", using: .get)
+    /// Two path values, two fields and three query items.
+    private static func search() -> Request<Catalogue, Void> {
+        api.request(to: "/users/\("octo cat")/repos/\(42)", using: .get)
             .adding(headerField: .accept(.json)).adding(headerField: .acceptLanguage("en"))
             .with(query: ["q": "swift & linux", "page": 2, "sort": "stars"])
+    }
+
+    /// That request as bytes.
+    static func get() throws(RequestError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
-        try RequestHeadWriter.append(request.prepared(), framing: .none, to: &bytes)
+        try RequestHeadWriter.append(search().prepared(), framing: .none, to: &bytes)
         return bytes
+    }
+
+    /// That request as Foundation's.
+    static func getAsURLRequest() throws -> URLRequest { try search().toURLRequest() }
+
+    /// That request described and written so many times, and nothing else: for tools that count what a program does.
+    static func count(_ words: [String]) throws {
+        guard words.count == 1, let times = Int(words[0]) else { throw Mistake("describe needs a number") }
+        for _ in 0..<times { withExtendedLifetime(try get()) {} }
     }
 
     /// The same request made by hand.

@@ -60,10 +60,11 @@ struct Suite: Sendable {
     /// Descriptions and bodies, each next to the same made by hand.
     private func describing() throws -> [Figure] {
         let make = Describing.self
-        var samples: [[Double]] = Array(repeating: [], count: 10)
+        var samples: [[Double]] = Array(repeating: [], count: 11)
         for _ in 0..<rounds {
             samples[0].append(try nanoseconds(times(5000)) { make.getByHand() })
             samples[1].append(try nanoseconds(times(20000)) { try make.get() })
+            samples[10].append(try nanoseconds(times(20000)) { try make.getAsURLRequest() })
             samples[2].append(try nanoseconds(times(5000)) { make.formByHand(make.twenty) })
             samples[3].append(try nanoseconds(times(20000)) { try make.body(.form(make.twenty)) })
             samples[4].append(try nanoseconds(times(5000)) { make.formByHand(make.four) })
@@ -76,6 +77,7 @@ struct Suite: Sendable {
         return [
             .of("GET by hand, URLComponents and URLRequest", "ns", samples[0]),
             .of("the same GET described, prepared, as bytes", "ns", samples[1], to: samples[0], "by hand"),
+            .of("the same GET as toURLRequest()", "ns", samples[10], to: samples[0], "by hand"),
             .of("form of 20 pairs by URLComponents", "ns", samples[2]),
             .of("form of 20 pairs", "ns", samples[3], to: samples[2], "by URLComponents"),
             .of("form of 4 pairs by URLComponents", "ns", samples[4]),

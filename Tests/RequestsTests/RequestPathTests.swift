@@ -66,6 +66,67 @@ struct RequestPathTests {
         #expect("\(path)" == "/users/x/repos/7")
     }
 
+    @Test("the template is the same however many values there are, however long they are, and where text is escaped")
+    func longTemplates() {
+        let (long, spaced) = (String(repeating: "x", count: 300), String(repeating: "a b/", count: 90))
+        let escaped = String(repeating: "a%20b%2F", count: 90)
+        let many: RequestPath = "/\(1)/\(2)/\(3)/\(4)/\(5)/é/\(6)"
+        #expect(many.encoded == "/1/2/3/4/5/%C3%A9/6")
+        #expect(many.template == "/{}/{}/{}/{}/{}/é/{}")
+        let spaces: RequestPath = "/\(1)/a b/\(2)c d"
+        #expect(spaces.encoded == "/1/a%20b/2c%20d")
+        #expect(spaces.template == "/{}/a b/{}c d")
+        let values: RequestPath = "/\(long)/\(spaced)/\(7)/\(raw: long)/z"
+        #expect(values.encoded == "/\(long)/\(escaped)/7/\(long)/z")
+        #expect(values.template == "/{}/{}/{}/{}/z")
+        let far: RequestPath = "/\(1)\(raw: "/" + long)/\(2)\(3)"
+        #expect(far.encoded == "/1/\(long)/23")
+        #expect(far.template == "/{}{}/{}{}")
+    }
+
+    @Test("paths are equal when they are sent alike and read alike")
+    func equality() {
+        let written: RequestPath = "/a/\(1)"
+        #expect(written == "/a/\("1")")
+        #expect(written != "/a/1")
+        #expect(Set([written, "/a/\(1)", "/a/1"]).count == 2)
+        let (one, other): (RequestPath, RequestPath) = ("/\(1)2", "/1\(2)")
+        #expect(one.encoded == other.encoded)
+        #expect(one != other)
+    }
+
+    @Test("a path of random pieces is what its pieces are, one by one")
+    func pieces() {
+        var random = SystemRandomNumberGenerator()
+        let texts = [
+            "", "/", "a", "/a b/", "é", "%2e", "%", "x/y", "longer than a word in all of its places", ".", "~*",
+        ]
+        for _ in 0..<2000 {
+            var interpolation = RequestPath.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+            var (encoded, template) = ("", "")
+            for _ in 0..<Int.random(in: 0..<12, using: &random) {
+                let text = texts.randomElement(using: &random) ?? ""
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0:
+                    interpolation.appendLiteral(text)
+                    encoded += RequestPath(text).encoded
+                    template += text
+                case 1:
+                    interpolation.appendInterpolation(text)
+                    encoded += PercentEncoding.rfc3986.encode(text)
+                    template += "{}"
+                default:
+                    interpolation.appendInterpolation(raw: text)
+                    encoded += RequestPath(text).encoded
+                    template += "{}"
+                }
+            }
+            let path = RequestPath(stringInterpolation: interpolation)
+            #expect(path.encoded == encoded)
+            #expect(path.template == template)
+        }
+    }
+
     @Test("what cannot be sent is told when the request is prepared")
     func problems() {
         let empty = ""

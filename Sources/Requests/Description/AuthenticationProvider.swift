@@ -2,21 +2,28 @@
 ///
 /// It cannot change Accept, Content-Type or the fields that belong to the executor: such changes are dropped.
 public struct AuthenticationProvider: Sendable {
-    private let authenticate: @Sendable (inout Header) -> Void
+    private let authenticate: (@Sendable (inout Header) -> Void)?
 
     /// A provider that changes the header with `authenticate`.
     public init(authenticate: @escaping @Sendable (inout Header) -> Void) {
         self.authenticate = authenticate
     }
 
+    private init() {
+        authenticate = nil
+    }
+
+    /// Whether the provider adds nothing.
+    var isNone: Bool { authenticate == nil }
+
     func update(_ header: inout Header) {
-        authenticate(&header)
+        authenticate?(&header)
     }
 }
 
 extension AuthenticationProvider {
     /// No credentials; an Authorization that the header has stays.
-    public static let none = AuthenticationProvider { _ in }
+    public static var none: AuthenticationProvider { AuthenticationProvider() }
 
     /// `Bearer` and `token` (RFC 6750 §2.1).
     public static func bearerToken(_ token: String) -> AuthenticationProvider {

@@ -29,9 +29,11 @@ public struct BodyProvider: Sendable {
 
 extension BodyProvider {
     /// No body; a Content-Type that the header has is removed, as it would describe nothing.
-    public static let none = BodyProvider(kind: .none) { header in
-        header.remove(.contentType)
-        return .none
+    public static var none: BodyProvider {
+        BodyProvider(kind: .none) { header in
+            header.remove(.contentType)
+            return .none
+        }
     }
 
     /// The bytes of `data`, which are of `contentType`.

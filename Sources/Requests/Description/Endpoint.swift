@@ -31,14 +31,16 @@ public protocol Endpoint<API, Resource>: Sendable {
 /// let repos = try await client.perform(.repos(of: "octocat"))
 /// ```
 public struct Call<API: RequestProviding, Resource>: Endpoint {
-    private let make: @Sendable (API) -> Request<API, Resource>
+    @usableFromInline let make: @Sendable (API) -> Request<API, Resource>
 
     /// A call that becomes the request `make` gives.
+    @inlinable
     public init(_ make: @escaping @Sendable (API) -> Request<API, Resource>) {
         self.make = make
     }
 
     /// The request, in the environment that `api` is.
+    @inlinable
     public func request(from api: API) -> Request<API, Resource> {
         make(api)
     }

@@ -1,105 +1,170 @@
 // The builders consume the request they are called on: in a chain each step changes the one before it in place.
 extension Request {
-    private consuming func with(_ change: (inout Self) -> Void) -> Self {
-        change(&self)
+    /// This request to `endpoint`.
+    @inlinable
+    public consuming func to(_ endpoint: RequestPath) -> Self {
+        parts.endpoint = endpoint
         return self
     }
 
-    /// This request to `endpoint`.
-    public consuming func to(_ endpoint: RequestPath) -> Self { with { $0.endpoint = endpoint } }
-
     /// This request with `method`.
-    public consuming func using(method: HTTPMethod) -> Self { with { $0.method = method } }
+    @inlinable
+    public consuming func using(method: HTTPMethod) -> Self {
+        parts.method = method
+        return self
+    }
 
     /// This request with `header` in the place of the one it has.
-    public consuming func with(header: Header) -> Self { with { $0.header = header } }
+    @inlinable
+    public consuming func with(header: Header) -> Self {
+        parts.header = header
+        return self
+    }
 
     /// This request with `headerField` added; fields of the same name stay.
-    public consuming func adding(headerField: Field) -> Self { with { $0.header.add(headerField) } }
+    @inlinable
+    public consuming func adding(headerField: Field) -> Self {
+        parts.header.add(headerField)
+        return self
+    }
 
     /// This request with `headerFields` added; fields of the same names stay.
-    public consuming func adding(headerFields: [Field]) -> Self { with { $0.header.add(headerFields) } }
+    @inlinable
+    public consuming func adding(headerFields: [Field]) -> Self {
+        parts.header.add(headerFields)
+        return self
+    }
 
     /// This request with `headerFields` added; fields of the same names stay.
+    @inlinable
     public consuming func adding(headerFields: Field...) -> Self { adding(headerFields: headerFields) }
 
     /// This request with `headerField` as the only one of its name.
-    public consuming func setting(headerField: Field) -> Self { with { $0.header.set(headerField) } }
+    @inlinable
+    public consuming func setting(headerField: Field) -> Self {
+        parts.header.set(headerField)
+        return self
+    }
 
     /// This request with `query` in the place of the one it has.
-    public consuming func with(query: QueryItems) -> Self { with { $0.queryItems = query } }
+    @inlinable
+    public consuming func with(query: QueryItems) -> Self {
+        parts.replaceQuery(with: query)
+        return self
+    }
 
     /// This request with a name and a value added to its query.
+    @inlinable
     public consuming func adding<Value: QueryValue>(queryItem: (name: String, value: Value)) -> Self {
-        with { $0.queryItems.add(queryItem.name, queryItem.value) }
+        parts.queryItems.add(queryItem.name, queryItem.value)
+        return self
     }
 
     /// This request with a name and a value added to its query; nil gives a bare name.
+    @inlinable
     public consuming func adding<Value: QueryValue>(queryItem: (name: String, value: Value?)) -> Self {
-        with { $0.queryItems.add(queryItem.name, queryItem.value) }
+        parts.queryItems.add(queryItem.name, queryItem.value)
+        return self
     }
 
     /// This request with one of Foundation's items added to its query.
+    @inlinable
     public consuming func adding(queryItem: URLQueryItem) -> Self { adding(queryItems: [queryItem]) }
 
     /// This request with `queryItems` added to its query, in their order.
-    public consuming func adding(queryItems: QueryItems) -> Self { with { $0.queryItems.add(queryItems) } }
+    @inlinable
+    public consuming func adding(queryItems: QueryItems) -> Self {
+        parts.queryItems.add(queryItems)
+        return self
+    }
 
     /// This request with Foundation's items added to its query, in their order.
+    @inlinable
     public consuming func adding(queryItems: URLQueryItem...) -> Self { adding(queryItems: QueryItems(queryItems)) }
 
     /// This request with the body that `body` makes.
-    public consuming func sending(_ body: BodyProvider) -> Self { with { $0.bodyProvider = body } }
+    @inlinable
+    public consuming func sending(_ body: BodyProvider) -> Self {
+        parts.bodyProvider = body
+        return self
+    }
 
     /// This request with the credentials that `provider` adds.
+    @inlinable
     public consuming func authenticated(with provider: AuthenticationProvider) -> Self {
-        with { $0.authenticationProvider = provider }
+        parts.authenticationProvider = provider
+        return self
     }
 
     /// This request waiting at most `duration` for the first byte of the response, and between bytes.
+    @inlinable
     public consuming func timeout(after duration: Duration) -> Self {
-        with {
-            $0.timeout.firstByte = duration
-            $0.timeout.betweenBytes = duration
-        }
+        var timeouts = parts.timeout
+        timeouts.firstByte = duration
+        timeouts.betweenBytes = duration
+        parts.timeout = timeouts
+        return self
     }
 
     /// This request waiting at most `seconds` for the first byte of the response, and between bytes.
     ///
     /// Values that no duration can hold, infinity and NaN among them, mean no limit.
+    @inlinable
     public consuming func timeout(after seconds: Double) -> Self {
-        with {
-            let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil
-            $0.timeout.firstByte = limit
-            $0.timeout.betweenBytes = limit
-        }
+        let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil
+        var timeouts = parts.timeout
+        timeouts.firstByte = limit
+        timeouts.betweenBytes = limit
+        parts.timeout = timeouts
+        return self
     }
 
     /// This request with `timeouts` in the place of those it has.
-    public consuming func with(timeouts: Timeouts) -> Self { with { $0.timeout = timeouts } }
+    @inlinable
+    public consuming func with(timeouts: Timeouts) -> Self {
+        parts.timeout = timeouts
+        return self
+    }
 
     /// This request with `cachePolicy`.
-    public consuming func with(cachePolicy: RequestCachePolicy) -> Self { with { $0.cachePolicy = cachePolicy } }
+    @inlinable
+    public consuming func with(cachePolicy: RequestCachePolicy) -> Self {
+        parts.cachePolicy = cachePolicy
+        return self
+    }
 
     /// This request, its responses judged by `validator`.
-    public consuming func validating(_ validator: Validator) -> Self { with { $0.validator = validator } }
+    @inlinable
+    public consuming func validating(_ validator: Validator) -> Self {
+        parts.validator = validator
+        return self
+    }
 
     /// This request following redirects by `policy`.
-    public consuming func redirecting(_ policy: RedirectPolicy) -> Self { with { $0.redirects = policy } }
+    @inlinable
+    public consuming func redirecting(_ policy: RedirectPolicy) -> Self {
+        parts.redirects = policy
+        return self
+    }
 
     /// This request with `value` as its attribute `key`; nil removes it.
+    @inlinable
     public consuming func with<Key: RequestAttributeKey>(attribute key: Key.Type, _ value: Key.Value?) -> Self {
-        with { $0.attributes[key] = value }
+        parts.attributes[key] = value
+        return self
     }
 
     /// This request telling `observer` how far its exchange has come, at most every 64 KiB or 50 ms.
+    @inlinable
     public consuming func onProgress(_ observer: @escaping @Sendable (TransferProgress) -> Void) -> Self {
-        with { $0.onProgress = observer }
+        parts.onProgress = observer
+        return self
     }
 }
 
 extension Request where API == AnonymousRequestProvider, Resource == Void {
     /// A one-off request of `method` to `endpoint` below `baseURL`.
+    @inlinable
     public init(method: HTTPMethod, baseURL: URL, endpoint: RequestPath = .empty) {
         self.init(
             api: AnonymousRequestProvider(baseURL: baseURL), endpoint: endpoint, responseDecoder: .none, method: method)

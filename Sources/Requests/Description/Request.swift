@@ -9,9 +9,10 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     /// Makes the resource of the response.
     public var responseDecoder: ResponseDecoder<Resource>
 
-    private var parts: RequestParts
+    @usableFromInline var parts: RequestParts
 
     /// A request of the parts given and the defaults of the rest.
+    @inlinable
     public init(
         api: API, endpoint: RequestPath, responseDecoder: ResponseDecoder<Resource>,
         method: HTTPMethod = DefaultValue.method, header: Header = DefaultValue.header,
@@ -28,19 +29,24 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 
     /// A request to a path known only at run time, which is trusted like a literal.
     @_disfavoredOverload
+    @inlinable
     public init<Path: StringProtocol>(
         api: API, endpoint: Path, responseDecoder: ResponseDecoder<Resource>, method: HTTPMethod = DefaultValue.method
     ) {
-        self.init(api: api, endpoint: RequestPath(endpoint), responseDecoder: responseDecoder, method: method)
+        self.init(
+            api: api, responseDecoder: responseDecoder,
+            parts: RequestParts(endpoint: RequestPath(endpoint), method: method))
     }
 
-    private init(api: API, responseDecoder: ResponseDecoder<Resource>, parts: RequestParts) {
+    @inlinable
+    init(api: API, responseDecoder: ResponseDecoder<Resource>, parts: RequestParts) {
         self.api = api
         self.responseDecoder = responseDecoder
         self.parts = parts
     }
 
     /// The same request, read by `decoder`.
+    @inlinable
     public consuming func receiving<Other>(_ decoder: ResponseDecoder<Other>) -> Request<API, Other> {
         Request<API, Other>(api: api, responseDecoder: decoder, parts: parts)
     }
@@ -48,30 +54,30 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 
 extension Request {
     /// The URL of the API.
-    public var baseURL: URL { api.baseURL }
+    @inlinable public var baseURL: URL { api.baseURL }
 
     /// The path below the base URL.
     public var endpoint: RequestPath {
-        get { parts.endpoint }
-        set { parts.endpoint = newValue }
+        @inlinable get { parts.endpoint }
+        @inlinable set { parts.endpoint = newValue }
     }
 
     /// The method.
     public var method: HTTPMethod {
-        get { parts.method }
-        set { parts.method = newValue }
+        @inlinable get { parts.method }
+        @inlinable set { parts.method = newValue }
     }
 
     /// The fields the body and the authentication start from.
     public var header: Header {
-        get { parts.header }
-        set { parts.header = newValue }
+        @inlinable get { parts.header }
+        @inlinable set { parts.header = newValue }
     }
 
     /// The query, appended to the one the base URL has.
     public var queryItems: QueryItems {
-        get { parts.queryItems }
-        set { parts.queryItems = newValue }
+        @inlinable get { parts.queryItems }
+        @inlinable set { parts.queryItems = newValue }
     }
 
     /// Parameters, and where they go.
@@ -82,71 +88,54 @@ extension Request {
 
     /// Whether a cache may answer.
     public var cachePolicy: RequestCachePolicy {
-        get { parts.cachePolicy }
-        set { parts.cachePolicy = newValue }
+        @inlinable get { parts.cachePolicy }
+        @inlinable set { parts.cachePolicy = newValue }
     }
 
     /// How long the stages may wait.
     public var timeout: Timeouts {
-        get { parts.timeout }
-        set { parts.timeout = newValue }
+        @inlinable get { parts.timeout }
+        @inlinable set { parts.timeout = newValue }
     }
 
     /// Makes the body.
     public var bodyProvider: BodyProvider {
-        get { parts.bodyProvider }
-        set { parts.bodyProvider = newValue }
+        @inlinable get { parts.bodyProvider }
+        @inlinable set { parts.bodyProvider = newValue }
     }
 
     /// Adds credentials.
     public var authenticationProvider: AuthenticationProvider {
-        get { parts.authenticationProvider }
-        set { parts.authenticationProvider = newValue }
+        @inlinable get { parts.authenticationProvider }
+        @inlinable set { parts.authenticationProvider = newValue }
     }
 
     /// What makes a response acceptable.
     public var validator: Validator {
-        get { parts.validator }
-        set { parts.validator = newValue }
+        @inlinable get { parts.validator }
+        @inlinable set { parts.validator = newValue }
     }
 
     /// Which redirects are followed.
     public var redirects: RedirectPolicy {
-        get { parts.redirects }
-        set { parts.redirects = newValue }
+        @inlinable get { parts.redirects }
+        @inlinable set { parts.redirects = newValue }
     }
 
     /// Values for middleware and executors.
     public var attributes: RequestAttributes {
-        get { parts.attributes }
-        set { parts.attributes = newValue }
+        @inlinable get { parts.attributes }
+        @inlinable set { parts.attributes = newValue }
     }
 
     /// Told how far the exchange has come.
     public var onProgress: (@Sendable (TransferProgress) -> Void)? {
-        get { parts.onProgress }
-        set { parts.onProgress = newValue }
+        @inlinable get { parts.onProgress }
+        @inlinable set { parts.onProgress = newValue }
     }
 }
 
 extension Request: CustomReflectable {
     /// What `dump` sees: the description, and the header with its secrets redacted.
     public var customMirror: Mirror { Mirror(self, children: ["request": description, "header": header]) }
-}
-
-/// What a request is besides its API and its decoder.
-private struct RequestParts: Sendable {
-    var endpoint: RequestPath
-    var method: HTTPMethod
-    var header: Header
-    var queryItems: QueryItems
-    var cachePolicy: RequestCachePolicy
-    var timeout: Timeouts
-    var bodyProvider: BodyProvider
-    var authenticationProvider: AuthenticationProvider
-    var parameterSets: [ParameterSet] = []
-    var validator = Validator.standard
-    var redirects = RedirectPolicy.standard
-    var attributes = RequestAttributes()
-    var onProgress: (@Sendable (TransferProgress) -> Void)?
 }

@@ -56,19 +56,19 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
 /// The values a ``RequestConvertible`` has when it gives none of its own.
 public enum DefaultValue {
     /// GET.
-    public static let method: HTTPMethod = .get
+    public static var method: HTTPMethod { .get }
     /// No fields.
-    public static let header: Header = .empty
+    public static var header: Header { .empty }
     /// No query.
-    public static let queryItems: QueryItems = .empty
+    public static var queryItems: QueryItems { .empty }
     /// What the protocol allows.
-    public static let cachePolicy: RequestCachePolicy = .useProtocolCachePolicy
+    public static var cachePolicy: RequestCachePolicy { .useProtocolCachePolicy }
     /// 10 s to connect, 60 s for the first byte and between bytes, no limit for the whole.
-    public static let timeout: Timeouts = .standard
+    public static var timeout: Timeouts { .standard }
     /// No body.
-    public static let bodyProvider: BodyProvider = .none
+    public static var bodyProvider: BodyProvider { .none }
     /// No credentials.
-    public static let authenticationProvider: AuthenticationProvider = .none
+    public static var authenticationProvider: AuthenticationProvider { .none }
 }
 
 extension RequestConvertible {

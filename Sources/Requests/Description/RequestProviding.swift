@@ -19,10 +19,11 @@ public protocol RequestProviding: Sendable {
 extension RequestProviding {
     /// A request to `endpoint`, made by the form that takes a `String`, with what the text does not tell put back: the
     /// template, and what makes the path impossible.
+    @inlinable
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void> {
         let text: String = endpoint.encoded
         var request: Request<Self, Void> = self.request(to: text, using: method)
-        request.endpoint = request.endpoint.restoring(endpoint)
+        request.parts.endpoint.restore(endpoint)
         return request
     }
 
@@ -30,6 +31,7 @@ extension RequestProviding {
     ///
     /// Generic so that a literal prefers ``RequestPath``, whose interpolations are escaped.
     @_disfavoredOverload
+    @inlinable
     public func request<Path: StringProtocol>(to endpoint: Path, using method: HTTPMethod) -> Request<Self, Void> {
         Request(api: self, endpoint: RequestPath(endpoint), responseDecoder: .none, method: method)
     }
@@ -37,6 +39,7 @@ extension RequestProviding {
 
 extension RequestProviding {
     /// GETs what is at `endpoint` and decodes it with `decoder`.
+    @inlinable
     public func get<Resource>(
         _ decoder: ResponseDecoder<Resource>, from endpoint: RequestPath
     ) -> Request<Self, Resource> {
@@ -44,11 +47,13 @@ extension RequestProviding {
     }
 
     /// POSTs `body` to `endpoint`; a body in the answer is ignored.
+    @inlinable
     public func post(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .post).sending(body)
     }
 
     /// POSTs `body` to `endpoint` and decodes the answer with `decoder`.
+    @inlinable
     public func post<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -56,11 +61,13 @@ extension RequestProviding {
     }
 
     /// PUTs `body` at `endpoint`; a body in the answer is ignored.
+    @inlinable
     public func put(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .put).sending(body)
     }
 
     /// PUTs `body` at `endpoint` and decodes the answer with `decoder`.
+    @inlinable
     public func put<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -68,11 +75,13 @@ extension RequestProviding {
     }
 
     /// PATCHes `endpoint` with `body`; a body in the answer is ignored.
+    @inlinable
     public func patch(_ endpoint: RequestPath, with body: BodyProvider) -> Request<Self, Void> {
         request(to: endpoint, using: .patch).sending(body)
     }
 
     /// PATCHes `endpoint` with `body` and decodes the answer with `decoder`.
+    @inlinable
     public func patch<Resource>(
         _ endpoint: RequestPath, with body: BodyProvider, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -80,11 +89,13 @@ extension RequestProviding {
     }
 
     /// DELETEs `endpoint`; a body in the answer is ignored.
+    @inlinable
     public func delete(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .delete)
     }
 
     /// DELETEs `endpoint` and decodes the answer with `decoder`.
+    @inlinable
     public func delete<Resource>(
         _ endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
     ) -> Request<Self, Resource> {
@@ -92,6 +103,7 @@ extension RequestProviding {
     }
 
     /// Asks for the head of what is at `endpoint`.
+    @inlinable
     public func head(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .head)
     }

@@ -1,6 +1,8 @@
 extension ResponseDecoder where Response == Void {
     /// Ignores the body.
-    public static let none = ResponseDecoder { _, _ in }
+    public static var none: ResponseDecoder {
+        ResponseDecoder(delivery: .collected(limit: Delivery.defaultLimit)) { _ in }
+    }
 }
 
 extension ResponseDecoder where Response == Data {

@@ -24,20 +24,16 @@ public struct PreparedRequest: Sendable {
         var header = Header.empty
         var body = RequestBody.none
         var delivery = Delivery.collected(limit: Delivery.defaultLimit)
-        var timeouts = Timeouts.standard
         var deadline: Moment?
-        var redirects = RedirectPolicy.standard
-        var validator = Validator.standard
         var accepting: [MediaType] = []
         var cachePolicy = RequestCachePolicy.useProtocolCachePolicy
-        var template: String
-        var attributes = RequestAttributes()
+        var handling = Handling()
+        var template: PathTemplate
         var redirectedFrom: TargetURI?
-        var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-        init(target: TargetURI) {
+        init(target: TargetURI, template: PathTemplate) {
             self.target = target
-            template = target.path
+            self.template = template
         }
     }
 
@@ -96,8 +92,8 @@ public struct PreparedRequest: Sendable {
 
     /// How long the stages may wait.
     public var timeouts: Timeouts {
-        get { box.parts.timeouts }
-        set { change { $0.timeouts = newValue } }
+        get { box.parts.handling.timeouts }
+        set { change { $0.handling.timeouts = newValue } }
     }
 
     /// When the whole call must have ended; set once, from ``Timeouts/total``, when the call begins.
@@ -111,14 +107,14 @@ public struct PreparedRequest: Sendable {
 
     /// Which redirects are followed.
     public var redirects: RedirectPolicy {
-        get { box.parts.redirects }
-        set { change { $0.redirects = newValue } }
+        get { box.parts.handling.redirects }
+        set { change { $0.handling.redirects = newValue } }
     }
 
     /// What makes a response acceptable.
     public var validator: Validator {
-        get { box.parts.validator }
-        set { change { $0.validator = newValue } }
+        get { box.parts.handling.validator }
+        set { change { $0.handling.validator = newValue } }
     }
 
     /// The media types the decoder reads; empty for any.
@@ -135,14 +131,14 @@ public struct PreparedRequest: Sendable {
 
     /// The path with `{}` in the place of interpolated values, such as `/users/{}`: for metrics, mocks and logs.
     public var template: String {
-        get { box.parts.template }
-        set { change { $0.template = newValue } }
+        get { box.parts.template.text }
+        set { change { $0.template = PathTemplate(path: newValue, text: nil) } }
     }
 
     /// Values for middleware and executors, by typed key.
     public var attributes: RequestAttributes {
-        get { box.parts.attributes }
-        set { change { $0.attributes = newValue } }
+        get { box.parts.handling.attributes }
+        set { change { $0.handling.attributes = newValue } }
     }
 
     /// The target that answered with the redirect this request follows; nil for the first request of a call.
@@ -153,8 +149,8 @@ public struct PreparedRequest: Sendable {
 
     /// Told how far the exchange has come, at most every 64 KiB or 50 ms; nil costs nothing.
     public var onProgress: (@Sendable (TransferProgress) -> Void)? {
-        get { box.parts.onProgress }
-        set { change { $0.onProgress = newValue } }
+        get { box.parts.handling.onProgress }
+        set { change { $0.handling.onProgress = newValue } }
     }
 
     /// A request of the parts given and the defaults of everything else.
@@ -162,7 +158,7 @@ public struct PreparedRequest: Sendable {
         method: HTTPMethod = .get, target: TargetURI, header: Header = .empty, body: RequestBody = .none,
         delivery: Delivery = .collected(limit: Delivery.defaultLimit)
     ) {
-        var parts = Parts(target: target)
+        var parts = Parts(target: target, template: PathTemplate(path: target.path, text: nil))
         parts.method = method
         parts.header = header
         parts.body = body

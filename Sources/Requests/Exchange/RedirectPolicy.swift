@@ -19,8 +19,8 @@ public struct RedirectPolicy: Hashable, Sendable {
     }
 
     /// Follows up to 20 redirects, none from https to http.
-    public static let standard = RedirectPolicy()
+    public static var standard: RedirectPolicy { RedirectPolicy() }
 
     /// Follows none: a 3xx is the answer.
-    public static let none = RedirectPolicy(limit: 0)
+    public static var none: RedirectPolicy { RedirectPolicy(limit: 0) }
 }

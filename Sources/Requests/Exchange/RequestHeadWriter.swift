@@ -44,7 +44,7 @@ package struct RequestHeadWriter {
         _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
         to bytes: inout [UInt8]
     ) {
-        var size = 2 << 10
+        var size = 1 << 10
         repeat {
             size = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { memory in
                 var pen = Pen(memory)
@@ -94,11 +94,7 @@ package struct RequestHeadWriter {
         pen.write(request.method.rawValue)
         pen.write(" ")
         if form == .absolute { pen.write(target.origin) }
-        pen.write(target.path)
-        if let query = target.query {
-            pen.write("?")
-            pen.write(query)
-        }
+        pen.write(target.requestTarget)
         pen.write(" HTTP/1.1\r\nHost: ")
         pen.write(target.authority)
         pen.write("\r\n")

@@ -45,7 +45,16 @@ public struct Timeouts: Hashable, Sendable {
     }
 
     /// 10 s to connect, 60 s for the first byte, 60 s between bytes, no limit for the whole.
-    public static let standard = Timeouts()
+    public static var standard: Timeouts {
+        Timeouts(connect: Limit(seconds: 10), firstByte: Limit(seconds: 60), betweenBytes: Limit(seconds: 60))
+    }
+
+    private init(connect: Limit, firstByte: Limit, betweenBytes: Limit) {
+        connectLimit = connect
+        firstByteLimit = firstByte
+        betweenBytesLimit = betweenBytes
+        totalLimit = Limit(nil)
+    }
 }
 
 extension Timeouts {
@@ -62,6 +71,10 @@ extension Timeouts {
             let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
             let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
             nanoseconds = overflow || carry ? (seconds < 0 ? .min : .max - 1) : min(sum, .max - 1)
+        }
+
+        fileprivate init(seconds: Int64) {
+            nanoseconds = seconds * 1_000_000_000
         }
 
         fileprivate var duration: Duration? { nanoseconds == .max ? nil : .nanoseconds(nanoseconds) }

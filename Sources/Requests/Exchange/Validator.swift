@@ -20,12 +20,14 @@ public struct Validator: Sendable {
     /// A 2xx status, then a content type that the decoder reads; a missing content type is accepted.
     ///
     /// When both are wrong the status is the error, with the content type's as its ``RequestError/underlying``.
-    public static let standard = Validator { head, accepting, isEmpty in
-        try check(head, isWithin: 200..<300, contentType: contentTypeError(head, accepting, isEmpty))
+    public static var standard: Validator {
+        Validator { head, accepting, isEmpty in
+            try check(head, isWithin: 200..<300, contentType: contentTypeError(head, accepting, isEmpty))
+        }
     }
 
     /// Accepts every response.
-    public static let none = Validator { _, _, _ in }
+    public static var none: Validator { Validator { _, _, _ in } }
 
     /// Accepts the statuses of `range`, whatever the content type.
     public static func statuses(_ range: Range<Int>) -> Validator {

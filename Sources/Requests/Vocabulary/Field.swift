@@ -51,16 +51,16 @@ extension Field: CustomStringConvertible, CustomReflectable {
 
 extension Field {
     /// Content-Type (RFC 9110 §8.3).
-    public static let contentType: @Sendable (MediaType) -> Field = { Field(name: .contentType, value: $0.rawValue) }
+    public static func contentType(_ type: MediaType) -> Field { Field(name: .contentType, value: type.rawValue) }
 
     /// Accept (RFC 9110 §12.5.1).
-    public static let accept: @Sendable (MediaType) -> Field = { Field(name: .accept, value: $0.rawValue) }
+    public static func accept(_ type: MediaType) -> Field { Field(name: .accept, value: type.rawValue) }
 
     /// Accept-Language (RFC 9110 §12.5.4).
-    public static let acceptLanguage: @Sendable (String) -> Field = { Field(name: .acceptLanguage, value: $0) }
+    public static func acceptLanguage(_ value: String) -> Field { Field(name: .acceptLanguage, value: value) }
 
     /// User-Agent (RFC 9110 §10.1.5).
-    public static let userAgent: @Sendable (String) -> Field = { Field(name: .userAgent, value: $0) }
+    public static func userAgent(_ value: String) -> Field { Field(name: .userAgent, value: value) }
 }
 
 /// The name and the value of `field` as plain strings.

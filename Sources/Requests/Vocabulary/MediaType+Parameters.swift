@@ -40,27 +40,27 @@ extension MediaType {
 
 extension MediaType {
     /// Any media type: `*/*`.
-    public static let any = MediaType(type: .any, subtype: .any)
+    public static var any: MediaType { MediaType(type: .any, subtype: .any) }
     /// `application/octet-stream`.
-    public static let binary = MediaType(type: .application, subtype: .octetStream)
+    public static var binary: MediaType { MediaType(type: .application, subtype: .octetStream) }
     /// `text/css; charset=utf-8`.
     public static let css = MediaType(type: .text, subtype: .css, parameters: utf8)
     /// `image/gif`.
-    public static let gif = MediaType(type: .image, subtype: .gif)
+    public static var gif: MediaType { MediaType(type: .image, subtype: .gif) }
     /// `text/html; charset=utf-8`.
     public static let html = MediaType(type: .text, subtype: .html, parameters: utf8)
     /// `image/jpeg`.
-    public static let jpeg = MediaType(type: .image, subtype: .jpeg)
+    public static var jpeg: MediaType { MediaType(type: .image, subtype: .jpeg) }
     /// `application/json`; RFC 8259 §11 defines no charset.
-    public static let json = MediaType(type: .application, subtype: .json)
+    public static var json: MediaType { MediaType(type: .application, subtype: .json) }
     /// `application/json; charset=utf-8`, for servers that insist.
     public static let jsonUTF8 = MediaType(type: .application, subtype: .json, parameters: utf8)
     /// `text/plain; charset=utf-8`.
     public static let plainText = MediaType(type: .text, subtype: .plain, parameters: utf8)
     /// `image/png`.
-    public static let png = MediaType(type: .image, subtype: .png)
+    public static var png: MediaType { MediaType(type: .image, subtype: .png) }
     /// `image/svg+xml`.
-    public static let svg = MediaType(type: .image, subtype: .svg)
+    public static var svg: MediaType { MediaType(type: .image, subtype: .svg) }
     /// `application/x-www-form-urlencoded; charset=utf-8`.
     public static let urlEncodedForm = MediaType(type: .application, subtype: .urlEncodedForm, parameters: utf8)
     /// `application/xml; charset=utf-8`.

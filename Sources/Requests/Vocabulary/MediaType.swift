@@ -21,7 +21,9 @@ public struct MediaType: Sendable {
 
     /// The media type as a field value: `type/subtype; name=value`, values quoted where they are no token.
     public var rawValue: String {
-        let text = type.rawValue.rawValue + "/" + subtype.rawValue.rawValue
+        let (type, subtype) = (type.rawValue.rawValue, subtype.rawValue.rawValue)
+        // By far the most frequent type, of whose text nothing then has to be put together.
+        let text = type == "application" && subtype == "json" ? "application/json" : type + "/" + subtype
         if parameters.isEmpty { return text }
         return parameters.reduce(text) { text, parameter in
             text + "; \(parameter.name)=\(Self.quotedIfNeeded(parameter.value))"
@@ -71,6 +73,7 @@ extension MediaType: Hashable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+// Their constants are computed, because a stored one asks at every use whether it has been made.
 extension MediaType {
     /// The part of a media type before the slash.
     public struct TopLevelType: Hashable, Sendable, ExpressibleByStringLiteral {
@@ -84,27 +87,27 @@ extension MediaType {
         public init(stringLiteral value: String) { self.init(value) }
 
         /// Any type: `*`.
-        public static let any = Self("*")
+        public static var any: Self { Self("*") }
         /// The type `application`.
-        public static let application = Self("application")
+        public static var application: Self { Self("application") }
         /// The type `audio`.
-        public static let audio = Self("audio")
+        public static var audio: Self { Self("audio") }
         /// The type `example`.
-        public static let example = Self("example")
+        public static var example: Self { Self("example") }
         /// The type `font`.
-        public static let font = Self("font")
+        public static var font: Self { Self("font") }
         /// The type `image`.
-        public static let image = Self("image")
+        public static var image: Self { Self("image") }
         /// The type `message`.
-        public static let message = Self("message")
+        public static var message: Self { Self("message") }
         /// The type `model`.
-        public static let model = Self("model")
+        public static var model: Self { Self("model") }
         /// The type `multipart`.
-        public static let multipart = Self("multipart")
+        public static var multipart: Self { Self("multipart") }
         /// The type `text`.
-        public static let text = Self("text")
+        public static var text: Self { Self("text") }
         /// The type `video`.
-        public static let video = Self("video")
+        public static var video: Self { Self("video") }
     }
 
     /// The part of a media type after the slash.
@@ -119,30 +122,30 @@ extension MediaType {
         public init(stringLiteral value: String) { self.init(value) }
 
         /// Any subtype: `*`.
-        public static let any = Self("*")
+        public static var any: Self { Self("*") }
         /// The subtype `css`.
-        public static let css = Self("css")
+        public static var css: Self { Self("css") }
         /// The subtype `form-data`.
-        public static let formData = Self("form-data")
+        public static var formData: Self { Self("form-data") }
         /// The subtype `gif`.
-        public static let gif = Self("gif")
+        public static var gif: Self { Self("gif") }
         /// The subtype `html`.
-        public static let html = Self("html")
+        public static var html: Self { Self("html") }
         /// The subtype `jpeg`.
-        public static let jpeg = Self("jpeg")
+        public static var jpeg: Self { Self("jpeg") }
         /// The subtype `json`.
-        public static let json = Self("json")
+        public static var json: Self { Self("json") }
         /// The subtype `octet-stream`.
-        public static let octetStream = Self("octet-stream")
+        public static var octetStream: Self { Self("octet-stream") }
         /// The subtype `plain`.
-        public static let plain = Self("plain")
+        public static var plain: Self { Self("plain") }
         /// The subtype `png`.
-        public static let png = Self("png")
+        public static var png: Self { Self("png") }
         /// The subtype `svg+xml`.
-        public static let svg = Self("svg+xml")
+        public static var svg: Self { Self("svg+xml") }
         /// The subtype `xml`.
-        public static let xml = Self("xml")
+        public static var xml: Self { Self("xml") }
         /// The subtype `x-www-form-urlencoded`.
-        public static let urlEncodedForm = Self("x-www-form-urlencoded")
+        public static var urlEncodedForm: Self { Self("x-www-form-urlencoded") }
     }
 }

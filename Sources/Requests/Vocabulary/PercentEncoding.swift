@@ -39,56 +39,77 @@ public struct PercentEncoding: Hashable, Sendable {
     /// `text` as UTF-8 with every byte that is not left alone encoded.
     public func encode(_ text: some StringProtocol) -> String {
         var text = String(text)
-        return text.withUTF8 { source in
-            leavesAll(source) ? nil : encoded(source, keepingEscapes: false)
-        } ?? text
+        return text.withUTF8 { encoded($0, keepingEscapes: false) } ?? text
     }
 
     /// `text` encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
-    func encodeKeepingEscapes(_ text: some StringProtocol) -> String {
-        var text = String(text)
-        return text.withUTF8 { source in
-            leavesAll(source) ? nil : encoded(source, keepingEscapes: true)
-        } ?? text
+    func encodeKeepingEscapes(_ text: String) -> String {
+        var text = text
+        return text.withUTF8 { encoded($0, keepingEscapes: true) } ?? text
     }
 
     /// UTF-8 text encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
     func encodeKeepingEscapes(_ text: ArraySlice<UInt8>) -> String {
-        text.withUnsafeBufferPointer { source in
-            leavesAll(source)
-                ? String(decoding: source, as: UTF8.self) : encoded(source, keepingEscapes: true)
+        text.withUnsafeBufferPointer { encodedText(of: $0, keepingEscapes: true) }
+    }
+
+    /// The text of `source` encoded.
+    func encodedText(of source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String {
+        encoded(source, keepingEscapes: keepingEscapes) ?? String(decoding: source, as: UTF8.self)
+    }
+
+    /// The text of `source` encoded; nil when it is that already.
+    private func encoded(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String? {
+        let count = encodedCount(of: source, keepingEscapes: keepingEscapes)
+        if count == source.count { return nil }
+        return String(unsafeUninitializedCapacity: count) { memory in
+            var pen = BytePen(memory)
+            write(source, keepingEscapes: keepingEscapes, with: &pen)
+            return pen.count
         }
     }
 
-    private func encoded(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(source.count * 2)
-        append(source, keepingEscapes: keepingEscapes, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Appends `text` encoded to `bytes`.
-    func append(
-        _ text: String, keepingEscapes: Bool = false, spacesAsPlus: Bool = false, to bytes: inout [UInt8]
-    ) {
-        var text = text
-        text.withUTF8 { append($0, keepingEscapes: keepingEscapes, spacesAsPlus: spacesAsPlus, to: &bytes) }
-    }
-
-    private func append(
-        _ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool, spacesAsPlus: Bool = false,
-        to bytes: inout [UInt8]
-    ) {
-        // Runs that are left alone are copied as a whole.
-        var runStart = 0
+    /// How many bytes `source` has once encoded; as many as before exactly when nothing changes.
+    func encodedCount(
+        of source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool = false, spacesAsPlus: Bool = false
+    ) -> Int {
+        var count = source.count
         for index in source.indices where !leaves(source[index]) {
-            let byte = source[index]
-            if keepingEscapes, byte == UInt8(ascii: "%"), Self.isEscape(source[index...].prefix(3)) { continue }
-            bytes.append(contentsOf: source[runStart..<index])
-            runStart = index + 1
-            if spacesAsPlus, byte == 0x20 { bytes.append(UInt8(ascii: "+")) } else { Self.append(byte, to: &bytes) }
+            if keepingEscapes, Self.isEscape(source, at: index) { continue }
+            if !(spacesAsPlus && source[index] == 0x20) { count += 2 }
         }
-        bytes.append(contentsOf: source[runStart...])
+        return count
+    }
+
+    /// How many bytes `text` has once encoded.
+    func encodedCount(of text: String, spacesAsPlus: Bool = false) -> Int {
+        var text = text
+        return text.withUTF8 { encodedCount(of: $0, spacesAsPlus: spacesAsPlus) }
+    }
+
+    /// Writes `text` encoded.
+    func write(_ text: String, spacesAsPlus: Bool = false, with pen: inout BytePen) {
+        var text = text
+        text.withUTF8 { write($0, spacesAsPlus: spacesAsPlus, with: &pen) }
+    }
+
+    /// Writes `source` encoded.
+    func write(
+        _ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool = false, spacesAsPlus: Bool = false,
+        with pen: inout BytePen
+    ) {
+        for index in source.indices {
+            let byte = source[index]
+            if leaves(byte) || keepingEscapes && Self.isEscape(source, at: index) {
+                pen.write(byte)
+            } else if spacesAsPlus, byte == 0x20 {
+                pen.write(UInt8(ascii: "+"))
+            } else {
+                pen.write(UInt8(ascii: "%"))
+                pen.write(Hex.digit(byte >> 4))
+                pen.write(Hex.digit(byte & 15))
+            }
+        }
     }
 
     /// `text` with every valid `%XX` decoded; bytes that are no UTF-8 become U+FFFD.
@@ -98,7 +119,7 @@ public struct PercentEncoding: Hashable, Sendable {
         var bytes: [UInt8] = []
         var index = 0
         while index < source.count {
-            if source[index] == UInt8(ascii: "%"), isEscape(source[index...]),
+            if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
                 let high = Hex.value(of: source[index + 1]), let low = Hex.value(of: source[index + 2])
             {
                 bytes.append(high << 4 | low)
@@ -112,22 +133,40 @@ public struct PercentEncoding: Hashable, Sendable {
     }
 
     private func leaves(_ byte: UInt8) -> Bool {
-        byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 != 0
+        (byte & 64 == 0 ? low : high) &>> UInt64(byte & 63) & UInt64(~byte &>> 7) != 0
     }
 
-    private func leavesAll(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        for byte in bytes where !leaves(byte) { return false }
-        return true
+    private static func isEscape(_ source: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        source[index] == UInt8(ascii: "%") && index + 2 < source.count && Hex.value(of: source[index + 1]) != nil
+            && Hex.value(of: source[index + 2]) != nil
+    }
+}
+
+/// Writes bytes one behind the other into memory that has been made large enough for them.
+struct BytePen {
+    private let memory: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count: Int
+
+    init(_ memory: UnsafeMutableBufferPointer<UInt8>, from count: Int = 0) {
+        self.memory = memory
+        self.count = count
     }
 
-    private static func isEscape(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
-        bytes.count >= 3 && bytes.dropFirst().prefix(2).allSatisfy { Hex.value(of: $0) != nil }
+    @inline(__always)
+    mutating func write(_ byte: UInt8) {
+        memory[count] = byte
+        count += 1
     }
 
-    private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "%"))
-        bytes.append(Hex.digit(byte >> 4))
-        bytes.append(Hex.digit(byte & 15))
+    mutating func write(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let first = bytes.baseAddress, let start = memory.baseAddress else { return }
+        (start + count).update(from: first, count: bytes.count)
+        count += bytes.count
+    }
+
+    mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { write($0) }
     }
 }
 

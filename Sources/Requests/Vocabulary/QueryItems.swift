@@ -11,13 +11,14 @@ public struct QueryItems: Hashable, Sendable {
         public var value: String?
 
         /// An item of `name` and `value`.
+        @inlinable
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
         }
     }
 
-    private var items: [Item]
+    @usableFromInline var items: [Item]
 
     /// A query of `items`, in their order.
     public init(_ items: some Sequence<Item>) {
@@ -30,7 +31,7 @@ public struct QueryItems: Hashable, Sendable {
     }
 
     /// No query.
-    public static let empty = QueryItems([] as [Item])
+    public static var empty: QueryItems { QueryItems([] as [Item]) }
 
     /// Appends an item; a nil value gives a bare name.
     public mutating func add(_ name: String, _ value: (any QueryValue)?) {
@@ -44,33 +45,68 @@ public struct QueryItems: Hashable, Sendable {
 
     /// The query as it will be sent, without a question mark; empty when there are no items.
     public func encoded(with encoding: PercentEncoding = .strict) -> String {
-        guard !items.isEmpty else { return "" }
-        return String(decoding: encodedBytes(with: encoding), as: UTF8.self)
+        String(unsafeUninitializedCapacity: encodedCount(with: encoding)) { memory in
+            var pen = BytePen(memory)
+            write(encoding, with: &pen)
+            return pen.count
+        }
     }
 
     /// The bytes of the items as they will be sent; spaces as `+` only where that is asked for, which is in forms.
     func encodedBytes(with encoding: PercentEncoding, spacesAsPlus: Bool = false) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(items.count * 24)
-        for (index, item) in items.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: "&")) }
-            encoding.append(item.name, spacesAsPlus: spacesAsPlus, to: &bytes)
-            guard let value = item.value else { continue }
-            bytes.append(UInt8(ascii: "="))
-            encoding.append(value, spacesAsPlus: spacesAsPlus, to: &bytes)
+        let capacity = encodedCount(with: encoding, spacesAsPlus: spacesAsPlus)
+        return Array(unsafeUninitializedCapacity: capacity) { memory, count in
+            var pen = BytePen(memory)
+            write(encoding, spacesAsPlus: spacesAsPlus, with: &pen)
+            count = pen.count
         }
-        return bytes
+    }
+
+    /// How many bytes ``write(_:spacesAsPlus:with:)`` writes at most; exact where more would be a waste.
+    func encodedCapacity(with encoding: PercentEncoding) -> Int {
+        let length = items.reduce(items.count) { $0 + $1.name.utf8.count + ($1.value.map { $0.utf8.count + 1 } ?? 0) }
+        return length < 256 ? length * 3 : encodedCount(with: encoding)
+    }
+
+    /// How many bytes ``write(_:spacesAsPlus:with:)`` writes.
+    func encodedCount(with encoding: PercentEncoding, spacesAsPlus: Bool = false) -> Int {
+        var count = Swift.max(items.count - 1, 0)
+        for item in items {
+            count += encoding.encodedCount(of: item.name, spacesAsPlus: spacesAsPlus)
+            if let value = item.value { count += 1 + encoding.encodedCount(of: value, spacesAsPlus: spacesAsPlus) }
+        }
+        return count
+    }
+
+    /// Whether nothing is written: there are no items, or one without a name and a value.
+    var isEmptyText: Bool {
+        items.isEmpty || items.count == 1 && items[0].name.isEmpty && items[0].value == nil
+    }
+
+    /// Writes the items as they will be sent.
+    func write(_ encoding: PercentEncoding, spacesAsPlus: Bool = false, with pen: inout BytePen) {
+        var isFirst = true
+        for item in items {
+            if !isFirst { pen.write(UInt8(ascii: "&")) }
+            isFirst = false
+            encoding.write(item.name, spacesAsPlus: spacesAsPlus, with: &pen)
+            guard let value = item.value else { continue }
+            pen.write(UInt8(ascii: "="))
+            encoding.write(value, spacesAsPlus: spacesAsPlus, with: &pen)
+        }
     }
 }
 
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// A query of the pairs, in their order; nil values give bare names.
+    @inlinable
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         items = []
         items.reserveCapacity(elements.count)
-        // By index: a copy of a pair is a copy of a boxed value.
+        // By index: an iterator would copy each boxed value once more.
         for index in elements.indices {
-            items.append(Item(name: elements[index].0, value: elements[index].1?.queryText))
+            let (name, value) = elements[index]
+            items.append(Item(name: name, value: value?.queryText))
         }
     }
 
@@ -131,7 +167,7 @@ extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
 
 extension QueryValue where Self: LosslessStringConvertible {
     /// The value as Swift prints it.
-    public var queryText: String { description }
+    @inlinable public var queryText: String { description }
 }
 
 extension String: QueryValue {}

@@ -7,12 +7,8 @@
 /// A path that cannot be sent is reported when the request is prepared, as
 /// ``RequestError/Reason/invalidRequest(_:)``: a `?` or `#` in the literal, a control byte, or a segment that an
 /// interpolation leaves empty or turns into `.` or `..`.
-public struct RequestPath: Hashable, Sendable {
-    /// The path as it will be sent, percent-encoded.
-    public let encoded: String
-
-    /// The path with `{}` in the place of each interpolated value: for metrics, mocks and logs.
-    public internal(set) var template: String
+public struct RequestPath: Sendable {
+    private(set) var shape: PathTemplate
 
     /// What is wrong with the path, if anything is.
     private(set) var problem: InvalidRequest?
@@ -20,22 +16,35 @@ public struct RequestPath: Hashable, Sendable {
     /// Whether the text is a URI reference, resolved against the base URL instead of put below it.
     private(set) var isReference = false
 
+    /// The path as it will be sent, percent-encoded.
+    public var encoded: String { shape.path }
+
+    /// The path with `{}` in the place of each interpolated value: for metrics, mocks and logs.
+    public var template: String { shape.text }
+
     /// A path that is known only at run time, treated like a literal: what it holds is trusted.
+    @inlinable
     public init(_ text: some StringProtocol) {
-        let text = String(text)
-        encoded = PercentEncoding.path.encodeKeepingEscapes(text)
-        template = text
-        problem = Self.problem(inLiteral: text)
+        self.init(trusted: String(text))
+    }
+
+    @usableFromInline
+    init(trusted text: String) {
+        let encoded = PercentEncoding.path.encodeKeepingEscapes(text)
+        let isChanged = encoded.utf8.count != text.utf8.count
+        shape = PathTemplate(path: encoded, text: isChanged ? text : nil)
+        // What has been written as it was holds nothing that is wrong.
+        var text = text
+        problem = isChanged ? text.withUTF8(Self.problem) : nil
     }
 
     private init(encoded: String, template: String, problem: InvalidRequest?) {
-        self.encoded = encoded
-        self.template = template
+        shape = PathTemplate(path: encoded, text: template)
         self.problem = problem
     }
 
     /// The empty path: the base URL itself.
-    public static let empty = RequestPath("")
+    public static var empty: RequestPath { RequestPath(trusted: "") }
 
     /// A URI reference (RFC 3986 §4.1), resolved against the base URL: `/x` leaves the base path, `?q` asks the base, an
     /// absolute URL leads elsewhere.
@@ -59,6 +68,7 @@ public struct RequestPath: Hashable, Sendable {
 
     /// The path of both, one slash put between them where there is none.
     func appending(_ other: RequestPath) -> RequestPath {
+        let (encoded, template) = (encoded, template)
         if other.isReference || encoded.isEmpty { return other }
         if other.encoded.isEmpty { return self }
         let hasSlash = encoded.utf8.last == UInt8(ascii: "/")
@@ -77,29 +87,30 @@ public struct RequestPath: Hashable, Sendable {
         return path
     }
 
-    /// This path, which was made of the encoded text of `original`, with the template and the problem of that.
+    /// Takes over the template and the problem of `original`, of whose encoded text this path was made.
     ///
     /// A prefix that was put before the text stays, in the template too.
-    func restoring(_ original: RequestPath) -> RequestPath {
-        if encoded == original.encoded { return original }
-        var copy = self
-        copy.problem = problem ?? original.problem
-        if !original.encoded.isEmpty, template.hasSuffix(original.encoded) {
-            copy.template = template.dropLast(original.encoded.count) + original.template
+    @usableFromInline
+    mutating func restore(_ original: RequestPath) {
+        if encoded == original.encoded {
+            self = original
+            return
         }
-        return copy
+        problem = problem ?? original.problem
+        let template = self.template
+        if !original.encoded.isEmpty, template.hasSuffix(original.encoded) {
+            let prefix = template.dropLast(original.encoded.count)
+            shape = PathTemplate(path: encoded, text: prefix + original.template)
+        }
     }
 
-    fileprivate static func problem(inLiteral text: String) -> InvalidRequest? {
-        var text = text
-        return text.withUTF8 { bytes in
-            switch bytes.first(where: { $0 < 0x20 || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == 0x7F })
-            {
-            case nil: nil
-            case UInt8(ascii: "?"): .queryInPath
-            case UInt8(ascii: "#"): .fragmentInPath
-            default: .controlByteInPath
-            }
+    /// What is wrong with a literal of `bytes`, if anything is.
+    static func problem(inLiteral bytes: UnsafeBufferPointer<UInt8>) -> InvalidRequest? {
+        switch bytes.first(where: { $0 < 0x20 || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == 0x7F }) {
+        case nil: nil
+        case UInt8(ascii: "?"): .queryInPath
+        case UInt8(ascii: "#"): .fragmentInPath
+        default: .controlByteInPath
         }
     }
 }
@@ -112,88 +123,64 @@ extension RequestPath: ExpressibleByStringInterpolation {
 
     /// A path of trusted text and interpolated values.
     public init(stringInterpolation: StringInterpolation) {
-        var interpolation = stringInterpolation
-        interpolation.endSegment()
-        self.init(
-            encoded: String(decoding: interpolation.encoded, as: UTF8.self), template: interpolation.template,
-            problem: interpolation.problem)
+        var writer = stringInterpolation.writer
+        writer.finish()
+        shape = PathTemplate(writer)
+        problem = writer.problem
     }
 
     /// Collects the pieces of an interpolated path.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
-        fileprivate var encoded: [UInt8] = []
-        private var templateBytes: [UInt8] = []
-        fileprivate var problem: InvalidRequest?
-        private var segmentStart = 0
-        private var isInterpolated = false
+        fileprivate var writer = PathWriter()
 
         /// Makes room for the pieces.
-        public init(literalCapacity: Int, interpolationCount: Int) {
-            encoded.reserveCapacity(literalCapacity + interpolationCount * 12)
-            templateBytes.reserveCapacity(literalCapacity + interpolationCount * 2)
-        }
-
-        fileprivate var template: String { String(decoding: templateBytes, as: UTF8.self) }
+        public init(literalCapacity: Int, interpolationCount: Int) {}
 
         /// Appends trusted text.
         public mutating func appendLiteral(_ literal: String) {
-            templateBytes.append(contentsOf: literal.utf8)
-            appendTrusted(literal)
+            writer.write(literal: literal)
         }
 
         /// Appends `value` as part of one segment, percent-encoded.
+        @inlinable
         public mutating func appendInterpolation(_ value: some PathValue) {
-            appendValue(value.pathText)
+            append(value: value.pathText)
         }
 
         /// Appends the raw value of `value` as part of one segment, percent-encoded.
+        @inlinable
         public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
         where Value.RawValue: PathValue {
-            appendValue(value.rawValue.pathText)
+            append(value: value.rawValue.pathText)
         }
 
         /// Appends a value that is a `PathValue` and has a raw value: its own path text wins.
+        @inlinable
         public mutating func appendInterpolation<Value: RawRepresentable & PathValue>(_ value: Value)
         where Value.RawValue: PathValue {
-            appendValue(value.pathText)
+            append(value: value.pathText)
         }
 
         /// Appends text that is trusted like the literal: slashes separate segments, valid `%XX` is kept.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
-            templateBytes.append(contentsOf: "{}".utf8)
-            appendTrusted(String(text))
+            writer.write(raw: String(text))
         }
 
-        private mutating func appendTrusted(_ text: String) {
-            problem = problem ?? RequestPath.problem(inLiteral: text)
-            let start = encoded.count
-            PercentEncoding.path.append(text, keepingEscapes: true, to: &encoded)
-            guard let first = encoded[start...].firstIndex(of: UInt8(ascii: "/")) else { return }
-            endSegment(at: first)
-            segmentStart = (encoded.lastIndex(of: UInt8(ascii: "/")) ?? first) + 1
-            isInterpolated = false
-        }
-
-        private mutating func appendValue(_ text: String) {
-            PercentEncoding.rfc3986.append(text, to: &encoded)
-            templateBytes.append(contentsOf: "{}".utf8)
-            isInterpolated = true
-        }
-
-        fileprivate mutating func endSegment() {
-            endSegment(at: encoded.count)
-        }
-
-        /// Notes a segment that an interpolation left empty or turned into one that climbs.
-        private mutating func endSegment(at end: Int) {
-            guard isInterpolated, problem == nil else { return }
-            let length = end - segmentStart
-            if length == 0 { problem = .emptySegment }
-            guard length > 0, length <= 6 else { return }
-            let segment = PercentEncoding.decode(String(decoding: encoded[segmentStart..<end], as: UTF8.self))
-            if segment == "." || segment == ".." { problem = .dotSegment }
+        @usableFromInline
+        mutating func append(value text: String) {
+            writer.write(value: text)
         }
     }
+}
+
+extension RequestPath: Hashable {
+    /// Whether both are sent alike and have the same template.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.shape == right.shape && left.problem == right.problem && left.isReference == right.isReference
+    }
+
+    /// Hashes the path as it will be sent.
+    public func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
 }
 
 extension RequestPath: CustomStringConvertible {

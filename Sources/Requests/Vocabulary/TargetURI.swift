@@ -6,64 +6,85 @@ public struct TargetURI: Sendable {
     // One reference: requests and responses carry targets through every stage and copy them often.
     private let parts: Parts
 
-    private final class Parts: Sendable {
+    /// Where a target is found; all that are made of one base share it.
+    private final class Server: Sendable {
         let scheme: String
         let userinfo: String?
         let host: String
         let zone: String?
         let port: Int?
-        let path: String
-        let query: String?
-        let fragment: String?
         let authority: String
 
-        init(
-            scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,
-            fragment: String?
-        ) {
+        init(scheme: String, userinfo: String?, host: String, zone: String?, port: Int?) {
             self.scheme = scheme
             self.userinfo = userinfo
             self.host = host
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
-            self.path = path.isEmpty ? "/" : path
-            self.query = query
-            self.fragment = fragment
         }
     }
 
+    private final class Parts: Sendable {
+        let server: Server
+        /// The path and, behind a question mark, the query.
+        let requestTarget: String
+        let pathLength: Int
+        let fragment: String?
+
+        init(_ server: Server, _ requestTarget: String, pathLength: Int, fragment: String?) {
+            self.server = server
+            self.requestTarget = requestTarget
+            self.pathLength = pathLength
+            self.fragment = fragment
+        }
+
+        var pathEnd: String.Index { requestTarget.utf8.index(requestTarget.startIndex, offsetBy: pathLength) }
+
+        var hasQuery: Bool { pathLength < requestTarget.utf8.count }
+    }
+
     /// The scheme in lower case, such as `https`.
-    public var scheme: String { parts.scheme }
+    public var scheme: String { parts.server.scheme }
 
     /// The host in lower case, an IPv6 address in brackets, in its canonical form (RFC 5952) and without its zone.
-    public var host: String { parts.host }
+    public var host: String { parts.server.host }
 
     /// The port, unless it is the scheme's default.
-    public var port: Int? { parts.port }
+    public var port: Int? { parts.server.port }
 
     /// The path, percent-encoded; never empty for http and https.
-    public var path: String { parts.path }
+    public var path: String {
+        parts.hasQuery ? String(parts.requestTarget[..<parts.pathEnd]) : parts.requestTarget
+    }
 
     /// The query, percent-encoded and without its question mark; nil when there is none.
-    public var query: String? { parts.query }
+    public var query: String? {
+        parts.hasQuery ? String(parts.requestTarget[parts.pathEnd...].dropFirst()) : nil
+    }
 
     /// The fragment, percent-encoded and without its number sign; never sent.
     public var fragment: String? { parts.fragment }
 
     /// The zone of a link-local IPv6 address, such as `eth0`.
-    package var zone: String? { parts.zone }
+    package var zone: String? { parts.server.zone }
 
     /// The userinfo as written, percent-encoded; it becomes Basic credentials when nothing else sets them.
-    var userinfo: String? { parts.userinfo }
+    var userinfo: String? { parts.server.userinfo }
 
     init(
         scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,
         fragment: String?
     ) {
-        parts = Parts(
-            scheme: scheme, userinfo: userinfo, host: host, zone: zone, port: port, path: path, query: query,
+        self.init(
+            Server(scheme: scheme, userinfo: userinfo, host: host, zone: zone, port: port), path: path, query: query,
             fragment: fragment)
+    }
+
+    private init(_ server: Server, path: String, query: String?, fragment: String?) {
+        let path = path.isEmpty ? "/" : path
+        parts = Parts(
+            server, query.map { "\(path)?\($0)" } ?? path, pathLength: path.utf8.count, fragment: fragment)
     }
 
     /// The port the scheme implies: 80 for http, 443 for https, nil for any other.
@@ -79,12 +100,10 @@ public struct TargetURI: Sendable {
     public var effectivePort: Int? { port ?? Self.defaultPort(of: scheme) }
 
     /// The host and, unless it is the default, the port: the value of the Host field (RFC 9110 §7.2).
-    public var authority: String { parts.authority }
+    public var authority: String { parts.server.authority }
 
     /// The path and the query: the request target in origin-form (RFC 9112 §3.2.1).
-    public var requestTarget: String {
-        query.map { "\(path)?\($0)" } ?? path
-    }
+    public var requestTarget: String { parts.requestTarget }
 
     /// The scheme, host and port as one text: two targets of one origin may share secrets (RFC 6454 §4).
     public var origin: String { "\(scheme)://\(authority)" }
@@ -113,14 +132,55 @@ public struct TargetURI: Sendable {
 
     /// Whether scheme, host, port and zone are the same.
     package func hasSameOrigin(as other: TargetURI) -> Bool {
-        parts === other.parts
+        parts.server === other.parts.server
             || host == other.host && port == other.port && scheme == other.scheme && zone == other.zone
     }
 
     func replacing(path: String, query: String?, fragment: String?) -> TargetURI {
-        TargetURI(
-            scheme: scheme, userinfo: userinfo, host: host, zone: zone, port: port, path: path, query: query,
-            fragment: fragment)
+        TargetURI(parts.server, path: path, query: query, fragment: fragment)
+    }
+}
+
+extension TargetURI {
+    /// This target with `path` below its own, one slash between them and a trailing one kept, and with `items` and
+    /// `added`, which is encoded, behind the query it has.
+    func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
+        let own = parts.requestTarget
+        let capacity =
+            own.utf8.count + added.utf8.count + items.encodedCapacity(with: .strict) + (query?.utf8.count ?? 0) + 3
+        var pathLength = 0
+        let requestTarget = String(unsafeUninitializedCapacity: capacity) { memory in
+            var pen = BytePen(memory)
+            var own = own
+            own.withUTF8 { own in
+                let ownPath = own[..<parts.pathLength]
+                let isRooted = added.utf8.first == UInt8(ascii: "/")
+                let hasSlash = ownPath.last == UInt8(ascii: "/")
+                pen.write(UnsafeBufferPointer(rebasing: hasSlash && isRooted ? ownPath.dropLast() : ownPath))
+                if !added.isEmpty, !hasSlash, !isRooted { pen.write(UInt8(ascii: "/")) }
+                pen.write(added)
+                pathLength = pen.count
+                pen.write(UnsafeBufferPointer(rebasing: own[parts.pathLength...]))
+            }
+            // What comes next is divided from a query before it, and begins one when there is none.
+            var mark: UInt8? = UInt8(ascii: "?")
+            if parts.hasQuery { mark = parts.pathLength + 1 < own.utf8.count ? UInt8(ascii: "&") : nil }
+            if !items.isEmptyText {
+                if let mark { pen.write(mark) }
+                items.write(.strict, with: &pen)
+                mark = UInt8(ascii: "&")
+            }
+            if let query, !query.isEmpty {
+                if let mark { pen.write(mark) }
+                pen.write(query)
+            }
+            return pen.count
+        }
+        return TargetURI(Parts(parts.server, requestTarget, pathLength: pathLength, fragment: fragment))
+    }
+
+    private init(_ parts: Parts) {
+        self.parts = parts
     }
 }
 
@@ -128,7 +188,7 @@ extension TargetURI: Hashable {
     /// Whether all parts are equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.parts === right.parts
-            || left.path == right.path && left.query == right.query && left.fragment == right.fragment
+            || left.requestTarget == right.requestTarget && left.fragment == right.fragment
                 && left.host == right.host && left.port == right.port && left.scheme == right.scheme
                 && left.zone == right.zone && left.userinfo == right.userinfo
     }
@@ -136,8 +196,7 @@ extension TargetURI: Hashable {
     /// Hashes what tells most targets apart.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(host)
-        hasher.combine(path)
-        hasher.combine(query)
+        hasher.combine(requestTarget)
     }
 }
 

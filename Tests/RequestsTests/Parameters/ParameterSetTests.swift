@@ -131,6 +131,52 @@ struct ParameterSetTests {
         expectInvalid(.parametersNotEncoded) { try api.get(.none, from: "/x").with(query: [1, 2]).prepared() }
     }
 
+    private func target(of any: some RequestConvertible) throws -> TargetURI { try any.prepared().target }
+
+    private func query(_ request: Request<AnonymousRequestProvider, Void>) throws -> String? {
+        let prepared = try request.prepared()
+        #expect(try target(of: request) == prepared.target)
+        return prepared.target.query
+    }
+
+    @Test("the query has what was added first first, whether items, parameter sets or an Encodable (HT-12)")
+    func callOrder() throws {
+        struct Search: Encodable { var text = "a" }
+        let request = api.get(.none, from: "/x")
+        #expect(try query(request.with(query: Search()).adding(queryItem: ("page", 2))) == "text=a&page=2")
+        #expect(try query(request.adding(queryItem: ("page", 2)).with(query: Search())) == "text=a")
+        let parameters = request.adding(parameters: ["p": 1], in: .query)
+        #expect(try query(parameters.adding(queryItem: ("q", 2))) == "p=1&q=2")
+        #expect(try query(request.adding(queryItem: ("q", 2)).adding(parameters: ["p": 1], in: .query)) == "q=2&p=1")
+        #expect(try query(parameters.with(query: ["q": 2])) == "p=1&q=2")
+        #expect(try query(parameters.with(query: Search()).adding(queryItem: ("q", 2))) == "text=a&p=1&q=2")
+        #expect(
+            try query(parameters.receiving(.none).adding(queryItem: ("q", 2)).adding(parameters: ["r": 3], in: .query))
+                == "p=1&r=3&q=2")
+    }
+
+    @Test("a set that leads a request to another host does not take the environment's credentials there (PM-6)")
+    func leadingAway() throws {
+        var environment = try #require(RequestEnvironment("https://e.com/api/"))
+        environment.authenticationProvider = .bearerToken("t")
+        let away = ParameterSet.Destination.custom { _, request in request.target = try TargetURI("https://other.com/")
+        }
+        let request = environment.get(.none, from: "/x")
+        #expect(try request.prepared().header[.authorization] == "Bearer t")
+        #expect(try request.adding(parameters: [:], in: away).prepared().header[.authorization] == nil)
+    }
+
+    @Test("a set of one's own may change how the request is treated, too")
+    func changingTreatment() throws {
+        let quick = ParameterSet.Destination.custom { _, request in
+            request.timeouts.total = .seconds(1)
+            request.template = "/own"
+        }
+        let request = try api.get(.none, from: "/x").adding(parameters: [:], in: quick).prepared()
+        #expect(request.timeouts.total == .seconds(1))
+        #expect(request.template == "/own")
+    }
+
     @Test("a set survives a change of decoder and belongs to hand-written requests too (RQ-16)")
     func carried() throws {
         struct Handmade: RequestConvertible {

@@ -1,0 +1,135 @@
+extension RequestParts {
+    /// The request as it will be sent to an API at `baseURL`, for a decoder that reads `accepting`.
+    @usableFromInline
+    func prepared(
+        below baseURL: URL, accepting: [MediaType], _ delivery: Delivery
+    ) throws(RequestError) -> PreparedRequest {
+        let parameters = try resolvedParameters()
+        var prepared = PreparedRequest.Parts(target: try target(below: baseURL, parameters), template: endpoint.shape)
+        prepared.method = method
+        prepared.header = header
+        prepared.delivery = delivery
+        prepared.accepting = accepting
+        prepared.handling = handling
+        prepared.cachePolicy = cachePolicy.applied(to: method)
+        prepared.header.removeFieldsOfExecutor()
+        let defaults = handling.isUsual ? nil : attributes[EnvironmentDefaults.self]
+        if let defaults, defaults.apply(to: prepared.target) {
+            defaults.addFields(to: &prepared.header)
+            defaults.addOptions(to: &prepared.handling.attributes)
+        }
+        if !accepting.isEmpty, !prepared.header.contains(.accept) {
+            prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
+        }
+        let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
+        if case .none = provider.kind {
+            prepared.header.remove(.contentType)
+        } else {
+            prepared.body = try Self.encodedBody(provider, &prepared.header)
+        }
+        if let custom = parameters?.custom, !custom.isEmpty {
+            var request = PreparedRequest(prepared)
+            for (values, apply) in custom {
+                try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
+            }
+            prepared = request.parts
+            prepared.header.removeFieldsOfExecutor()
+        }
+        authenticate(&prepared, defaults: defaults)
+        let request = PreparedRequest(prepared)
+        try request.validate()
+        return request
+    }
+
+    private static func encodedBody(
+        _ provider: BodyProvider, _ header: inout Header
+    ) throws(RequestError) -> RequestBody {
+        var copy = header
+        do {
+            let body = try provider.body(updating: &copy)
+            header = copy
+            header.removeFieldsOfExecutor()
+            return body
+        } catch {
+            throw RequestError(wrapping: error, as: .bodyNotEncoded).beforeSending()
+        }
+    }
+
+    /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
+    private func authenticate(_ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?) {
+        if authenticationProvider.isNone, defaults == nil, prepared.target.userinfo == nil { return }
+        let header = prepared.header
+        var copy = header
+        authenticationProvider.update(&copy)
+        if let defaults, defaults.apply(to: prepared.target), copy == header, !header.contains(.authorization) {
+            defaults.authenticate(&copy)
+        }
+        if !copy.contains(.authorization), let userinfo = prepared.target.userinfo {
+            AuthenticationProvider.userinfo(userinfo).update(&copy)
+        }
+        guard copy != header else { return }
+        copy.removeFieldsOfExecutor()
+        for name in [Field.Name.accept, .contentType] where copy.values(of: name) != header.values(of: name) {
+            copy.remove(name)
+            copy.add(header.filter { $0.name == name })
+        }
+        prepared.header = copy
+    }
+}
+
+extension RequestParts {
+    /// The target at an API at `baseURL`: that URL, the path below it, the query of both.
+    func target(below baseURL: URL) throws(RequestError) -> TargetURI {
+        try target(below: baseURL, resolvedParameters())
+    }
+
+    private func resolvedParameters() throws(RequestError) -> ResolvedParameters? {
+        if parameterSets.isEmpty { return nil }
+        return try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
+            try ResolvedParameters(parameterSets, method: method)
+        }
+    }
+
+    private func target(below baseURL: URL, _ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
+        let base = try BaseTargets.target(of: baseURL.absoluteString)
+        if let problem = endpoint.problem {
+            throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
+        }
+        let root = endpoint.isReference ? try base.resolving(checked: endpoint.encoded) : base
+        let path = endpoint.isReference ? "" : endpoint.encoded
+        guard let query = parameters?.query else {
+            return path.isEmpty && queryItems.isEmpty ? root : root.appending(path: path, items: queryItems)
+        }
+        let added = try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
+            try query.format.query(of: query.parameters)
+        }
+        let before = min(itemsBeforeParameters ?? queryItems.count, queryItems.count)
+        let texts = [
+            QueryItems(queryItems[..<before]).encoded(), added, QueryItems(queryItems[before...]).encoded(),
+        ]
+        return root.appending(path: path, query: texts.filter { !$0.isEmpty }.joined(separator: "&"))
+    }
+}
+
+extension TargetURI {
+    /// What `reference` means when it is found here.
+    fileprivate func resolving(checked reference: String) throws(RequestError) -> TargetURI {
+        let target: TargetURI
+        do {
+            target = try resolving(reference)
+        } catch {
+            throw RequestError(.invalidRequest(error), detail: "“\(reference)” at \(self)")
+        }
+        guard !target.host.isEmpty else {
+            throw RequestError(.invalidRequest(.malformedURL), detail: "“\(reference)” at \(self)")
+        }
+        return target
+    }
+}
+
+extension Header {
+    /// Removes the fields that frame a message or steer a connection.
+    fileprivate mutating func removeFieldsOfExecutor() {
+        removeAll { $0.name.belongsToExecutor }
+    }
+}
