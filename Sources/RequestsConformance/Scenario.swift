@@ -30,6 +30,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
         case bodies
         /// How the end of a message is told, and what heads say.
         case framing
+        /// Asking before a body is sent, fields behind it, and what a server says before its answer.
+        case asking
         /// Which connections are used again.
         case keepAlive
         /// Which limit ends a wait.
@@ -79,7 +81,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     /// Every scenario there is.
     public static let all: [Scenario] =
-        bodies + framing + keepAlive + timeouts + cancellation + faults + redirects + badInput + streaming
+        bodies + framing + asking + keepAlive + timeouts + cancellation + faults + redirects + badInput + streaming
         + isolation + descriptions
 
     /// The scenarios that can be run with `subject`, and one that looks at the deviations it lists.

@@ -89,12 +89,14 @@ struct Received: Sendable {
     let target: String
     let header: Header
     let body: Data
+    let trailers: Header
 
     fileprivate init(_ exchange: TestServer.Exchange) {
         method = exchange.method
         target = exchange.target
         header = exchange.header
         body = exchange.body
+        trailers = exchange.trailers
     }
 
     fileprivate init(_ request: PreparedRequest) {
@@ -102,6 +104,7 @@ struct Received: Sendable {
         target = request.target.requestTarget
         header = request.header
         body = if case .bytes(let data) = request.body { data } else { Data() }
+        trailers = (try? request.trailers?.header()) ?? .empty
     }
 }
 

@@ -1,12 +1,12 @@
 @_spi(Lock) import Requests
 
 /// What an observer was told, in order.
-final class Told: Sendable {
-    private let values = Lock<[TransferProgress]>([])
+final class Told<Value: Sendable>: Sendable {
+    private let values = Lock<[Value]>([])
 
-    var all: [TransferProgress] { values.withLock { $0 } }
+    var all: [Value] { values.withLock { $0 } }
 
-    func tell(_ progress: TransferProgress) {
-        values.withLock { $0.append(progress) }
+    func tell(_ value: Value) {
+        values.withLock { $0.append(value) }
     }
 }

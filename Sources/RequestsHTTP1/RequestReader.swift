@@ -23,6 +23,7 @@ package struct RequestReader: Sendable {
     private let limits: WireLimits
     private var phase = Phase.emptyLine
     private var line = RequestLine(method: .get, target: "")
+    private var search = StartLineSearch()
     private var section: FieldSection
     private var body: BodyReader
 
@@ -97,7 +98,9 @@ package struct RequestReader: Sendable {
     }
 
     private mutating func readRequestLine(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Int? {
-        guard let (line, end) = try requestLine(in: bytes, from: start, limits: limits) else { return nil }
+        guard try search.isWorthwhile(in: bytes, from: start, limits: limits),
+            let (line, end) = try requestLine(in: bytes, from: start, limits: limits)
+        else { return nil }
         self.line = line
         section = FieldSection(tolerating: .request, bytesRead: end &- start)
         phase = .header

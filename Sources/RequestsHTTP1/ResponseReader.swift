@@ -32,6 +32,7 @@ package struct ResponseReader: Sendable {
     private let limits: WireLimits
     private var phase = Phase.statusLine
     private var line = StatusLine(status: 0, reason: "")
+    private var search = StartLineSearch()
     private var section: FieldSection
     private var body: BodyReader
     private var interimResponses = 0
@@ -101,8 +102,11 @@ package struct ResponseReader: Sendable {
     }
 
     private mutating func readStatusLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
-        guard let (line, end) = try statusLine(in: bytes, limits: limits) else { return nil }
+        guard try search.isWorthwhile(in: bytes, from: 0, limits: limits),
+            let (line, end) = try statusLine(in: bytes, limits: limits)
+        else { return nil }
         self.line = line
+        search = StartLineSearch()
         section = FieldSection(tolerating: .response, bytesRead: section.bytesRead &+ end)
         phase = .header
         return end

@@ -107,3 +107,23 @@ private func checkStartLine(length: Int, _ limits: WireLimits) throws(WireError)
         throw .tooLarge(limit: .startLine(bytes: limits.startLineBytes))
     }
 }
+
+/// How far a start-line that is not complete has been looked through.
+struct StartLineSearch {
+    /// A line up to here is looked at anew with every byte, so that what is not HTTP is refused as soon as it can be.
+    private static let shortLine = 512
+    private var searched = 0
+
+    /// Whether there is something new to be found in the line at `start`: of a long one only its end, so that bytes
+    /// which trickle in cost no more than others.
+    mutating func isWorthwhile(
+        in bytes: Span<UInt8>, from start: Int, limits: WireLimits
+    ) throws(WireError) -> Bool {
+        let length = bytes.count &- start
+        let before = min(searched, length)
+        searched = length
+        if before <= Self.shortLine || bytes.firstLineFeed(from: start &+ before) != nil { return true }
+        try checkStartLine(length: length, limits)
+        return false
+    }
+}

@@ -14,14 +14,19 @@ public struct Behavior: Sendable {
     /// Statuses of the interim responses (1xx) before the response.
     public var interim: [HTTPStatus]
 
+    /// Whether a client that asks before it sends its body is told to go on, with 100 (Continue).
+    public var sendsContinue: Bool
+
     /// A behavior of the parts given.
     public init(
-        framing: Framing = .automatic, fault: Fault? = nil, pace: Pace? = nil, interim: [HTTPStatus] = []
+        framing: Framing = .automatic, fault: Fault? = nil, pace: Pace? = nil, interim: [HTTPStatus] = [],
+        sendsContinue: Bool = true
     ) {
         self.framing = framing
         self.fault = fault
         self.pace = pace
         self.interim = interim
+        self.sendsContinue = sendsContinue
     }
 
     /// A correct response, sent at once.

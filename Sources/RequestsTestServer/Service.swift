@@ -35,7 +35,9 @@ struct Service {
         let received = try input.next { head throws(ConnectionEnd) in
             position = state.note(head, connection: connection.index, index: exchange)
             try state.admit(head)
-            if head.expectsContinue { try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...]) }
+            if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
+                try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
+            }
         } onBody: { data throws(ConnectionEnd) in
             length += data.count
             guard length <= state.limits.bodyBytes else { throw .refused(413, "the body is too long") }

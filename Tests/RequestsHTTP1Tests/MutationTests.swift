@@ -13,7 +13,16 @@ struct MutationTests {
         ProcessInfo.processInfo.environment[name].flatMap(Int.init)
     }
 
-    @Test("no mutation of a response traps a reader, and it is read whole as it is byte by byte (R-71, R-75)")
+    /// How often a reader is asked that is given one byte at a time: with each byte, and once more for what it makes.
+    private static func calls(of reader: some MessageReader, _ bytes: [UInt8]) -> Int {
+        var (connection, reading, reader) = (Connection(bytes, .oneByteAtATime), Reading(), reader)
+        try? connection.read(&reader, into: &reading)
+        return connection.calls
+    }
+
+    @Test(
+        "no mutation of a response traps a reader or has it spin or keep more than came, and it is read whole as byte by byte (R-71, R-75)"
+    )
     func responses() {
         var mutator = Mutator(seed: Self.seed, corpus: Self.responses)
         for _ in 0..<Self.inputs {
@@ -21,10 +30,15 @@ struct MutationTests {
             let whole = try? readResponse(bytes)
             let single = try? readResponse(bytes, .oneByteAtATime)
             #expect(whole == single, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            #expect(whole?.bytesKept ?? 0 <= bytes.count, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            let calls = Self.calls(of: ResponseReader(answering: .get), bytes)
+            #expect(calls <= 2 * bytes.count + 2, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
         }
     }
 
-    @Test("no mutation of a request traps a reader, and it is read whole as it is byte by byte (R-71, R-75)")
+    @Test(
+        "no mutation of a request traps a reader or has it spin or keep more than came, and it is read whole as byte by byte (R-71, R-75)"
+    )
     func requests() {
         var mutator = Mutator(seed: Self.seed &+ 1, corpus: Self.requests)
         for _ in 0..<Self.inputs {
@@ -32,6 +46,10 @@ struct MutationTests {
             let whole = try? readRequests(bytes)
             let single = try? readRequests(bytes, .oneByteAtATime)
             #expect(whole == single, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            let kept = (whole ?? []).reduce(0) { $0 + $1.bytesKept }
+            #expect(kept <= bytes.count, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            let calls = Self.calls(of: RequestReader(), bytes)
+            #expect(calls <= 2 * bytes.count + 2, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
         }
     }
 

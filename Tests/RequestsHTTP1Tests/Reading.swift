@@ -11,6 +11,15 @@ struct Reading: Hashable {
     /// Bytes that came after the message.
     var unread = 0
 
+    /// Bytes of text and content in all that was read.
+    var bytesKept: Int {
+        let headers = [header ?? .empty, trailers] + interim.map(\.header)
+        let fields = headers.flatMap { $0 }.reduce(0) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count }
+        let reasons = interim.map(\.line) + (response.map { [$0.line] } ?? [])
+        let target = (request?.line.target ?? "") + (request?.line.method.rawValue ?? "")
+        return fields + reasons.reduce(0) { $0 + $1.reason.utf8.count } + target.utf8.count + body.count
+    }
+
     var header: Header? { response?.header ?? request?.header }
     var isReusable: Bool { (response?.isReusable ?? request?.isReusable ?? false) && unread == 0 }
 }
@@ -48,6 +57,8 @@ struct Connection {
     private let delivery: Delivery
     private var received = 0
     private var consumed = 0
+    /// How often the reader was asked.
+    private(set) var calls = 0
 
     init(_ stream: [UInt8], _ delivery: Delivery) {
         self.stream = stream
@@ -66,6 +77,7 @@ struct Connection {
     /// Reads one message to its end.
     mutating func read(_ reader: inout some MessageReader, into reading: inout Reading) throws(WireError) {
         while true {
+            calls += 1
             let (count, step) = try reader.step(in: stream.span.extracting(consumed..<received))
             if case .data(let range) = step {
                 reading.body += stream[(consumed + range.lowerBound)..<(consumed + range.upperBound)]

@@ -66,6 +66,19 @@ struct RedirectPolicyTests {
         }
     }
 
+    @Test(
+        "a policy that keeps the method repeats a POST after 301 and 302, and after 303 asks for a GET (R-32)",
+        arguments: [301, 302, 303] as [HTTPStatus])
+    private func keeping(status: HTTPStatus) throws {
+        let original = try redirectable(
+            .post, header: [.contentType(.json)], body: .bytes(Data("{}".utf8)),
+            policy: RedirectPolicy(keepsMethod: true))
+        let next = try original.following(status, "/z")
+        #expect(next?.method == (status == 303 ? .get : .post))
+        #expect(next?.header == (status == 303 ? .empty : [.contentType(.json)]))
+        #expect(next?.body.isNone == (status == 303))
+    }
+
     @Test("no other status redirects, nor a redirect without a Location (RFC 9110 §15.4)")
     func others() throws {
         for code in 100..<600 where ![301, 302, 303, 307, 308].contains(code) {

@@ -60,6 +60,11 @@ package struct CurlOption: Decodable, Sendable {
     package let name: String
     package let value: String
 
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
     package init(from decoder: any Decoder) throws {
         var list = try decoder.unkeyedContainer()
         name = try list.decode(String.self)

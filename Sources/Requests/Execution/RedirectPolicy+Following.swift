@@ -1,8 +1,8 @@
 extension RedirectPolicy {
     /// The request that follows `request` after `response`, or nil when the response is the answer.
     ///
-    /// Methods are rewritten as browsers and RFC 9110 §15.4 have it: 303 becomes GET, 301 and 302 turn POST into GET,
-    /// 307 and 308 keep method and body. Secrets stay behind when scheme, host or port changes.
+    /// Methods are rewritten as browsers and RFC 9110 §15.4 have it: 303 becomes GET, 301 and 302 turn POST into GET
+    /// unless it is kept, 307 and 308 keep method and body. Secrets stay behind when scheme, host or port changes.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/unexpectedRedirect`` for a target that is refused, or
     ///   ``RequestError/Reason/bodyNotReplayable``.
@@ -15,7 +15,7 @@ extension RedirectPolicy {
         var next = request
         next.target = target
         next.redirectedFrom = request.target
-        if response.status.turnsIntoGet(request.method) {
+        if turnsIntoGet(request.method, after: response.status) {
             next.method = .get
             next.body = .none
             next.trailers = nil
@@ -47,6 +47,14 @@ extension RedirectPolicy {
         }
     }
 
+    private func turnsIntoGet(_ method: HTTPMethod, after status: HTTPStatus) -> Bool {
+        switch status.code {
+        case 303: method != .head && method != .get
+        case 301, 302: method == .post && !keepsMethod
+        default: false
+        }
+    }
+
     private func resolve(
         _ location: String, against base: TargetURI, response: ResponseHead
     ) throws(RequestError) -> TargetURI {
@@ -71,14 +79,6 @@ extension HTTPStatus {
     fileprivate var isFollowable: Bool {
         switch code {
         case 301, 302, 303, 307, 308: true
-        default: false
-        }
-    }
-
-    fileprivate func turnsIntoGet(_ method: HTTPMethod) -> Bool {
-        switch code {
-        case 303: method != .head && method != .get
-        case 301, 302: method == .post
         default: false
         }
     }

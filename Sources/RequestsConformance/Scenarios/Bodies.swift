@@ -146,7 +146,7 @@ extension Scenario {
         ) {
             context in
             try await context.run(serving: echo) { client in
-                let told = Told()
+                let told = Told<TransferProgress>()
                 var request = try client.request(.post, body: .bytes(Data(count: 200_000)))
                 request.onProgress = { told.tell($0) }
                 _ = try await client.send(request)

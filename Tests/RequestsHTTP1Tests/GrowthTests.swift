@@ -1,0 +1,117 @@
+import Foundation
+import Requests
+import RequestsHTTP1
+import Testing
+
+/// Messages that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
+@Suite("Growth")
+struct GrowthTests {
+    struct Shape: CustomStringConvertible, Sendable {
+        let description: String
+        /// A message with so many bytes, or items, of what makes it long.
+        let make: @Sendable (Int) -> String
+    }
+
+    private static func head(_ text: String, end: String = "\r\n\r\n") -> String {
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + text + end
+    }
+
+    private static func chunked(_ text: String) -> String {
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + text
+    }
+
+    private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
+
+    static let responses = [
+        Shape(description: "a reason") { "HTTP/1.1 200 " + many("a", $0) + "\r\nContent-Length: 0\r\n\r\n" },
+        Shape(description: "a value") { head("A: " + many("b", $0)) },
+        Shape(description: "a value that is not ASCII") { head("A: " + many("é", $0 / 2)) },
+        Shape(description: "a name") { head(many("b", $0) + ": c") },
+        Shape(description: "blanks before a value") { head("A:" + many(" ", $0) + "b") },
+        Shape(description: "blanks behind a value") { head("A: b" + many(" ", $0)) },
+        Shape(description: "fields") { head(many("A: b\r\n", $0 / 4), end: "\r\n") },
+        Shape(description: "Content-Lengths") { head(many("Content-Length: 0\r\n", $0 / 8), end: "\r\n") },
+        Shape(description: "a list of lengths") { head("Content-Length: 0" + many(", 0", $0 / 4)) },
+        Shape(description: "a list of options") { head("Connection: a" + many(", b", $0 / 4)) },
+        Shape(description: "a list of parameters") { head("Keep-Alive: a=1" + many(", b=2", $0 / 4)) },
+        Shape(description: "folds") { head("A: b" + many("\r\n c", $0 / 4)) },
+        Shape(description: "interim responses") {
+            many("HTTP/1.1 100 Continue\r\nA: b\r\n\r\n", $0 / 16) + head("A: b")
+        },
+        Shape(description: "chunks") { chunked(many("1\r\na\r\n", $0 / 4) + "0\r\n\r\n") },
+        Shape(description: "an extension") { chunked("1;" + many("a", $0) + "\r\nb\r\n0\r\n\r\n") },
+        Shape(description: "zeros before a size") { chunked(many("0", $0) + "1\r\nb\r\n0\r\n\r\n") },
+        Shape(description: "trailers") { chunked("0\r\n" + many("A: b\r\n", $0 / 4) + "\r\n") },
+    ]
+
+    static let requests = [
+        Shape(description: "a target") { "GET /" + many("a", $0) + " HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "a method") { many("A", $0) + " / HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "fields") { "GET / HTTP/1.1\r\nHost: a\r\n" + many("A: b\r\n", $0 / 4) + "\r\n" },
+    ]
+
+    @Test(
+        "what makes a response long costs in proportion, whole and byte by byte (R-13, R-17, R-71)",
+        arguments: responses)
+    func response(shape: Shape) throws {
+        for delivery in [Delivery.whole, .oneByteAtATime] {
+            try expectProportion { size in
+                let bytes = Array(shape.make(size).utf8)
+                return { _ = try readResponse(bytes, limits: Self.endless, delivery) }
+            }
+        }
+    }
+
+    @Test("what makes a request long costs in proportion, whole and byte by byte (R-17, R-71)", arguments: requests)
+    func request(shape: Shape) throws {
+        for delivery in [Delivery.whole, .oneByteAtATime] {
+            try expectProportion { size in
+                let bytes = Array(shape.make(size).utf8)
+                return { _ = try readRequests(bytes, limits: Self.endless, delivery) }
+            }
+        }
+    }
+
+    private static let endless: WireLimits = {
+        var limits = WireLimits()
+        limits.headBytes = 1 << 40
+        limits.startLineBytes = 1 << 40
+        limits.lineBytes = 1 << 40
+        limits.fieldCount = 1 << 40
+        limits.interimResponses = 1 << 40
+        limits.chunkExtensionBytes = 1 << 40
+        limits.trailerBytes = 1 << 40
+        return limits
+    }()
+
+    /// The processor's time of this thread, not the clock's; the least of some tries.
+    private func expectProportion(_ make: (Int) -> () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation)
+        throws
+    {
+        let (small, large) = (make(4_000), make(32_000))
+        var ratio = Double.infinity
+        for _ in 0..<5 where ratio > 24 {
+            let first = try Self.time(of: small)
+            ratio = min(ratio, try Self.time(of: large) / first)
+        }
+        #expect(ratio <= 24, "eight times as much takes \(ratio) times as long", sourceLocation: sourceLocation)
+    }
+
+    /// Of enough repetitions to be measured.
+    private static func time(of body: () throws -> Void) throws -> Double {
+        try body()
+        let start = threadTime()
+        var times = 0.0
+        repeat {
+            try body()
+            times += 1
+        } while threadTime() - start < 1_000_000
+        return Double(threadTime() - start) / times
+    }
+
+    private static func threadTime() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}

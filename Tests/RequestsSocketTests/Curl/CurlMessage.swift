@@ -1,0 +1,56 @@
+import Requests
+import TestCorpora
+
+/// A request as one text that can be compared with another client's.
+struct CurlMessage {
+    private let method: String
+    private let target: String
+    private let version: String
+    private let fields: [[String]]
+    private let body: [UInt8]
+
+    init(_ method: String, _ target: String, _ version: String, _ fields: [[String]], _ body: [UInt8]) {
+        self.method = method
+        self.target = target
+        self.version = version
+        self.fields = fields
+        self.body = body
+    }
+
+    /// Its fields sorted, without those that clients choose for themselves, the boundary of a form among them.
+    func summary(for test: CurlCase) -> String {
+        let given = test.client.operations.flatMap(\.options).map { $0.value.lowercased() }
+        var own = ["user-agent", "accept", "accept-encoding", "expect"].filter { name in
+            !given.contains { $0.hasPrefix(name + ":") }
+        }
+        let boundary = boundary
+        // It is as long as the boundary makes it.
+        if boundary != nil { own.append("content-length") }
+        let lines = fields.map { "\($0[0].lowercased()): \($0[1])" }.filter { line in
+            !own.contains { line.hasPrefix($0 + ":") }
+        }
+        let text = String(decoding: body, as: UTF8.self)
+        guard let boundary else {
+            return ([method + " " + target + " " + version] + lines.sorted() + [text]).joined(separator: "\n")
+        }
+        let header = lines.sorted().map { $0.replacing("boundary=" + boundary, with: "boundary=") }
+        return ([method + " " + target + " " + version] + header + [Self.form(text, boundary)]).joined(separator: "\n")
+    }
+
+    private var boundary: String? {
+        let type = fields.first { $0[0].lowercased() == "content-type" }?[1] ?? ""
+        return type.lowercased().hasPrefix("multipart/") ? MediaType(type)?.parameter("boundary") : nil
+    }
+
+    private static func form(_ text: String, _ boundary: String) -> String {
+        text.split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init).map { line in
+            switch line {
+            case "--" + boundary: "--"
+            case "--" + boundary + "--": "----"
+            // Spaces between the parameters of a type mean nothing.
+            case let line where line.hasPrefix("Content-Type:"): line.replacing("; ", with: ";")
+            default: line
+            }
+        }.joined(separator: "\r\n")
+    }
+}

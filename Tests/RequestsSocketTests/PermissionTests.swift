@@ -1,0 +1,33 @@
+#if os(Linux)
+import CRequestsPOSIX
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// Whose process it is concerns all of it, so this runs in a child.
+@Suite("Permission", .timeLimit(.minutes(1)))
+struct PermissionTests {
+    @Test("a unix socket that this user may not use is a failed connection that says so (R-59)")
+    func forbidden() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let path = folder.path(of: "socket")
+            let peer = try ScriptedPeer(on: try SocketAddress(unixPath: path)) { line, _, _ in line.answerAll(ok) }
+            let executor = SocketExecutor(.unix(path: path))
+            let request = try peer.request()
+            #expect(try await executor.execute(request).text == "ok")
+            chmod(path, 0)
+            // The superuser may use every socket.
+            let isSuperuser = geteuid() == 0
+            if isSuperuser { #expect(seteuid(65534) == 0) }
+            let error = await SocketExecutor(.unix(path: path)).failure(of: request)
+            if isSuperuser { #expect(seteuid(0) == 0) }
+            #expect(error?.reason == .connectionFailed)
+            #expect((error?.underlying as? SystemError)?.isNotPermitted == true)
+            #expect(error?.mayHaveReachedServer == false)
+            #expect(peer.connections == 1)
+            withExtendedLifetime(folder) {}
+        }
+    }
+}
+#endif
