@@ -46,6 +46,18 @@ struct QueryItemsTests {
         #expect(QueryItems([QueryItems.Item(name: text, value: text)]).encoded() == "\(encoded)=\(encoded)")
     }
 
+    @Test(
+        "what is encoded already is encoded again, and of a long run of emoji nothing is lost or split (T-26, T-28, AF-16)",
+        arguments: [PercentEncoding.strict, .rfc3986, .afnetworking])
+    func guessesNothing(encoding: PercentEncoding) {
+        #expect(encoding.encode("%20%21%22%23%2f") == "%2520%2521%2522%2523%252f")
+        let run = "!" + String(repeating: "👍🏽👩‍👩‍👧‍👦🏳️‍🌈", count: 60)
+        let expected = run.utf8.dropFirst().reduce(into: "%21") { $0 += "%" + String($1, radix: 16, uppercase: true) }
+        #expect(encoding.encode(run) == expected)
+        #expect(QueryItems([QueryItems.Item(name: "q", value: run)]).encoded(with: encoding) == "q=" + expected)
+        #expect(PercentEncoding.decode(expected) == run)
+    }
+
     @Test("the other sets leave what they say (C3, T-25, AF-16)")
     func presets() {
         let reserved = ":#[]@!$&'()*+,;=?/~"

@@ -146,6 +146,9 @@ struct RequestEnvironmentTests {
         #expect(prepared.timeouts.firstByte == .seconds(5) && prepared.body.isNone)
         #expect(prepared.header.dictionaryValue == ["A": "own", "B": "base", "Authorization": "Bearer t"])
         #expect(try base.prepared().method == .post && base.prepared().contentType == .plainText)
+        // A query is not part of a path: it is said by itself.
+        expectInvalid(.queryInPath) { try base.deriving(.get, "?q").prepared() }
+        #expect(try base.deriving().adding(queryItem: ("q", String?.none)).preparedURL() == "https://h.com/api?a=1&q")
         let user = base.deriving(.get, "/users/\(7)")
         #expect(try user.prepared().template == "/api/users/{}")
     }

@@ -65,10 +65,17 @@ extension Scenario {
                     try expect(error.body?.isEmpty == false, "\(path) has its body")
                 }
                 for (path, isCut) in [("/cut", true), ("/wrong", false)] {
-                    let error = try await expectFailure(.notDecoded, context: path) {
-                        try await client.executor.value(api.get(.jsonValue, from: RequestPath(path)))
-                    }
-                    try expect("whether \(path) was cut short", error.isJSONCutShort, is: isCut)
+                    var attempts = 0
+                    repeat {
+                        attempts += 1
+                        let error = try await expectFailure(.notDecoded, context: path) {
+                            try await client.executor.value(api.get(.jsonValue, from: RequestPath(path)))
+                        }
+                        try expect("whether \(path) was cut short", error.isJSONCutShort, is: isCut)
+                        guard error.isJSONCutShort else { break }
+                    } while attempts < 2
+                    let hits = client.received.filter { $0.target == path }.count
+                    try expect("how often \(path) was asked for", hits, is: isCut ? 2 : 1)
                 }
             }
         },
@@ -92,6 +99,14 @@ extension Scenario {
                 try expect(
                     "credentials", client.received.map { $0.header[.authorization] },
                     is: [nil, "Bearer secret", "Bearer secret", nil, "Bearer secret", nil])
+                let other = try need("another environment", RequestEnvironment(root + "/other/"))
+                async let first = client.executor.value(environment.get(.text, from: "one"))
+                async let second = client.executor.value(other.get(.text, from: "two"))
+                _ = try await (first, second)
+                try expect(
+                    "both at once",
+                    Set(client.received.suffix(2).map { "\($0.target) \($0.header[.authorization] ?? "-")" }),
+                    is: ["/api/v1/one Bearer secret", "/other/two -"])
                 let bare = try need("an environment without a path", RequestEnvironment(root))
                 _ = try await client.executor.value(bare.get(.data, from: ""))
                 try expect("the target without a path", client.received.last?.target, is: "/")
@@ -113,6 +128,37 @@ extension Scenario {
                 _ = try await client.executor.value(upload)
                 try expect("the upload's target", client.received.last?.target, is: "/y?u=2")
                 try expect("the upload's body", client.received.last?.body, is: Data("x".utf8))
+                let part = MultipartPart.data(Data("x".utf8), name: "file", fileName: "f.bin")
+                let form = api.post(.multipart([part], boundary: "B"), to: "/z").adding(parameters: ["j": 1], in: .json)
+                    .adding(parameters: ["p": 1], in: .propertyList)
+                _ = try await client.executor.value(form)
+                let text = String(decoding: client.received.last?.body ?? Data(), as: UTF8.self)
+                try expect(
+                    "the names in the form", text.split(separator: "; name=").dropFirst().map { $0.prefix(3) },
+                    is: [#""fi"#, #""p""#])
+            }
+        },
+        Scenario(
+            name: "awkward names and values arrive alike in a query and in a form", rows: ["T-20", "T-42", "PM-43"],
+            group: .descriptions
+        ) { context in
+            try await context.run { client in
+                let api = client.client.api
+                let parameters: RequestParameters = [
+                    "foo": "bar", "key": "value + space", " +&=": " +&=", "*-.azAZ09_": "*-.azAZ09_", "!@?;~": "%",
+                ]
+                let text =
+                    "foo=bar&key=value%20%2B%20space&%20%2B%26%3D=%20%2B%26%3D&*-.azAZ09_=*-.azAZ09_&%21%40%3F%3B%7E=%25"
+                for method in [HTTPMethod.get, .post] {
+                    let request = api.request(to: "/x" as RequestPath, using: method)
+                    _ = try await client.executor.value(request.adding(parameters: parameters))
+                }
+                try expect("the query", client.received.first?.target, is: "/x?" + text)
+                try expect("the target of the form", client.received.last?.target, is: "/x")
+                try expect("the form", client.received.last?.body, is: Data(text.utf8))
+                _ = try await client.executor.value(
+                    api.post(.multipart([.text("Hello world", name: "message")], boundary: "B"), to: "/x"))
+                try expect("the bytes of a form", client.received.last?.body.count, is: 116)
             }
         },
         Scenario(
@@ -146,7 +192,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "forms without parts, with empty parts and with large ones arrive whole", rows: ["T-45", "T-42"],
+            name: "forms without parts, with empty parts and with large ones arrive whole", rows: ["T-45"],
             group: .descriptions
         ) { context in
             try await context.run { client in

@@ -37,7 +37,7 @@ struct BodyProviderTests {
             #expect(data.starts(with: format == .xml ? Data("<?xml".utf8) : Data("bplist".utf8)))
         }
         let scalar = #expect(throws: RequestError.self) { try prepared(.propertyList(1)) }
-        #expect(scalar == nil || scalar?.reason == .bodyNotEncoded)
+        #expect(scalar?.reason == .bodyNotEncoded && scalar?.mayHaveReachedServer == false)
         let null = #expect(throws: RequestError.self) {
             try api.post(.none, to: "/x").adding(parameters: ["a": [nil]], in: .propertyList).prepared()
         }
