@@ -56,15 +56,17 @@ public struct MockResponse: Sendable {
 }
 
 extension MockResponse {
-    /// 200 with `text` in UTF-8 as `text/plain; charset=utf-8`.
-    public static func ok(_ text: String = "") -> MockResponse {
-        .status(200, text)
+    /// 200 with `text` in UTF-8, which is of `contentType`; no body and no Content-Type when it is empty.
+    public static func ok(_ text: String = "", contentType: MediaType = .plainText) -> MockResponse {
+        .status(200, text, contentType: contentType)
     }
 
-    /// Any status, with `text` in UTF-8 as `text/plain; charset=utf-8`; no body and no Content-Type when it is empty.
-    public static func status(_ status: HTTPStatus, _ text: String = "") -> MockResponse {
+    /// Any status, with `text` in UTF-8, which is of `contentType`; no body and no Content-Type when it is empty.
+    public static func status(
+        _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText
+    ) -> MockResponse {
         guard !text.isEmpty else { return MockResponse(status: status) }
-        return .data(Data(text.utf8), contentType: .plainText, status: status)
+        return .data(Data(text.utf8), contentType: contentType, status: status)
     }
 
     /// The bytes of `data`, which are of `contentType`.

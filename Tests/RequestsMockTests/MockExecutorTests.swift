@@ -29,6 +29,17 @@ extension RawResponse {
 
 @Suite("Mock executor", .timeLimit(.minutes(1)))
 struct MockExecutorTests {
+    @Test("a text is of the type it is said to be")
+    func types() async throws {
+        let request = AnonymousRequestProvider("https://e.com").get(.json([Int].self), from: "/x")
+        #expect(try await MockExecutor(.ok("[1]", contentType: .json)).perform(request) == [1])
+        let error = await #expect(throws: RequestError.self) { try await MockExecutor(.ok("[1]")).perform(request) }
+        #expect(error?.reason == .unexpectedContentType)
+        let teapot = MockExecutor(.status(418, "{\"code\":\"E1\"}", contentType: .json))
+        let refusal = await #expect(throws: RequestError.self) { try await teapot.perform(request) }
+        #expect(refusal?.status == 418 && refusal?.message?.code == "E1")
+    }
+
     @Test("answers by a function of the request, with the target filled in and the length announced (PM-120, PM-122)")
     func answers() async throws {
         let mock = MockExecutor { request in .ok("hello \(request.target.path)") }

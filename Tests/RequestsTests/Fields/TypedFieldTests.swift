@@ -22,6 +22,22 @@ struct TypedFieldTests {
         #expect(Header(.cacheControl(.onlyIfCached)).cacheControl?.isOnlyIfCached == true)
     }
 
+    @Test("what is printed of a field's value is what the field says")
+    func printing() throws {
+        let header: Header = [
+            Field(name: .cacheControl, value: "max-age=5"), Field(name: .link, value: "</x?page=2>; rel=next"),
+            Field(name: .etag, value: "W/\"v1\""), Field(name: .retryAfter, value: "7"),
+            Field(name: .contentRange, value: "bytes 0-1/3"), Field(name: .contentDisposition, value: "inline"),
+        ]
+        #expect("\(try #require(header.cacheControl))" == "max-age=5")
+        #expect("\(header.links)" == "[\(try #require(header.link("next")).fieldValue)]")
+        #expect("\(try #require(header.entityTag))" == "W/\"v1\"")
+        #expect("\(try #require(header.retryAfter))" == "7")
+        #expect("\(try #require(header.contentRange))" == "bytes 0-1/3")
+        #expect("\(try #require(header.contentDisposition))" == "inline")
+        #expect("\(EntityTagCondition.tags([EntityTag("a"), EntityTag("b")]))" == "\"a\", \"b\"")
+    }
+
     @Test("Link: relations, titles in any encoding, relative targets (RFC 8288)")
     func links() throws {
         let header = Header(
