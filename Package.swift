@@ -65,7 +65,7 @@ let package = Package(
             name: "requests-bench",
             dependencies: [
                 "Requests", "RequestsBench", "RequestsFoundation", "RequestsHTTP1", "RequestsMock", "RequestsPOSIX",
-                "RequestsSocket", "RequestsURLSession",
+                "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
             ],
             swiftSettings: settings),
         .executableTarget(

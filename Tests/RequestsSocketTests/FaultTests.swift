@@ -42,11 +42,13 @@ struct FaultTests {
             var held: [HeldDescriptor] = []
             while let one = HeldDescriptor(), held.count < 100_000 { held.append(one) }
             let fresh = SocketExecutor()
-            let error = await fresh.failure(of: try peer.request())
-            #expect(error?.reason == .connectionFailed)
-            #expect((error?.underlying as? SystemError)?.isShortage == true)
-            #expect(error?.mayHaveReachedServer == false)
-            #expect(fresh.connections == (0, 0))
+            for _ in 0..<200 {
+                let error = await fresh.failure(of: try peer.request())
+                #expect(error?.reason == .connectionFailed)
+                #expect((error?.underlying as? SystemError)?.isShortage == true)
+                #expect(error?.mayHaveReachedServer == false)
+                #expect(fresh.connections == (0, 0))
+            }
             #expect(try await executor.execute(try peer.request()).metrics.reusedConnection)
             held = []
             #expect(try await fresh.execute(try peer.request()).text == "ok")

@@ -121,7 +121,7 @@ struct PoolTests {
         let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
         let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
         let request = try peer.request().with { $0.timeouts.connect = nil }
-        let calls = 300
+        let calls = 1_000
         let good = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<calls {
                 group.addTask { await (try? executor.execute(request))?.text == "ok" }

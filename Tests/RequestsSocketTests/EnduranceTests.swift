@@ -1,0 +1,113 @@
+#if os(Linux)
+import CRequestsPOSIX
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// What shows only in numbers: in a child process where it concerns all of it.
+@Suite("Endurance", .timeLimit(.minutes(2)))
+struct EnduranceTests {
+    @Test("10,000 calls leave no wait and no registration behind (R-49)")
+    func manyCalls() async {
+        await #expect(processExitsWith: .success) {
+            let reactor = try Reactor.shared()
+            let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
+            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            do {
+                let executor = SocketExecutor()
+                let request = try peer.request().with { $0.deadline = .now + .seconds(600) }
+                for _ in 0..<10_000 { _ = try await executor.execute(request) }
+                #expect(peer.connections == 1)
+                // What waits is the end of that connection's idle time.
+                #expect(reactor.pendingWaits <= counts.waits + 1)
+            }
+            await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
+        }
+    }
+
+    @Test("a request is never on its way before the answer to the one before it has ended (R-60)", arguments: [1, 3])
+    func onePerConnection(limit: Int) async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            while let request = line.receiveRequest() {
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+                line.pause()
+                // Another request would have come by now.
+                let isAlone = request.hasSuffix("\r\n\r\n") && line.socket.liveness() == .idle
+                peer.note(isAlone ? "alone" : request)
+                line.send("k")
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
+        let request = try peer.request()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<30 {
+                group.addTask {
+                    let response = try? await executor.execute(request)
+                    #expect(response?.text == "ok")
+                }
+            }
+        }
+        #expect(peer.notes == Array(repeating: "alone", count: 30))
+        #expect(peer.connections <= limit)
+    }
+
+    @Test("a thousand signals a second interrupt 100 MB each way and lose no byte (R-55)")
+    func signalStorm() async {
+        await #expect(processExitsWith: .success) {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { _ in }
+            sigaction(SIGALRM, &action, nil)
+            var interval = itimerval(
+                it_interval: timeval(tv_sec: 0, tv_usec: 1000), it_value: timeval(tv_sec: 0, tv_usec: 1000))
+            #expect(rp_start_timer(&interval) == 0)
+            let size = 100_000_000
+            let peer = try ScriptedPeer { line, _, peer in
+                var received = 0
+                var isHead = true
+                while received < size, let piece = line.receive(256 << 10) {
+                    let end = isHead ? piece.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0 : 0
+                    isHead = false
+                    received += piece[end...].count { $0 == 5 }
+                }
+                peer.note("\(received)")
+                line.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+                line.send([UInt8](repeating: 6, count: size))
+            }
+            let body = RequestBody.bytes(Data(repeating: 5, count: size))
+            let request = try peer.request(.put, body: body, delivery: .collected(limit: size))
+            let response = try await SocketExecutor().execute(request)
+            guard case .bytes(let data) = response.body else { return #expect(Bool(false), "no bytes") }
+            #expect(data.count == size)
+            #expect(data.withUnsafeBytes { $0.allSatisfy { $0 == 6 } })
+            #expect(peer.notes == ["\(size)"])
+        }
+    }
+
+    @Test("a head without an end takes no more memory than its limit and 1 MiB (R-17)")
+    func headMemory() async {
+        await #expect(processExitsWith: .success) {
+            let line = [UInt8](repeating: 97, count: 64 << 10)
+            let fields = Array(String(repeating: "X: y\r\n", count: 10_000).utf8)
+            let peer = try ScriptedPeer { wire, number, _ in
+                guard wire.receiveRequest() != nil else { return }
+                if number == 0 { wire.send(ok) }
+                wire.send("HTTP/1.1 200 OK\r\nX: y\r\n")
+                while wire.send(number == 1 ? line : fields) {}
+            }
+            // With a first call all that is made once is there.
+            _ = try await SocketExecutor().execute(try peer.request())
+            let before = try #require(ProcessUsage.peakResidentKiB)
+            let executor = SocketExecutor()
+            for _ in 0..<2 {
+                guard case .tooLarge? = await executor.failure(of: try peer.request())?.reason else {
+                    return #expect(Bool(false), "no limit")
+                }
+            }
+            #expect(executor.connections == (0, 0))
+            let limits = SocketExecutor.Configuration()
+            let after = try #require(ProcessUsage.peakResidentKiB)
+            #expect(after - before < limits.headLimit / 1024 + 1024)
+        }
+    }
+}
+#endif
