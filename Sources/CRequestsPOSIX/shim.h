@@ -183,7 +183,24 @@ static inline int rp_peer_address(int descriptor, struct sockaddr *address, sock
 }
 
 static inline ssize_t rp_send(int descriptor, const void *bytes, size_t count) {
-    return send(descriptor, bytes, count, rp_message_no_signal);
+    return send(descriptor, bytes, count, rp_message_no_signal | MSG_DONTWAIT);
+}
+
+static inline ssize_t rp_receive(int descriptor, void *bytes, size_t count) {
+    return recv(descriptor, bytes, count, MSG_DONTWAIT);
+}
+
+/// Waits in the call itself where rp_set_waiting allows it.
+static inline ssize_t rp_receive_waiting(int descriptor, void *bytes, size_t count) {
+    return recv(descriptor, bytes, count, 0);
+}
+
+/// Lets calls that do not forbid it wait for so many milliseconds, or with 0 not at all.
+static inline int rp_set_waiting(int descriptor, int milliseconds) {
+    struct timeval limit = {0, milliseconds * 1000};
+    int off_or_on = milliseconds == 0;
+    if (milliseconds > 0 && setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0) { return -1; }
+    return ioctl(descriptor, FIONBIO, &off_or_on);
 }
 
 static inline ssize_t rp_send_two(int descriptor, const void *first, size_t first_count, const void *second,
@@ -193,7 +210,7 @@ static inline ssize_t rp_send_two(int descriptor, const void *first, size_t firs
     memset(&message, 0, sizeof message);
     message.msg_iov = parts;
     message.msg_iovlen = 2;
-    return sendmsg(descriptor, &message, rp_message_no_signal);
+    return sendmsg(descriptor, &message, rp_message_no_signal | MSG_DONTWAIT);
 }
 
 static inline ssize_t rp_peek(int descriptor) {

@@ -95,6 +95,15 @@ extension Span<UInt8> {
         return digit &- Octet.zero
     }
 
+    /// The first and the last eight bytes of those from `start` to before `end`, at least one; of fewer than eight all of
+    /// them, twice.
+    func ends(from start: Int, to end: Int) -> (UInt64, UInt64) {
+        if end &- start >= 8, start >= 0, end <= count { return (word(at: start), word(at: end &- 8)) }
+        var word: UInt64 = 0
+        for position in start..<end { word = word &<< 8 | UInt64(self[position]) }
+        return (word, word)
+    }
+
     /// Whether the bytes from `start` on begin with all those of `other`.
     func hasPrefix(_ other: Span<UInt8>, from start: Int) -> Bool {
         guard count &- start >= other.count else { return false }

@@ -148,7 +148,7 @@ extension FieldSection {
 extension Span<UInt8> {
     /// ASCII text that may be one of those that are kept: a name, or a value of Content-Type.
     fileprivate func shortText(from start: Int, to end: Int, isKnown: Bool = true) -> String {
-        if isKnown, end &- start > 15, let kept = WellKnownText.find(self, from: start, to: end) { return kept }
+        if isKnown, let kept = WellKnownText.shared.find(self, from: start, to: end) { return kept }
         return text(from: start, to: end, isASCII: true)
     }
 
@@ -167,8 +167,10 @@ extension Span<UInt8> {
     /// Whether the bytes from `start` on, once folded, are those of `name`, which is in lower case.
     private func isName(_ name: StaticString, from start: Int) -> Bool {
         guard count &- start >= name.utf8CodeUnitCount else { return false }
-        for offset in 0..<name.utf8CodeUnitCount
-        where ASCIIFolding.folded(self[start &+ offset]) != name.utf8Start[offset] { return false }
+        // Of the bytes of a token this folds letters only: into a letter, or into a dash that was one.
+        for offset in 0..<name.utf8CodeUnitCount where self[start &+ offset] | 0x20 != name.utf8Start[offset] {
+            return false
+        }
         return true
     }
 

@@ -97,7 +97,7 @@ extension FramingFields {
     /// A list of the same digits counts as one; the same number spelled differently does not.
     private func length() throws(WireError) -> Int? {
         guard let contentLength else { return nil }
-        guard contentLength.utf8.contains(TokenList.comma) else { return try decimal(contentLength.utf8) }
+        if let plain = Self.plainNumber(contentLength) { return plain }
         var agreed: (digits: Substring.UTF8View, value: Int)?
         for element in contentLength.utf8.split(separator: TokenList.comma, omittingEmptySubsequences: false) {
             let digits = TokenList.trimmed(element)
@@ -109,6 +109,19 @@ extension FramingFields {
             }
         }
         return agreed?.value
+    }
+
+    /// The number that `text` is when it consists of 1 to 18 digits, as nearly every length does; else nil.
+    private static func plainNumber(_ text: String) -> Int? {
+        guard 1...18 ~= text.utf8.count else { return nil }
+        return text.utf8.withContiguousStorageIfAvailable { digits in
+            var value = 0
+            for digit in digits {
+                guard Octet.isDigit(digit) else { return nil }
+                value = value &* 10 &+ Int(digit &- Octet.zero)
+            }
+            return value
+        } ?? nil
     }
 
     private func decimal(_ digits: some Collection<UInt8>) throws(WireError) -> Int {

@@ -14,6 +14,8 @@ package final class Channel: Sendable {
     private let registered = Atomic<UInt8>(0)
     private let registration = Lock<SlotToken?>(nil)
     let faults: TransferFaults?
+    /// Whether the socket may wait where a call does not forbid it.
+    private let allowsWaiting = Atomic(false)
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
         self.socket = socket
@@ -48,6 +50,17 @@ extension Channel {
         return result
     }
 
+    /// Receives what has arrived, blocking the calling thread for at most 10 ms: one system call where a wait and a read
+    /// are two.
+    package func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        if faults != nil { return .wouldBlock }
+        if !allowsWaiting.load(ordering: .relaxed) {
+            guard socket.allowWaiting() else { return .wouldBlock }
+            allowsWaiting.store(true, ordering: .relaxed)
+        }
+        return try socket.receiveInPlace(into: buffer)
+    }
+
     /// Sends what the socket takes, without waiting.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.send(bytes) }
@@ -70,6 +83,8 @@ extension Channel {
     package func writeFile(
         _ file: borrowing FileReader, from offset: Int64, count: Int
     ) throws(SystemError) -> TransferResult {
+        // The one call that cannot be told not to wait.
+        if allowsWaiting.exchange(false, ordering: .relaxed) { socket.forbidWaiting() }
         guard let faults else { return try socket.sendFile(file, from: offset, count: count) }
         guard let count = try faults.admit(.writing, count: count) else { return delay(.writing) }
         return try socket.sendFile(file, from: offset, count: count)

@@ -12,8 +12,8 @@ package enum TransferResult: Hashable, Sendable {
 
 /// The owner of a stream socket.
 ///
-/// Closed once, when this value goes away; always non-blocking and close-on-exec. Every call below is one system call,
-/// made again when a signal interrupts it.
+/// Closed once, when this value goes away; close-on-exec. Every call below is one system call, made again when a signal
+/// interrupts it; none blocks but ``receiveInPlace(into:)``, and that only after ``allowWaiting()``.
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: Descriptor
 
@@ -60,10 +60,24 @@ extension Socket {
     /// Receives what has arrived, up to the buffer's size; `.bytes(0)` only for an empty buffer.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard buffer.count > 0 else { return .bytes(0) }
-        guard let count = try retryingInterrupts("recv", { recv(number, buffer.baseAddress, buffer.count, 0) }) else {
-            return .wouldBlock
-        }
-        return count == 0 ? .end : .bytes(count)
+        let count = try retryingInterrupts("recv") { rp_receive(number, buffer.baseAddress, buffer.count) }
+        return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
+    }
+
+    /// The same, blocking the calling thread for at most 10 ms until something has arrived.
+    package func receiveInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        guard buffer.count > 0 else { return .bytes(0) }
+        let count = try retryingInterrupts("recv") { rp_receive_waiting(number, buffer.baseAddress, buffer.count) }
+        return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
+    }
+
+    /// Lets ``receiveInPlace(into:)`` wait from now on, until ``forbidWaiting()``; whether that could be done.
+    func allowWaiting() -> Bool {
+        rp_set_waiting(number, 10) == 0
+    }
+
+    func forbidWaiting() {
+        _ = rp_set_waiting(number, 0)
     }
 
     /// Sends part of a file without copying it through this process.

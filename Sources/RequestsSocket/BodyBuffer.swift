@@ -19,7 +19,7 @@ struct BodyBuffer: ~Copyable {
     /// It never grows beyond `limit`.
     init(expecting expected: Int?, limit: Int) {
         self.limit = limit
-        capacity = min(expected ?? Self.smallestStep, Self.largestStep, limit)
+        capacity = min(expected ?? 0, Self.largestStep, limit)
         start = HeapMemory.resize(nil, to: capacity)
     }
 
@@ -41,10 +41,11 @@ struct BodyBuffer: ~Copyable {
         count = min(capacity, count &+ received)
     }
 
-    private mutating func grow() {
+    /// Makes room for `few` bytes, and for as many as have come already and more.
+    mutating func grow(for few: Int = 0) {
         let factor = capacity < 1 << 20 ? 4 : 2
-        let (more, overflow) = max(capacity, Self.smallestStep).multipliedReportingOverflow(by: factor)
-        capacity = overflow ? limit : min(more, limit)
+        let (more, overflow) = capacity.multipliedReportingOverflow(by: factor)
+        capacity = overflow ? limit : min(max(more, few, Self.smallestStep), limit)
         start = HeapMemory.resize(start, to: capacity)
     }
 

@@ -30,6 +30,10 @@ struct BodyCollection: ~Copyable {
         while true {
             // More memory is asked for only when there is more to come.
             if body.isFull, try transfer.endsAtOnce() { return nil }
+            if body.isFull, transfer.isChunked {
+                guard let count = try transfer.chunkedBytesAtOnce() else { return try transfer.pause() }
+                body.grow(for: count)
+            }
             guard let count = try transfer.bodyAtOnce(into: body.space()) else { return try transfer.pause() }
             if count == 0 { return nil }
             body.add(count)

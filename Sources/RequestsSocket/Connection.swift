@@ -29,9 +29,16 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
 // MARK: Transfers without waiting
 
 extension Connection {
-    /// Receives into the buffer.
-    func fill() throws(SystemError) -> TransferResult {
-        let result = try channel.read(into: inbound.space())
+    /// Receives into the buffer, with `isHead` only a little behind a head.
+    func fill(isHead: Bool) throws(SystemError) -> TransferResult {
+        let result = try channel.read(into: isHead ? inbound.spaceForHead() : inbound.space())
+        if case .bytes(let count) = result { inbound.add(count) }
+        return result
+    }
+
+    /// Receives into the buffer, blocking the calling thread for at most 10 ms.
+    func fillInPlace() throws(SystemError) -> TransferResult {
+        let result = try channel.readInPlace(into: inbound.spaceForHead())
         if case .bytes(let count) = result { inbound.add(count) }
         return result
     }

@@ -84,7 +84,8 @@ extension Exchange {
     }
 
     private func makeTransfer(on connection: Connection) -> Transfer {
-        Transfer(request, sending: payload.length, over: connection, of: pool, patience)
+        let patience = patience
+        return Transfer(request, sending: payload.length, over: connection, of: pool, patience)
     }
 
     /// Whether the request has no body, or one in memory that need not be asked for.
@@ -106,6 +107,7 @@ extension Exchange {
 extension Exchange {
     /// A connection that waits for a request, if there is one.
     private func idleConnection() throws(RequestError) -> Connection? {
+        let patience = patience
         do throws(RequestError) {
             try patience.check()
         } catch {
@@ -173,6 +175,7 @@ extension Exchange {
 
 extension Exchange {
     private func responseHead(_ transfer: borrowing Transfer) -> ResponseHead {
+        let patience = patience
         metrics.untilHead = patience.elapsed
         return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
     }

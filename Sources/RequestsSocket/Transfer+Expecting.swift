@@ -11,7 +11,7 @@ extension Transfer {
         while !hasContinued {
             let result: TransferResult
             do throws(SystemError) {
-                result = try connection.fill()
+                result = try connection.fill(isHead: true)
             } catch {
                 sendFailure = error
                 return false

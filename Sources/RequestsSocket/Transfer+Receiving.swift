@@ -41,7 +41,25 @@ extension Transfer {
         if isTired { return false }
         let result: TransferResult
         do throws(SystemError) {
-            result = try connection.fill()
+            result = try connection.fill(isHead: status == nil)
+        } catch {
+            throw .lost(sendFailure ?? error)
+        }
+        switch result {
+        case .bytes(let count): work(count)
+        case .end: try receiveEnd()
+        case .wouldBlock: return false
+        }
+        return true
+    }
+
+    /// Waits for a head in receiving it, for at most 10 ms, where `deadline` is not nearer than that; whether something
+    /// has come.
+    mutating func receiveInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
+        guard deadline > Deadline.now.advanced(byNanoseconds: 10_000_000) else { return false }
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try connection.fillInPlace()
         } catch {
             throw .lost(sendFailure ?? error)
         }
@@ -99,14 +117,26 @@ extension Transfer {
                 guard !isTired, let count = try receiveDirectly(into: space) else { return nil }
                 if count > 0 { return count }
             } else if !(try readBody()) {
-                if isChunked { connection.inbound.widen() }
-                guard try fill() else { return nil }
+                guard try fillBody() else { return nil }
             }
         }
         return 0
     }
 
-    private var isChunked: Bool { framing == .chunked }
+    var isChunked: Bool { framing == .chunked }
+
+    /// Receives more of a body that the reader has to see.
+    private mutating func fillBody() throws(RequestError) -> Bool {
+        if isChunked { connection.inbound.widen() }
+        return try fill()
+    }
+
+    /// How many bytes, chunk lines among them, are here of a chunked body, after a try to have some; nil when there are
+    /// none yet.
+    mutating func chunkedBytesAtOnce() throws(RequestError) -> Int? {
+        if connection.inbound.isEmpty { guard try fillBody() else { return nil } }
+        return connection.inbound.unread.count
+    }
 
     /// From how many bytes on it is worth receiving them past the buffer: what follows a chunk is better had with it.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }

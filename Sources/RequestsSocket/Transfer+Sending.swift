@@ -87,7 +87,7 @@ extension Transfer {
     mutating func hasAnswer() throws(RequestError) -> Bool {
         let result: TransferResult
         do throws(SystemError) {
-            result = try connection.fill()
+            result = try connection.fill(isHead: true)
         } catch {
             sendFailure = error
             return true

@@ -127,8 +127,10 @@ extension Transfer {
     mutating func takeInPlace(_ pause: Pause) throws(RequestError) {
         effort = Effort()
         guard case .wait(let wanted, let limit, let phase) = pause else { return try patience.check() }
+        let deadline = min(limit, patience.total)
+        if wanted == .reading, status == nil, try receiveInPlace(by: deadline) { return }
         do throws(WaitError) {
-            try connection.channel.waitInPlace(for: wanted, by: min(limit, patience.total))
+            try connection.channel.waitInPlace(for: wanted, by: deadline)
         } catch {
             throw patience.error(error, until: limit, in: phase)
         }

@@ -136,6 +136,41 @@ struct InPlaceTests {
         }
     }
 
+    @Test("an answer that takes longer than one wait arrives all the same (R-48, HT-1)")
+    func late() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            while line.receiveRequest() != nil {
+                for _ in 0..<6 { line.pause() }
+                line.send(Self.ok, piece: 20)
+            }
+        }
+        let executor = SocketExecutor()
+        let request = try peer.request()
+        _ = try await executor.execute(request)
+        #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
+    }
+
+    @Test("the file that a task sends afterwards on the same connection blocks no thread (R-48)")
+    func fileAfterwards() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            for _ in 0..<2 {
+                _ = line.receiveRequest()
+                line.send(Self.ok)
+            }
+            line.waitForStop()
+        }
+        let folder = TemporaryFolder()
+        try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
+        let executor = SocketExecutor()
+        let request = try peer.request()
+        _ = try await executor.execute(request)
+        #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
+        let upload = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
+            $0.timeouts.betweenBytes = .milliseconds(50)
+        }
+        #expect(await executor.failure(of: upload)?.reason == .timedOut(.sending))
+    }
+
     @Test("the cancellation of a task that blocks its thread ends it, and its connection (R-67)")
     func cancelled() async throws {
         let peer = try ScriptedPeer { line, _, peer in

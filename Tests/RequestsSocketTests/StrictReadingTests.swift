@@ -95,17 +95,21 @@ struct StrictReadingTests {
             _ = line.receiveRequest()
             if number != 1 { line.send(ok) }
             line.socket.shutDown(.writing)
-            peer.note("\(line.receiveAll().count)")
+            peer.note("ended")
+            line.waitForEnd()
+            peer.note("closed")
         }
         let executor = SocketExecutor()
         #expect(try await executor.execute(peer.request()).text == "ok")
+        // Until then the connection may pass for one that can be used again.
+        await eventually { peer.notes.contains("ended") }
         #expect(await executor.failure(of: try peer.request(.post))?.reason == .connectionLost)
         // A body that is still being made stops with the peer's end, and is not made in vain.
         let made = Counter()
         let body = RequestBody.stream(length: nil, replayable: true) { CountedBlocks(made: made) }
         let answered = try await executor.execute(peer.request(.post, body: body))
         #expect(answered.text == "ok")
-        await eventually { peer.notes.count == 3 }
+        await eventually { peer.notes.count { $0 == "closed" } == 3 }
         #expect(made.value < 10_000)
         #expect(executor.connections == (0, 0))
     }

@@ -152,6 +152,7 @@ extension PreparedRequest {
     /// A request without a body says `Content-Length: 0` where its method is one that usually has one.
     package func framing(ofLength length: Int?) -> RequestHeadWriter.Framing {
         if body.isNone {
+            if method == .get { return .none }
             switch method {
             case .post, .put, .patch: return .length(0)
             default: return .none
