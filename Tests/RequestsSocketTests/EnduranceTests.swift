@@ -39,7 +39,8 @@ struct EnduranceTests {
         }
         let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
         // The last of them waits for all the others.
-        let request = try peer.request().with { $0.timeouts = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil) }
+        let patient = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
+        let request = try peer.request().with { $0.timeouts = patient }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<30 {
                 group.addTask {
