@@ -7,6 +7,7 @@ enum Corpora {
     static let mimeTypes = load("mime-types.json", as: MIMETypeCases.self)
     static let httpDates = load("http-dates.json", as: HTTPDateCases.self)
     static let challenges = load("auth.json", as: ChallengeCases.self)
+    static let credentials = load("auth.json", as: CredentialCases.self)
     static let multipart = load("multipart.json", as: MultipartCases.self)
 
     private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
@@ -62,6 +63,21 @@ struct ChallengeCases: Decodable {
     var challenges: [Case]
 }
 
+struct CredentialCases: Decodable {
+    struct Basic: Decodable {
+        var user: String
+        var password: String
+        var header: String?
+    }
+    struct Bearer: Decodable {
+        var token: String
+        var header: String?
+        var mustRefuse: Bool?
+    }
+    var basic: [Basic]
+    var bearer: [Bearer]
+}
+
 struct MultipartCases: Decodable {
     struct Part: Decodable {
         var name: String
@@ -114,6 +130,20 @@ struct URLCases: Decodable {
         var queryUtf8: String
     }
 
+    struct Form: Decodable {
+        var pairs: [[String]]
+        var serialized: String
+    }
+
+    struct Query: Decodable {
+        var pairs: [[String]]?
+        var nested: JSONValue?
+        var query: String
+        var style: String
+    }
+
+    var urlencodedSerialize: [Form]
+    var queryStyles: [Query]
     var rfc3986Resolution: Resolution
     var wptResolution: [BrowserCase]
     var percentEncodingQuery: [Escaping]

@@ -84,10 +84,13 @@ struct MediaTypeTests {
         .enabled(if: Corpora.mimeTypes != nil, "the case collections are not part of the repository"))
     func corpus() throws {
         let cases = try #require(Corpora.mimeTypes)
-        for item in cases.cases where MediaType(item.input) != nil && item.serialized != nil {
-            let expected = try #require(item.serialized.flatMap(MediaType.init))
-            #expect(MediaType(item.input) == expected, "\(item.input)")
-            #expect(MediaType(item.input)?.parameter("charset") == expected.parameter("charset"), "\(item.input)")
+        // No field's value holds a line end, and no media type here does.
+        for item in cases.cases where !item.input.contains(where: \.isNewline) {
+            guard let serialized = item.serialized else { continue }
+            let expected = try #require(MediaType(serialized))
+            let type = try #require(MediaType(item.input), "\(item.input)")
+            #expect(type == expected, "\(item.input)")
+            #expect(type.parameter("charset") == expected.parameter("charset"), "\(item.input)")
         }
         for item in cases.cases where item.serialized == nil {
             #expect(MediaType(item.input) == nil, "\(item.input)")

@@ -149,6 +149,44 @@ struct RequestConvertibleTests {
         expectInvalid(.invalidFieldValue) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
     }
 
+    @Test("Basic credentials that would be read as others are refused, wherever they come from (RQ-24)")
+    func ambiguousCredentials() throws {
+        let odd = AuthenticationProvider.basicAuth(username: "us:er", password: "x")
+        expectInvalid(.colonInUsername) { try api.head("/x").authenticated(with: odd).prepared() }
+        for provider in [
+            AuthenticationProvider.basicAuth(username: "us\r\ner", password: "x"),
+            .basicAuth(username: "user", password: "x\0y"),
+        ] {
+            expectInvalid(.invalidFieldValue) { try api.head("/x").authenticated(with: provider).prepared() }
+        }
+        expectInvalid(.colonInUsername) {
+            try AnonymousRequestProvider(text: "https://us%3Aer:x@e.com").head("/x").prepared()
+        }
+        var environment = try #require(RequestEnvironment("https://e.com/a/"))
+        environment.authenticationProvider = odd
+        expectInvalid(.colonInUsername) { try environment.head("/x").prepared() }
+        let own = environment.head("/x").authenticated(with: .bearerToken("t"))
+        #expect(try own.prepared().header[.authorization] == "Bearer t")
+    }
+
+    @Test(
+        "the collected credentials are written, and refused where they must be",
+        .enabled(if: Corpora.credentials != nil, "the case collections are not part of the repository"))
+    func credentialCorpus() throws {
+        let corpus = try #require(Corpora.credentials)
+        for item in corpus.basic {
+            let provider = AuthenticationProvider.basicAuth(username: item.user, password: item.password)
+            let request = Result { try api.head("/x").authenticated(with: provider).prepared() }
+            #expect(item.header == (try? request.get())?.header[.authorization], "\(item.user)")
+        }
+        // Servers give tokens that are no token68, such as `1|abc`: only what would break the message is refused.
+        for item in corpus.bearer
+        where item.mustRefuse != true || item.token.contains(where: { $0.isNewline || $0 == "\0" }) {
+            let request = Result { try api.head("/x").authenticated(with: .bearerToken(item.token)).prepared() }
+            #expect(item.header == (try? request.get())?.header[.authorization], "\(item.token)")
+        }
+    }
+
     @Test("userinfo of the base becomes Basic credentials, unless there are others (R-8)")
     func userinfo() throws {
         let request = try AnonymousRequestProvider(text: "https://user:pass%20word@e.com").head("/x")

@@ -4,6 +4,9 @@
 public struct AuthenticationProvider: Sendable {
     private let authenticate: (@Sendable (inout Header) -> Void)?
 
+    /// Why the credentials cannot be sent, if they cannot.
+    private(set) var problem: InvalidRequest?
+
     /// A provider that changes the header with `authenticate`.
     public init(authenticate: @escaping @Sendable (inout Header) -> Void) {
         self.authenticate = authenticate
@@ -16,7 +19,11 @@ public struct AuthenticationProvider: Sendable {
     /// Whether the provider adds nothing.
     var isNone: Bool { authenticate == nil }
 
-    func update(_ header: inout Header) {
+    /// Changes `header`.
+    ///
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` for credentials that cannot be sent.
+    func update(_ header: inout Header) throws(RequestError) {
+        if let problem { throw RequestError(.invalidRequest(problem), detail: "in the credentials") }
         authenticate?(&header)
     }
 }
@@ -32,11 +39,17 @@ extension AuthenticationProvider {
 
     /// `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
     ///
-    /// A colon in `username` would be read as the end of the name (RFC 7617 §2): such credentials are sent as given, and
-    /// the server will refuse them.
+    /// A colon in `username` would be read as the end of the name, a control byte is not allowed in either (RFC 7617 §2):
+    /// preparing the request throws ``InvalidRequest/colonInUsername`` or ``InvalidRequest/invalidFieldValue``.
     public static func basicAuth(username: String, password: String) -> AuthenticationProvider {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
-        return AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
+        var provider = AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
+        if username.utf8.contains(UInt8(ascii: ":")) {
+            provider.problem = .colonInUsername
+        } else if (username + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            provider.problem = .invalidFieldValue
+        }
+        return provider
     }
 
     /// The credentials that a URL's userinfo holds, as Basic.

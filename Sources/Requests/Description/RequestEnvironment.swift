@@ -155,8 +155,8 @@ struct EnvironmentDefaults: RequestAttributeKey, Sendable {
         if !missing.isEmpty { header = Header(missing + header) }
     }
 
-    func authenticate(_ header: inout Header) {
-        if hasAuthentication { environment.authenticationProvider.update(&header) }
+    func authenticate(_ header: inout Header) throws(RequestError) {
+        if hasAuthentication { try environment.authenticationProvider.update(&header) }
     }
 
     func addOptions(to attributes: inout RequestAttributes) {

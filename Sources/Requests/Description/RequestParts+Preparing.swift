@@ -35,7 +35,7 @@ extension RequestParts {
             prepared = request.parts
             prepared.header.removeFieldsOfExecutor()
         }
-        authenticate(&prepared, defaults: defaults)
+        try authenticate(&prepared, defaults: defaults)
         let request = PreparedRequest(prepared)
         try request.validate()
         return request
@@ -56,16 +56,18 @@ extension RequestParts {
     }
 
     /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
-    private func authenticate(_ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?) {
+    private func authenticate(
+        _ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?
+    ) throws(RequestError) {
         if authenticationProvider.isNone, defaults == nil, prepared.target.userinfo == nil { return }
         let header = prepared.header
         var copy = header
-        authenticationProvider.update(&copy)
+        try authenticationProvider.update(&copy)
         if let defaults, defaults.apply(to: prepared.target), copy == header, !header.contains(.authorization) {
-            defaults.authenticate(&copy)
+            try defaults.authenticate(&copy)
         }
         if !copy.contains(.authorization), let userinfo = prepared.target.userinfo {
-            AuthenticationProvider.userinfo(userinfo).update(&copy)
+            try AuthenticationProvider.userinfo(userinfo).update(&copy)
         }
         guard copy != header else { return }
         copy.removeFieldsOfExecutor()

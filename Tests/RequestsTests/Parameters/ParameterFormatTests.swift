@@ -156,6 +156,45 @@ struct ParameterFormatTests {
         #expect(try format.form(of: ["a": 1]) == Data("a:é %41#".utf8))
     }
 
+    @Test(
+        "forms are written as browsers write them, queries as the collected libraries do (C1, C3, C5)",
+        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+    func corpus() throws {
+        let corpus = try #require(Corpora.url)
+        func items(_ pairs: [[String]]) -> RequestParameters {
+            RequestParameters(QueryItems(pairs.map { QueryItems.Item(name: $0[0], value: $0[1]) }))
+        }
+        let browser = format { $0.spaces = .plusInForms }
+        for item in corpus.urlencodedSerialize {
+            let form = try browser.form(of: items(item.pairs))
+            #expect(String(decoding: form, as: UTF8.self) == item.serialized)
+        }
+        var count = 0
+        for item in corpus.queryStyles {
+            var style = item.style.hasPrefix("alamofire") ? ParameterFormat.alamofire : .standard
+            style.order = .given
+            style.booleans = .digits
+            if item.style.contains("brackets") { style.arrays = .brackets }
+            if item.style.contains("indexed") { style.arrays = .indexed }
+            var parameters = items(item.pairs ?? [])
+            if let nested = item.nested, case .nested(let members) = Self.parameter(nested) { parameters = members }
+            // The case that adds to a query is another test's.
+            guard !item.style.contains("existing") else { continue }
+            #expect(try style.query(of: parameters) == item.query, "\(item.style)")
+            count += 1
+        }
+        #expect(count == corpus.queryStyles.count - 1)
+    }
+
+    private static func parameter(_ value: JSONValue) -> ParameterValue {
+        switch value {
+        case .object(let members): .nested(RequestParameters(members.map { ($0.key, parameter($0.value)) }))
+        case .array(let values): .array(values.map(parameter))
+        default:
+            value.bool.map(ParameterValue.bool) ?? value.int.map(ParameterValue.integer) ?? .string(value.string ?? "")
+        }
+    }
+
     @Test("what such a function throws is exactly what surfaces; a control byte in its text is refused (T-29, AF-17)")
     func customErrors() {
         struct Odd: Error, Equatable { var number: Int }
