@@ -30,6 +30,7 @@ struct FieldSection {
         _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> (position: Int, isComplete: Bool) {
         var position = start
+        let known = WellKnownText.shared
         if bytesSearched > 0 {
             guard bytes.firstLineFeed(from: min(start &+ bytesSearched, bytes.count)) != nil else {
                 return (start, try wait(in: bytes, at: start, limits))
@@ -37,7 +38,7 @@ struct FieldSection {
             bytesSearched = 0
         }
         while true {
-            guard let line = try readLine(of: bytes, at: position, limits) else {
+            guard let line = try readLine(of: bytes, at: position, limits, known) else {
                 return (position, try wait(in: bytes, at: position, limits))
             }
             try check(lineLength: line.end &- position, limits)
@@ -80,7 +81,7 @@ struct FieldSection {
 // One line at a time. Each function gives nil when the bytes end before the line does.
 extension FieldSection {
     private mutating func readLine(
-        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits, _ known: WellKnownText
     ) throws(WireError) -> (end: Int, isLast: Bool)? {
         guard start < bytes.count else { return nil }
         let first = bytes[start]
@@ -89,11 +90,11 @@ extension FieldSection {
         if first == Octet.carriageReturn || first == Octet.lineFeed {
             return try bytes.lineEnd(at: start, tolerating: tolerates).map { ($0, true) }
         }
-        return try readField(of: bytes, at: start, limits).map { ($0, false) }
+        return try readField(of: bytes, at: start, limits, known).map { ($0, false) }
     }
 
     private mutating func readField(
-        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits, _ known: WellKnownText
     ) throws(WireError) -> Int? {
         let colon = bytes.endOfToken(from: start)
         guard colon < bytes.count else { return nil }
@@ -106,11 +107,16 @@ extension FieldSection {
             throw .tooLarge(limit: .fields(count: limits.fieldCount))
         }
         if fields.isEmpty { fields.reserveCapacity(isTrailer ? 2 : 24) }
-        let name = Field.Name(bytes.shortText(from: start, to: colon))
+        let name = Field.Name(bytes.text(from: start, to: colon, among: known))
         let valueEnd = bytes.trimmedEnd(text.end, after: valueStart)
         let field =
             text.isASCII
-            ? Field(name: name, value: bytes.shortText(from: valueStart, to: valueEnd, isKnown: colon &- start == 12))
+            ? Field(
+                name: name,
+                // Only of Content-Type are there a few values that nearly everyone sends.
+                value: colon &- start == 12
+                    ? bytes.text(from: valueStart, to: valueEnd, among: known)
+                    : bytes.text(from: valueStart, to: valueEnd, isASCII: true))
             : bytes.field(name, from: valueStart, to: valueEnd)
         if let role = bytes.framingRole(from: start, to: colon) { framing.add(field.value, as: role) }
         fields.append(field)
@@ -146,10 +152,9 @@ extension FieldSection {
 }
 
 extension Span<UInt8> {
-    /// ASCII text that may be one of those that are kept: a name, or a value of Content-Type.
-    fileprivate func shortText(from start: Int, to end: Int, isKnown: Bool = true) -> String {
-        if isKnown, let kept = WellKnownText.shared.find(self, from: start, to: end) { return kept }
-        return text(from: start, to: end, isASCII: true)
+    /// ASCII text that may be one of those that are kept.
+    fileprivate func text(from start: Int, to end: Int, among known: WellKnownText) -> String {
+        known.find(self, from: start, to: end) ?? text(from: start, to: end, isASCII: true)
     }
 
     /// What the field whose name has the bytes from `start` to before `end`, a token, has to do with framing.

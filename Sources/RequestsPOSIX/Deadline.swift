@@ -28,8 +28,15 @@ package struct Deadline: Comparable, Hashable, Sendable {
         now.advanced(by: duration)
     }
 
+    // Inlinable, so that comparing in another module is comparing numbers and not a call of a witness.
+    @inlinable
     package static func < (left: Deadline, right: Deadline) -> Bool {
         left.nanoseconds < right.nanoseconds
+    }
+
+    @inlinable
+    package static func == (left: Deadline, right: Deadline) -> Bool {
+        left.nanoseconds == right.nanoseconds
     }
 
     package func advanced(by duration: Duration) -> Deadline {

@@ -123,11 +123,13 @@ final class ReactorCore: WaitClock, Sendable {
         var ready: [ReadinessEvent] = []
         ready.reserveCapacity(256)
         while !isStopping.load(ordering: .acquiring) {
-            let wake = Deadline(nanoseconds: nextWake.load(ordering: .acquiring))
-            queue.wait(into: events, by: wake) { ready.append($0) }
+            let timeout = Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout
+            queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
+            // What became due while events came is seen in the next turn, so that the clock is read once in each.
+            let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
             ready.removeAll(keepingCapacity: true)
-            sweepIfDue()
+            if mayBeDue { sweepIfDue() }
         }
     }
 

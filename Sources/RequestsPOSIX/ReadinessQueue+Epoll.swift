@@ -52,12 +52,12 @@ struct ReadinessQueue: ~Copyable, Sendable {
         deinit { buffer.deallocate() }
     }
 
-    /// Waits until something is ready or the deadline has passed, and reports what is.
+    /// Waits until something is ready or the time has passed, and reports what is; -1 is for ever.
     ///
     /// Returns early, with nothing, when a signal interrupts it.
-    func wait(into events: borrowing Events, by deadline: Deadline, _ report: (ReadinessEvent) -> Void) {
+    func wait(into events: borrowing Events, milliseconds: Int32, _ report: (ReadinessEvent) -> Void) {
         let buffer = events.buffer
-        let count = epoll_wait(queue.number, buffer.baseAddress, Int32(buffer.count), deadline.pollTimeout)
+        let count = epoll_wait(queue.number, buffer.baseAddress, Int32(buffer.count), milliseconds)
         guard count > 0 else { return }
         for event in buffer[..<Int(count)] {
             var ready: Interest = []

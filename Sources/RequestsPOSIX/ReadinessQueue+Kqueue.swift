@@ -61,12 +61,11 @@ struct ReadinessQueue: ~Copyable, Sendable {
         deinit { buffer.deallocate() }
     }
 
-    /// Waits until something is ready or the deadline has passed, and reports what is.
+    /// Waits until something is ready or the time has passed, and reports what is; -1 is for ever.
     ///
     /// Returns early, with nothing, when a signal interrupts it.
-    func wait(into events: borrowing Events, by deadline: Deadline, _ report: (ReadinessEvent) -> Void) {
+    func wait(into events: borrowing Events, milliseconds: Int32, _ report: (ReadinessEvent) -> Void) {
         let buffer = events.buffer
-        let milliseconds = deadline.pollTimeout
         var timeout = timespec(
             tv_sec: Int(milliseconds) / 1000, tv_nsec: Int(milliseconds) % 1000 * 1_000_000)
         let count = withUnsafePointer(to: &timeout) { timeout in

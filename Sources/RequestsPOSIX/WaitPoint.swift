@@ -204,6 +204,10 @@ extension WaitPoint {
 extension WaitPoint {
     /// Wakes who waits, or latches the readiness for who comes next.
     func deliver(_ ready: Interest) {
+        if ready == .reading {
+            state.withLock { $0.latchReading() }?.resume(returning: .ready)
+            return
+        }
         let (reader, writer) = state.withLock { state in
             (
                 ready.contains(.reading) ? state.latchReading() : nil,

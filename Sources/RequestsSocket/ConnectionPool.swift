@@ -151,10 +151,10 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Keeps a connection whose exchange has ended well, for at most `lifetime` when the server named one.
-    func park(_ connection: Connection, seconds lifetime: Int?) {
+    func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
         let timeout = min(idleNanoseconds, lifetime.map { Int64(min($0, 1_000_000_000)) * 1_000_000_000 } ?? .max)
         guard timeout > 0 else { return }
-        connection.idleUntil = Deadline.now.advanced(byNanoseconds: timeout)
+        connection.idleUntil = now.advanced(byNanoseconds: timeout)
         connection.inbound.shrink()
         putBack(connection)
     }

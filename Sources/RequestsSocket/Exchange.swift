@@ -136,7 +136,7 @@ extension Exchange {
         let connector = Connector(configuration: pool.configuration, reactor: try pool.reactor(), patience: patience)
         let connection = Connection(try await connector.connect(to: origin), in: slot)
         metrics.reusedConnection = false
-        metrics.connecting = patience.elapsed
+        metrics.connecting = patience.elapsed()
         return connection
     }
 
@@ -176,7 +176,7 @@ extension Exchange {
 extension Exchange {
     private func responseHead(_ transfer: borrowing Transfer) -> ResponseHead {
         let patience = patience
-        metrics.untilHead = patience.elapsed
+        metrics.untilHead = patience.elapsed(at: transfer.now)
         return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
     }
 

@@ -26,8 +26,8 @@ struct Patience: Sendable {
     /// When a wait for the next byte that begins now must have ended.
     var betweenBytes: Deadline { Deadline.now.advanced(by: timeouts.betweenBytesLimit) }
 
-    /// The time since the call began.
-    var elapsed: Duration { .nanoseconds(Deadline.now.nanoseconds &- began.nanoseconds) }
+    /// The time from when the call began until `now`.
+    func elapsed(at now: Deadline = .now) -> Duration { .nanoseconds(now.nanoseconds &- began.nanoseconds) }
 
     /// Throws when the call was cancelled or its time is over: for stretches of work without a wait.
     func check() throws(RequestError) {

@@ -36,6 +36,8 @@ struct Transfer: ~Copyable, Sendable {
     var hasSent = false
     /// Whether the connection took nothing more of the request when it was last asked.
     var isFull = false
+    /// When the head of the answer was here; forgotten at the next pause.
+    private var headArrived: Deadline?
     private var effort = Effort()
 
     init(
@@ -75,8 +77,12 @@ struct Transfer: ~Copyable, Sendable {
         framing = answer.framing
         isReusable = answer.isReusable
         keepAlive = answer.keepAlive
+        headArrived = .now
         reporter.progress.totalToReceive = expectedLength
     }
+
+    /// The time, as it was when the head arrived if nothing was waited for since.
+    var now: Deadline { headArrived ?? .now }
 
     /// The response has been read to its end: the connection goes back to the pool if it may carry another request.
     mutating func finish(_ trailers: Header) {
@@ -84,7 +90,7 @@ struct Transfer: ~Copyable, Sendable {
         self.trailers = trailers
         reporter.report(atEnd: true)
         guard isReusable, isUploadComplete, connection.inbound.isEmpty, keepAlive?.max != 0 else { return }
-        pool.park(connection, seconds: keepAlive?.timeout)
+        pool.park(connection, at: now, seconds: keepAlive?.timeout)
     }
 
     /// Takes note of a system call that moved `count` bytes.
@@ -112,6 +118,7 @@ extension Transfer {
     /// The only place where an exchange suspends for its connection.
     mutating func take(_ pause: Pause) async throws(RequestError) {
         effort = Effort()
+        headArrived = nil
         guard case .wait(let wanted, let limit, let phase) = pause else {
             try patience.check()
             return await Task.yield()
@@ -126,6 +133,7 @@ extension Transfer {
     /// Blocks the calling thread until the transfer can go on.
     mutating func takeInPlace(_ pause: Pause) throws(RequestError) {
         effort = Effort()
+        headArrived = nil
         guard case .wait(let wanted, let limit, let phase) = pause else { return try patience.check() }
         let deadline = min(limit, patience.total)
         if wanted == .reading, status == nil, try receiveInPlace(by: deadline) { return }
