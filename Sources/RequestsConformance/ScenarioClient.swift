@@ -157,7 +157,8 @@ struct Chunks: RequestBodySource {
 
 /// Runs `body` with the path of a folder that is there for its time only.
 func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
-    let path = "/tmp/requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    let path = FileManager.default.temporaryDirectory.appending(path: name).path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: path) }
     try await body(path)

@@ -56,6 +56,10 @@ extension Exchange {
                 connection = try await replace(connection, after: loss(error, transfer))
                 continue
             }
+            // A small answer is here by now; the frame that any other needs is not made for it.
+            if case .collected(let limit) = request.delivery, let body = try transfer.wholeBodyAtOnce(limit) {
+                return response(responseHead(transfer), .bytes(body))
+            }
             return try await deliver(transfer)
         }
     }
@@ -188,7 +192,6 @@ extension Exchange {
         let head = responseHead(transfer)
         switch request.delivery {
         case .collected(let limit):
-            if let body = try transfer.wholeBodyAtOnce(limit) { return response(head, .bytes(body)) }
             return response(head, .bytes(try await transfer.collect(limit, head)), transfer.trailers)
         case .streamed: return response(head, .stream(try await stream(head, transfer)))
         case .file(let path) where head.status.isSuccess:

@@ -15,9 +15,11 @@ public struct TestServer: Sendable {
         /// A unix socket at a path that does not exist yet, at most 103 bytes; it is removed at the end.
         case unix(path: String)
 
-        /// A unix socket at a new path in the folder for temporary files.
+        /// A unix socket at a new path in the folder for temporary files, in `/tmp` where that folder's path is too long.
         public static func temporarySocket() -> Address {
-            .unix(path: "/tmp/requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock")
+            let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock"
+            let path = FileManager.default.temporaryDirectory.appending(path: name).path
+            return .unix(path: path.utf8.count > 103 ? "/tmp/\(name)" : path)
         }
     }
 

@@ -88,7 +88,7 @@ struct GrowthTests {
     private func expectProportion(_ make: (Int) -> () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation)
         throws
     {
-        let (small, large) = (make(4_000), make(32_000))
+        let (small, large) = (make(2_000), make(16_000))
         var ratio = Double.infinity
         for _ in 0..<5 where ratio > 24 {
             let first = try Self.time(of: small)

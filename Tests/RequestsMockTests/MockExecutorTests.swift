@@ -127,7 +127,8 @@ struct MockExecutorTests {
 
     @Test("a download is written for 2xx, collected otherwise, and a failure leaves no file")
     func download() async throws {
-        let path = "/tmp/requests-mock-\(UInt64.random(in: 0 ... .max))"
+        let name = "requests-mock-\(UInt64.random(in: 0 ... .max))"
+        let path = FileManager.default.temporaryDirectory.appending(path: name).path
         let delivery = Delivery.file(path: path)
         let refused = try await MockExecutor(.status(404, "no")).execute(request(delivery: delivery))
         #expect(refused.bytes == Data("no".utf8))
