@@ -20,7 +20,7 @@ package struct ClientRun: Sendable {
 
     /// Understands `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
     ///
-    /// There is `socket`, `socket-blocking` and what `others` names.
+    /// There is `socket`, `socket-blocking`, `bare-wait` and what `others` names.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(Mistake) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
@@ -43,6 +43,11 @@ package struct ClientRun: Sendable {
         baseURL = url
         if let make = others[name] {
             executor = make(concurrency)
+        } else if name == "bare-wait" {
+            guard kind.name == "small", concurrency == 1, path == nil else {
+                throw Mistake("bare-wait does small ones, one at a time, over TCP")
+            }
+            executor = BareWait()
         } else if ["socket", "socket-blocking"].contains(name) {
             var limits = SocketExecutor.Configuration()
             limits.connectionsPerOrigin = concurrency

@@ -4,18 +4,23 @@ import Synchronization
 
 /// A socket a task reads and writes in place, suspending only when the kernel says "not yet".
 ///
-/// At most one task waits in each direction. The descriptor is registered with the reactor at the first wait, so a
-/// connection that never waits, or only waits in place (`waitInPlace`), never meets the reactor's thread. It is closed
-/// when the last reference goes away, and by nobody else; `abandon()` only marks and wakes.
+/// At most one task waits in each direction. Each wait asks the reactor for one report, so that its thread wakes for who
+/// waits and for nothing else; a connection that never waits, or only waits in place (`waitInPlace`), never meets it. The
+/// descriptor is closed when the last reference goes away, and by nobody else; `abandon()` only marks and wakes.
 package final class Channel: Sendable {
     package let socket: Socket
     package let reactor: Reactor
     private let point = WaitPoint()
-    private let registered = Atomic<UInt8>(0)
-    private let registration = Lock<SlotToken?>(nil)
+    private let registration = Lock(Registration())
     let faults: TransferFaults?
     /// Whether the socket may wait where a call does not forbid it.
     private let allowsWaiting = Atomic(false)
+
+    private struct Registration {
+        var token: SlotToken?
+        /// What the waits there are wait for.
+        var wanted: Interest = []
+    }
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
         self.socket = socket
@@ -24,7 +29,7 @@ package final class Channel: Sendable {
     }
 
     deinit {
-        guard let token = registration.withLock({ $0 }) else { return }
+        guard let token = registration.withLock({ $0.token }) else { return }
         reactor.core.queue.remove(socket.number)
         reactor.core.table.withLock { $0.remove(token) }
     }
@@ -137,8 +142,8 @@ extension Channel {
         let isForBoth = wanted == [.reading, .writing]
         let direction: Direction = wanted == .reading ? .reading : .writing
         guard let poll else {
-            if isForBoth { try register(.reading) }
-            try register(direction)
+            try watch(wanted)
+            defer { endWatch(wanted) }
             guard let ticket = try point.begin(direction, isForBoth: isForBoth) else { return }
             return try await point.wait(for: direction, ticket: ticket, by: deadline, clock: reactor.core)
         }
@@ -148,44 +153,42 @@ extension Channel {
         try await point.wait(for: direction, ticket: ticket, by: deadline, clock: poll)
     }
 
-    /// Has the reactor watch the descriptor, once for each direction ever waited for.
-    private func register(_ direction: Direction) throws(WaitError) {
-        let wanted: Interest = direction == .reading ? .reading : .writing
-        guard !Interest(rawValue: registered.load(ordering: .acquiring)).contains(wanted) else { return }
-        do {
-            try registerNow(wanted)
+    /// Asks the reactor for one report of what is wanted, and of what others wait for.
+    private func watch(_ wanted: Interest) throws(WaitError) {
+        let result = registration.withLock { registration in
+            Result { () throws(SystemError) in
+                try watch(registration.wanted.union(wanted), as: &registration.token)
+                registration.wanted.formUnion(wanted)
+            }
+        }
+        do throws(SystemError) {
+            try result.get()
         } catch {
             throw .failed(error)
         }
     }
 
-    private func registerNow(_ wanted: Interest) throws(SystemError) {
-        try reactor.checkProcess()
-        if let error = registration.withLock({ token in extend(&token, with: wanted) }) { throw error }
+    /// The wait for `wanted` is over; a report that ended it was also that of who still waits in the other direction.
+    private func endWatch(_ wanted: Interest) {
+        registration.withLock { registration in
+            registration.wanted.subtract(wanted)
+            guard !registration.wanted.isEmpty else { return }
+            // It was possible a moment ago; if it no longer is, the deadline ends that wait.
+            try? watch(registration.wanted, as: &registration.token)
+        }
     }
 
-    private func extend(_ token: inout SlotToken?, with wanted: Interest) -> SystemError? {
-        let old = Interest(rawValue: registered.load(ordering: .acquiring))
-        guard !old.contains(wanted) else { return nil }
-        let new = old.union(wanted)
+    private func watch(_ wanted: Interest, as token: inout SlotToken?) throws(SystemError) {
+        try reactor.checkProcess()
         let core = reactor.core
+        if let token { return try core.queue.watch(socket.number, token: token, interest: wanted) }
+        let fresh = core.table.withLock { $0.insert(point) }
         do throws(SystemError) {
-            if let token {
-                try core.queue.extend(socket.number, token: token, from: old, to: new)
-            } else {
-                let fresh = core.table.withLock { $0.insert(point) }
-                do throws(SystemError) {
-                    try core.queue.add(socket.number, token: fresh, interest: new)
-                } catch {
-                    core.table.withLock { $0.remove(fresh) }
-                    throw error
-                }
-                token = fresh
-            }
+            try core.queue.add(socket.number, token: fresh, interest: wanted)
         } catch {
-            return error
+            core.table.withLock { $0.remove(fresh) }
+            throw error
         }
-        registered.store(new.rawValue, ordering: .releasing)
-        return nil
+        token = fresh
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One thread that waits for many descriptors and deadlines and resumes the tasks that wait for them.
 ///
-/// It never reads, parses or runs anyone's code. A wait costs no system call: each descriptor is registered once, and a
+/// It never reads, parses or runs anyone's code. A wait costs one system call, which asks for one report; a
 /// deadline is only told to the thread when it is earlier than the one it already waits for. The thread ends when the
 /// last user of the reactor (its channels included) has gone.
 package final class Reactor: Sendable {

@@ -1,7 +1,7 @@
 #if !canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's list of descriptors to watch: edge-triggered epoll.
+/// The kernel's list of descriptors to watch: epoll, each report of which has to be asked for (EPOLLONESHOT).
 ///
 /// ``ReadinessQueue+Kqueue`` is the same for Darwin.
 struct ReadinessQueue: ~Copyable, Sendable {
@@ -18,14 +18,14 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_ADD, signal.reading.number, rp_epoll_level_read, .wakeSignal)
     }
 
-    /// Watches a descriptor; what is ready already is reported too.
+    /// Watches a descriptor until it is ready, once; what is ready already is reported too.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token)
     }
 
-    /// Watches a descriptor for more than before; what is ready already is reported once more.
-    func extend(_ descriptor: Int32, token: SlotToken, from old: Interest, to new: Interest) throws(SystemError) {
-        try control(EPOLL_CTL_MOD, descriptor, Self.mask(new), token)
+    /// Watches a descriptor that was added once more, and for nothing else.
+    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest), token)
     }
 
     /// Forgets a descriptor before it is closed: one that a forked child still holds would be reported for ever.
@@ -42,7 +42,8 @@ struct ReadinessQueue: ~Copyable, Sendable {
     }
 
     private static func mask(_ interest: Interest) -> UInt32 {
-        (interest.contains(.reading) ? rp_epoll_read : 0) | (interest.contains(.writing) ? rp_epoll_write : 0)
+        rp_epoll_once | (interest.contains(.reading) ? rp_epoll_read : 0)
+            | (interest.contains(.writing) ? rp_epoll_write : 0)
     }
 
     /// Room for the events of one wait.

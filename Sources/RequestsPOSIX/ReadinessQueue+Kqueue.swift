@@ -1,7 +1,7 @@
 #if canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's list of descriptors to watch: kqueue with EV_CLEAR, which is edge-triggered.
+/// The kernel's list of descriptors to watch: kqueue, each report of which has to be asked for (EV_ONESHOT).
 ///
 /// ``ReadinessQueue+Epoll`` is the same for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
@@ -20,19 +20,19 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try change(signal.reading.number, filter: EVFILT_READ, flags: EV_ADD, .wakeSignal)
     }
 
-    /// Watches a descriptor; what is ready already is reported too.
+    /// Watches a descriptor until it is ready, once; what is ready already is reported too.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
         if interest.contains(.reading) {
-            try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_CLEAR, token)
+            try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_ONESHOT, token)
         }
         if interest.contains(.writing) {
-            try change(descriptor, filter: EVFILT_WRITE, flags: EV_ADD | EV_CLEAR, token)
+            try change(descriptor, filter: EVFILT_WRITE, flags: EV_ADD | EV_ONESHOT, token)
         }
     }
 
-    /// Watches a descriptor for more than before.
-    func extend(_ descriptor: Int32, token: SlotToken, from old: Interest, to new: Interest) throws(SystemError) {
-        try add(descriptor, token: token, interest: new.subtracting(old))
+    /// Watches a descriptor that was added once more.
+    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
+        try add(descriptor, token: token, interest: interest)
     }
 
     /// Forgets a descriptor.

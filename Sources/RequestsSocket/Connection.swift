@@ -9,6 +9,8 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     let channel: Channel
     let slot: Slot
     let inbound = ReceiveBuffer()
+    /// Whether it was the only one of its origin in use when it was taken.
+    var wasAlone = false
     /// Until when it may be used again.
     var idleUntil = Deadline.distantFuture
 

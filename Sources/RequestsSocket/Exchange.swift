@@ -51,7 +51,9 @@ extension Exchange {
             var transfer = makeTransfer(on: connection)
             do throws(RequestError) {
                 if !isSentAtOnce { try await transfer.send(head, payload, of: request) }
-                while let pause = try advance(&transfer) { try await transfer.take(pause) }
+                while let pause = try advance(&transfer, looking: connection.wasAlone) {
+                    try await transfer.take(pause)
+                }
             } catch {
                 connection = try await replace(connection, after: loss(error, transfer))
                 continue
@@ -74,7 +76,7 @@ extension Exchange {
         }
         var transfer = makeTransfer(on: connection)
         do throws(RequestError) {
-            while let pause = try advance(&transfer) { try transfer.takeInPlace(pause) }
+            while let pause = try advance(&transfer, looking: false) { try transfer.takeInPlace(pause) }
         } catch {
             let loss = try self.loss(error, transfer)
             return .suspended { [self] () async throws(RequestError) in
@@ -96,11 +98,13 @@ extension Exchange {
     private var isSentAtOnce: Bool { payload.inMemory != nil && request.continueWait == nil }
 
     /// Goes on as far as it can without a wait: why it cannot; nil when the head of the answer is here.
-    private func advance(_ transfer: inout Transfer) throws(RequestError) -> Pause? {
+    ///
+    /// A peer on the same machine may have answered by the time the request is sent: with `looking` that is looked for,
+    /// since to suspend costs more. Among many calls it seldom has, and a wait in place receives by itself.
+    private func advance(_ transfer: inout Transfer, looking: Bool) throws(RequestError) -> Pause? {
         if !transfer.hasSent {
             if let pause = try transfer.sendAtOnce(head, payload.inMemory ?? Data()) { return pause }
-            // A look would find nothing yet.
-            if transfer.isUploadComplete { return try transfer.pause() }
+            if !looking, transfer.isUploadComplete { return try transfer.pause() }
         }
         return try transfer.hasHeadAtOnce() ? nil : transfer.pause()
     }

@@ -78,10 +78,13 @@ struct PoolLedger {
 
     /// The connection to `origin` that became idle last.
     mutating func takeIdle(_ origin: Origin) -> Connection? {
-        if recent < lanes.count, lanes[recent].origin == origin { return lanes[recent].idle.popLast() }
-        guard let place = places[origin] else { return nil }
-        recent = place
-        return lanes[place].idle.popLast()
+        if recent >= lanes.count || lanes[recent].origin != origin {
+            guard let place = places[origin] else { return nil }
+            recent = place
+        }
+        guard let connection = lanes[recent].idle.popLast() else { return nil }
+        connection.wasAlone = lanes[recent].open == lanes[recent].idle.count + 1
+        return connection
     }
 
     /// The connection, to whomever, whose idle time ends first of those at the front of their lanes.

@@ -36,6 +36,8 @@ struct Comparison: Sendable {
             title: "100-byte GET, blocking, unix", kind: "small", count: 12000, executor: "socket-blocking",
             isUnix: true, goal: "≤ 1.15"),
         Row(title: "100-byte GET, async, TCP", kind: "small", count: 12000, goal: "≤ 1.50"),
+        Row(
+            title: "  its wait alone, nothing read", kind: "small", count: 12000, executor: "bare-wait", goal: "–"),
         Row(title: "100-byte GET, 64 at once", kind: "small", count: 24000, concurrency: 64, goal: "≤ 1.60"),
         Row(title: "100-byte GET, 1,000 at once", kind: "small", count: 24000, concurrency: 1000, goal: "≤ 1.60"),
         Row(title: "64 KiB, async", kind: "kb64", count: 6000, goal: "≤ 1.35"),

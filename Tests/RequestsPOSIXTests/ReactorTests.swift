@@ -249,6 +249,43 @@ struct ReactorTests {
         #expect(try await back == [1, 2, 3])
     }
 
+    @Test("a wait that ends leaves the other direction's in place, however often")
+    func otherDirectionStays() async throws {
+        let pair = try ChannelPair(on: reactor)
+        while case .bytes = try pair.near.writeOnce([UInt8](repeating: 7, count: 65536)) {}
+        let writer = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritable() } }
+        await eventually { reactor.pendingWaits == 1 }
+        for _ in 0..<3 {
+            let reader = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
+            await eventually { reactor.pendingWaits == 2 }
+            try pair.far.writeOnce([1])
+            #expect(await reader.value == nil)
+            #expect(try pair.near.readOnce() == .bytes(1))
+            let late = await outcome { () throws(WaitError) in
+                try await pair.near.waitUntilReadable(by: .after(.milliseconds(1)))
+            }
+            #expect(late == .timedOut)
+        }
+        #expect(reactor.pendingWaits == 1)
+        while case .bytes = try pair.far.readOnce(65536) {}
+        #expect(await writer.value == nil)
+    }
+
+    @Test("the thread is not woken for a descriptor that nobody waits for")
+    func idleIsQuiet() async throws {
+        let pair = try ChannelPair(on: reactor)
+        try pair.far.writeOnce([1])
+        try await pair.near.waitUntilReadable()
+        #expect(try pair.near.readOnce() == .bytes(1))
+        try pair.far.writeOnce([2])
+        #expect(try pair.near.readOnce() == .bytes(1))
+        // A report of the second byte would have ended this at once.
+        let error = await outcome { () throws(WaitError) in
+            try await pair.near.waitUntilReadable(by: .after(.milliseconds(20)))
+        }
+        #expect(error == .timedOut)
+    }
+
     @Test("a sleep ends at its time and not early")
     func sleep() async throws {
         let start = ContinuousClock.now

@@ -6,7 +6,7 @@ extension RequestExecutor {
             let decoder = request.responseDecoder
             let prepared = try request.prepared()
             guard decoder.isImmediate, !prepared.mustBeMeasured else {
-                return try inTask(patience) { await self.result(of: .success(prepared), by: decoder) }
+                return try inTask(prepared, patience) { await self.result(of: .success(prepared), by: decoder) }
             }
             var perform = Perform(prepared, now: .now)
             while true {
@@ -26,7 +26,7 @@ extension RequestExecutor {
     private func finish<Resource>(
         _ perform: Perform, _ rest: @escaping Rest, by decoder: ResponseDecoder<Resource>, _ patience: CallPatience?
     ) throws(RequestError) -> Result<TypedResponse<Resource>, RequestError> {
-        try inTask(patience) { await self.result(of: perform, resuming: rest, by: decoder) }
+        try inTask(perform.request, patience) { await self.result(of: perform, resuming: rest, by: decoder) }
     }
 
     /// One exchange for a thread that may be blocked.
@@ -35,7 +35,7 @@ extension RequestExecutor {
         case .response(let response): return response
         case .suspended(let rest):
             let patience = request.deadline.map { CallPatience(after: ContinuousClock.now.duration(to: $0)) }
-            return try inTask(patience) { await self.rawResult(of: request, resuming: rest) }.get()
+            return try inTask(request, patience) { await self.rawResult(of: request, resuming: rest) }.get()
         }
     }
 
@@ -54,9 +54,7 @@ extension RequestExecutor {
         return .execute
     }
 
-    private func execute(
-        _ request: PreparedRequest, attempts: Int
-    ) throws(RequestError) -> BlockingExecution {
+    private func execute(_ request: PreparedRequest, attempts: Int) throws(RequestError) -> BlockingExecution {
         do throws(RequestError) {
             try request.checkTime()
             return try executeBlocking(request)
@@ -66,10 +64,12 @@ extension RequestExecutor {
     }
 
     private func inTask<Value>(
-        _ patience: CallPatience?,
+        _ request: PreparedRequest, _ patience: CallPatience?,
         _ operation: @escaping @Sendable () async -> sending Result<Value, RequestError>
     ) throws(RequestError) -> Result<Value, RequestError> {
-        guard let result = CallingThread.run(patience: patience, operation) else { throw .leftBehind }
+        guard let result = CallingThread.run(patience: patience, operation) else {
+            throw RequestError.leftBehind.adding(request: request)
+        }
         return result
     }
 }
