@@ -25,7 +25,7 @@ struct Comparison: Sendable {
         var isUnix = false
         let goal: String
 
-        var isBulk: Bool { goal.hasPrefix("≥") }
+        var isBulk: Bool { !["small", "kb64", "chunked"].contains(kind) }
     }
 
     private static let small = [
@@ -85,7 +85,7 @@ struct Comparison: Sendable {
                 if isLimit { limits.append(run) } else { ours.append(run) }
             }
         }
-        let key = row.isBulk || row.goal == "–" ? "mb_s" : "us_req"
+        let key = row.isBulk ? "mb_s" : "us_req"
         var figures = [
             Figure.of(
                 row.title, key == "mb_s" ? "MB/s" : "µs", ours.values(of: key), to: limits.values(of: key), "C loop",
