@@ -50,6 +50,17 @@ struct ResponseTests {
         #expect(SetCookieList.split(joined) == cookies)
     }
 
+    @Test("a cookie is Foundation's for a host that is said, and comes back; without a host there is none (L13)")
+    func cookieConversion() throws {
+        let cookie = try Cookie(name: "a", value: "b=c")
+        let url = try #require(URL(string: "https://example.com:8443/x?y"))
+        let theirs = try #require(HTTPCookie(cookie, for: url))
+        #expect(theirs.domain == "example.com" && theirs.path == "/" && theirs.expiresDate == nil)
+        #expect(Cookie(theirs) == cookie)
+        #expect(HTTPCookie(cookie, for: URL(filePath: "/tmp")) == nil)
+        #expect(HTTPCookie.requestHeaderFields(with: [theirs]) == ["Cookie": "a=b=c"])
+    }
+
     @Test("cookies become one field; none become none (RFC 6265 §5.4)")
     func cookies() throws {
         let target = try TargetURI("https://e.com/a")

@@ -46,6 +46,19 @@ extension Request {
         return self
     }
 
+    /// This request with `cookie` among its cookies, in the place of one of the same name.
+    public consuming func with(cookie: Cookie) -> Self {
+        parts.header.set(cookie: cookie)
+        return self
+    }
+
+    /// This request with `cookies` among its cookies, each in the place of one of the same name; an empty list changes
+    /// nothing.
+    public consuming func with(cookies: [Cookie]) -> Self {
+        for cookie in cookies { parts.header.set(cookie: cookie) }
+        return self
+    }
+
     /// This request with `query` in the place of the one it has.
     @inlinable
     public consuming func with(query: QueryItems) -> Self {

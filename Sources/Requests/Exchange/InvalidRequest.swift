@@ -25,6 +25,8 @@ public enum InvalidRequest: Error, Hashable, Sendable {
     case invalidFieldName
     /// A field value holds CR, LF, NUL or another control byte (RFC 9110 §5.5).
     case invalidFieldValue
+    /// The name of a cookie is not a token, or its value holds what would not arrive as it is (RFC 6265 §4.2).
+    case invalidCookie
     /// The user name of Basic credentials holds a colon, which would be read as its end (RFC 7617 §2).
     case colonInUsername
     /// The method does not take a body: GET, HEAD and TRACE (RFC 9110 §9.3).
@@ -61,6 +63,8 @@ extension InvalidRequest: CustomStringConvertible {
         case .unsupportedMethod: "the method CONNECT is not supported"
         case .invalidFieldName: "a field name is not a token"
         case .invalidFieldValue: "a field value holds a control byte"
+        case .invalidCookie:
+            "a cookie's name is not a token, or its value holds “;”, a control byte or white space at its ends"
         case .colonInUsername: "the user name holds a colon, which Basic credentials cannot say"
         case .bodyNotAllowed: "the method takes no body"
         case .unreadableFile: "the body's file cannot be read"

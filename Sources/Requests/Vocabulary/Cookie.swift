@@ -1,0 +1,59 @@
+/// A cookie as a request carries it: a name and a value (RFC 6265 §4.2).
+///
+/// It has no domain, path or date: which request carries it is for the caller to say.
+public struct Cookie: Hashable, Sendable {
+    /// The name, a token; `a` and `A` are two cookies.
+    public let name: String
+
+    /// The value, sent as it is.
+    public let value: String
+
+    /// A cookie of `name` and `value`.
+    ///
+    /// - Throws: ``InvalidRequest/invalidCookie`` when the name is no token, or when the value holds `;`, a control byte,
+    ///   or white space at either end, which would not arrive as they are.
+    public init(name: String, value: String) throws(InvalidRequest) {
+        let edges = [value.utf8.first, value.utf8.last]
+        guard Token.isToken(name), Token.isFieldValue(value), !value.utf8.contains(Self.semicolon),
+            !edges.contains(0x20), !edges.contains(0x09)
+        else { throw .invalidCookie }
+        self.name = name
+        self.value = value
+    }
+
+    fileprivate static var semicolon: UInt8 { 0x3B }
+}
+
+extension Cookie: CustomStringConvertible, CustomReflectable {
+    /// The name, and a mark in the place of the value, which is a secret.
+    public var description: String { "\(name)=\(Redaction.mark)" }
+
+    /// What `dump` sees: never the value.
+    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
+}
+
+extension Header {
+    /// Adds `cookie` to those that the Cookie field has, in the place of one of the same name, else behind them.
+    ///
+    /// There is one Cookie field then (RFC 6265 §5.4); what stands in it otherwise stays as it is.
+    public mutating func set(cookie: Cookie) {
+        let pair = "\(cookie.name)=\(cookie.value)"
+        var pairs = (self[.cookie] ?? "").utf8.split(separator: Cookie.semicolon)
+            .map { Self.trimmed($0) }
+            .filter { !$0.isEmpty }
+        let place = pairs.firstIndex { Self.name(of: $0) == cookie.name } ?? pairs.endIndex
+        pairs.removeAll { Self.name(of: $0) == cookie.name }
+        pairs.insert(pair, at: place)
+        self[.cookie] = pairs.joined(separator: "; ")
+    }
+
+    private static func trimmed(_ pair: Substring.UTF8View) -> String {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let end = pair.lastIndex { !isBlank($0) }.map(pair.index(after:)) ?? pair.startIndex
+        return String(Substring(pair[..<end].drop(while: isBlank)))
+    }
+
+    private static func name(of pair: String) -> Substring {
+        pair.prefix { $0 != "=" }
+    }
+}
