@@ -39,27 +39,24 @@ extension Transfer {
     /// Receives more into the connection's buffer; false when nothing has come yet, or when others should run first.
     private mutating func fill() throws(RequestError) -> Bool {
         if isTired { return false }
-        let result: TransferResult
-        do throws(SystemError) {
-            result = try connection.fill(isHead: status == nil)
-        } catch {
-            throw .lost(sendFailure ?? error)
-        }
-        switch result {
-        case .bytes(let count): work(count)
-        case .end: try receiveEnd()
-        case .wouldBlock: return false
-        }
-        return true
+        let isHead = status == nil
+        return try hasReceived { (connection) throws(SystemError) in try connection.fill(isHead: isHead) }
     }
 
     /// Waits for a head in receiving it, for at most 10 ms, where `deadline` is not nearer than that; whether something
     /// has come.
     mutating func receiveInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
         guard deadline > Deadline.now.advanced(byNanoseconds: 10_000_000) else { return false }
+        return try hasReceived { (connection) throws(SystemError) in try connection.fillInPlace() }
+    }
+
+    /// Takes note of what `receive` put into the connection's buffer; whether anything came, the end included.
+    private mutating func hasReceived(
+        _ receive: (Connection) throws(SystemError) -> TransferResult
+    ) throws(RequestError) -> Bool {
         let result: TransferResult
         do throws(SystemError) {
-            result = try connection.fillInPlace()
+            result = try receive(connection)
         } catch {
             throw .lost(sendFailure ?? error)
         }
