@@ -51,6 +51,11 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
 
     /// Told how far the exchange has come; nobody unless given.
     var onProgress: (@Sendable (TransferProgress) -> Void)? { get }
+
+    /// This request as it will be sent; made of the properties unless given.
+    ///
+    /// - Throws: ``RequestError`` with what makes the request impossible.
+    func prepared() throws(RequestError) -> PreparedRequest
 }
 
 /// The values a ``RequestConvertible`` has when it gives none of its own.

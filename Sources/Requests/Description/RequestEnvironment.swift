@@ -129,22 +129,32 @@ extension Request {
 
     /// This request without the credentials of its environment; fields and options of the environment stay.
     public consuming func withoutDefaultAuthentication() -> Self {
-        attributes[EnvironmentDefaults.self]?.hasAuthentication = false
+        if let defaults = attributes[EnvironmentDefaults.self] {
+            attributes[EnvironmentDefaults.self] = defaults.withoutAuthentication
+        }
         return self
     }
 }
 
 /// What an environment gives the requests within it, decided when they are prepared.
-struct EnvironmentDefaults: RequestAttributeKey, Sendable {
+///
+/// By reference, because a URL within would have the layout of every optional of it worked out at run time.
+final class EnvironmentDefaults: RequestAttributeKey, Sendable {
     typealias Value = EnvironmentDefaults
 
     private let environment: RequestEnvironment
     private let isForced: Bool
-    var hasAuthentication = true
+    private let hasAuthentication: Bool
 
-    init(_ environment: RequestEnvironment, isForced: Bool = false) {
+    init(_ environment: RequestEnvironment, isForced: Bool = false, hasAuthentication: Bool = true) {
         self.environment = environment
         self.isForced = isForced
+        self.hasAuthentication = hasAuthentication
+    }
+
+    /// The same without credentials.
+    var withoutAuthentication: EnvironmentDefaults {
+        EnvironmentDefaults(environment, isForced: isForced, hasAuthentication: false)
     }
 
     func apply(to target: TargetURI) -> Bool { isForced || environment.isPrefix(of: target) }

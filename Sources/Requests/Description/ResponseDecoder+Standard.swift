@@ -1,22 +1,24 @@
 extension ResponseDecoder where Response == Void {
     /// Ignores the body.
-    public static var none: ResponseDecoder {
-        ResponseDecoder(delivery: .collected(limit: Delivery.defaultLimit)) { _ in }
+    @inlinable public static var none: ResponseDecoder {
+        ResponseDecoder { _, _ in }
     }
 }
 
 extension ResponseDecoder where Response == Data {
     /// The body as it is; empty when there is none.
-    public static let data = ResponseDecoder { _, data in data }
+    @inlinable public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
 }
 
 extension ResponseDecoder where Response == String {
     /// The body as UTF-8; ill-formed bytes become U+FFFD.
     ///
     /// A response that cannot have a body (204, 304) is ``RequestError/Reason/unexpectedNoContent``.
-    public static let text = ResponseDecoder { head, data in
-        if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
-        return String(decoding: data, as: UTF8.self)
+    public static var text: ResponseDecoder {
+        ResponseDecoder { head, data in
+            if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
+            return String(decoding: data, as: UTF8.self)
+        }
     }
 }
 
@@ -25,22 +27,27 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     ///
     /// The decoder is made for each use, because decoders are not safe to share. An empty body is
     /// ``RequestError/Reason/unexpectedNoContent``.
+    @inlinable
     public static func json(
         _ type: Response.Type = Response.self,
         using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
     ) -> ResponseDecoder {
-        ResponseDecoder(accepting: jsonTypes) { _, data in
+        ResponseDecoder(accepting: MediaType.ofJSON) { _, data in
             guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
             return try makeDecoder().decode(Response.self, from: data)
         }
     }
 
     /// The body as JSON, spelled as Requests 0.3.2 spelled it.
+    @inlinable
     public static func json(
         encoded type: Response.Type, decoder makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
     ) -> ResponseDecoder {
         json(type, using: makeDecoder)
     }
+}
 
-    private static var jsonTypes: [MediaType] { [.json] }
+extension MediaType {
+    /// What a decoder of JSON reads.
+    @usableFromInline static let ofJSON: [MediaType] = [.json]
 }

@@ -10,13 +10,14 @@ public struct ResponseDecoder<Response>: Sendable {
     /// In which form the body is delivered.
     public let delivery: Delivery
 
-    private enum Decoding: Sendable {
+    @usableFromInline
+    enum Decoding: Sendable {
         /// Of a body in memory, without suspending.
         case immediate(@Sendable (ResponseHead, Data) throws -> Response, limit: Int)
         case suspending(@Sendable (RawResponse) async throws -> Response)
     }
 
-    private let decoding: Decoding
+    @usableFromInline let decoding: Decoding
 
     /// A decoder of the whole body, which is collected in memory.
     ///
@@ -25,6 +26,7 @@ public struct ResponseDecoder<Response>: Sendable {
     ///   - limit: How many bytes are collected at most; a longer body is ``RequestError/Reason/tooLarge(limit:)``.
     ///   - decode: Makes the response. What it throws becomes ``RequestError/Reason/notDecoded``, a `RequestError` is
     ///     handed on.
+    @inlinable
     public init(
         accepting: [MediaType] = [], limit: Int = Delivery.defaultLimit,
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Response
@@ -74,6 +76,7 @@ public struct ResponseDecoder<Response>: Sendable {
     }
 
     /// What the decoder makes of `response`; a `Void` needs no decoding.
+    @inlinable
     func value(from response: RawResponse) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
         switch decoding {
@@ -84,20 +87,17 @@ public struct ResponseDecoder<Response>: Sendable {
     }
 
     /// The same without suspending; nil when that may be necessary.
+    @inlinable
     func immediateValue(from response: RawResponse) throws -> Response? {
         guard case .immediate(let decode, _) = decoding, case .bytes(let body) = response.body else { return nil }
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
         return try decode(response.head, body)
     }
-
-    /// Whether a body in memory is decoded without suspending.
-    var isImmediate: Bool {
-        if case .immediate = decoding { true } else { false }
-    }
 }
 
 extension ResponseBody {
     /// The whole body, whatever form it came in.
+    @usableFromInline
     func collected(limit: Int) async throws(RequestError) -> Data {
         switch self {
         case .bytes(let data): return data

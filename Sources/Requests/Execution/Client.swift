@@ -15,6 +15,7 @@ public struct Client<API: RequestProviding>: Sendable {
     public let executor: any RequestExecutor
 
     /// A client of `api` that sends through `executor`.
+    @inlinable
     public init(_ api: API, executor: any RequestExecutor) {
         self.api = api
         self.executor = executor
@@ -26,34 +27,38 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func perform<E: Endpoint>(_ endpoint: E) async throws(RequestError) -> E.Resource where E.API == API {
-        try await executor.typedResponse(for: endpoint.request(from: api)).value
+        try await endpoint.request(from: api).value(from: executor)
     }
 
     /// Performs `call` and gives its value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func perform<Resource>(_ call: Call<API, Resource>) async throws(RequestError) -> Resource {
-        try await executor.typedResponse(for: call.request(from: api)).value
+        try await call.request(from: api).value(from: executor)
     }
 
     /// Performs `request` and gives its value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func perform<Resource>(_ request: Request<API, Resource>) async throws(RequestError) -> Resource {
-        try await executor.typedResponse(for: request).value
+        try await request.value(from: executor)
     }
 
     /// Performs the request that `make` describes and gives its value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func perform<Resource>(
         _ make: @Sendable (API) -> Request<API, Resource>
     ) async throws(RequestError) -> Resource {
-        try await executor.typedResponse(for: make(api)).value
+        try await make(api).value(from: executor)
     }
 }
 
@@ -62,40 +67,44 @@ extension Client {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func response<E: Endpoint>(
         for endpoint: E
     ) async throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try await executor.typedResponse(for: endpoint.request(from: api))
+        try await endpoint.request(from: api).typedResponse(from: executor)
     }
 
     /// Performs `call` and gives its value with the status, header, metrics and history of the response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func response<Resource>(
         for call: Call<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        try await executor.typedResponse(for: call.request(from: api))
+        try await call.request(from: api).typedResponse(from: executor)
     }
 
     /// Performs `request` and gives its value with the status, header, metrics and history of the response.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func response<Resource>(
         for request: Request<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        try await executor.typedResponse(for: request)
+        try await request.typedResponse(from: executor)
     }
 
     /// Performs the request that `make` describes and gives its value with what surrounds it.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
     @concurrent
+    @inlinable
     public func response<Resource>(
         for make: @Sendable (API) -> Request<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        try await executor.typedResponse(for: make(api))
+        try await make(api).typedResponse(from: executor)
     }
 }
 
@@ -103,6 +112,7 @@ extension Client {
     /// The request that performing `endpoint` would send; nothing is sent.
     ///
     /// - Throws: ``RequestError`` with what makes the request impossible.
+    @inlinable
     public func prepared<E: Endpoint>(_ endpoint: E) throws(RequestError) -> PreparedRequest where E.API == API {
         try endpoint.request(from: api).prepared()
     }
@@ -110,6 +120,7 @@ extension Client {
     /// The request that performing `call` would send; nothing is sent.
     ///
     /// - Throws: ``RequestError`` with what makes the request impossible.
+    @inlinable
     public func prepared<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> PreparedRequest {
         try call.request(from: api).prepared()
     }
@@ -117,6 +128,7 @@ extension Client {
     /// The request that performing `request` would send; nothing is sent.
     ///
     /// - Throws: ``RequestError`` with what makes the request impossible.
+    @inlinable
     public func prepared<Resource>(_ request: Request<API, Resource>) throws(RequestError) -> PreparedRequest {
         try request.prepared()
     }
@@ -124,6 +136,7 @@ extension Client {
     /// The request that performing what `make` describes would send; nothing is sent.
     ///
     /// - Throws: ``RequestError`` with what makes the request impossible.
+    @inlinable
     public func prepared<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> PreparedRequest {

@@ -1,76 +1,72 @@
-extension RequestExecutor {
-    /// The pipeline for a thread that may be blocked: what needs no task is done here, what is left of the call in one.
-    func resultInPlace<R: RequestConvertible>(of request: R) -> Result<TypedResponse<R.Resource>, RequestError> {
-        do throws(RequestError) {
-            let patience = request.timeout.total.map(CallPatience.init(after:))
-            let decoder = request.responseDecoder
-            let prepared = try request.prepared()
-            guard decoder.isImmediate, !prepared.mustBeMeasured else {
-                return try inTask(prepared, patience) { await self.result(of: .success(prepared), by: decoder) }
-            }
-            var perform = Perform(prepared, now: .now)
-            while true {
-                switch try execute(&perform) {
-                case .execute: continue
-                case .finish(let response):
-                    if let value = try perform.value(of: response, by: decoder) { return .success(value) }
-                    return try finish(perform, { response }, by: decoder, patience)
-                case .suspend(let rest): return try finish(perform, rest, by: decoder, patience)
-                }
-            }
-        } catch {
-            return .failure(error)
-        }
+extension RequestConvertible {
+    /// What ``typedResponse(from:)`` gives, for a thread that may be blocked: what needs no task is done without one.
+    @inlinable
+    func typedResponseInPlace(
+        from executor: any RequestExecutor
+    ) throws(RequestError) -> TypedResponse<Resource> {
+        let accepted = try prepared().acceptedInPlace(by: executor)
+        return accepted.typed(try accepted.valueInPlace(by: responseDecoder))
     }
 
-    private func finish<Resource>(
-        _ perform: Perform, _ rest: @escaping Rest, by decoder: ResponseDecoder<Resource>, _ patience: CallPatience?
-    ) throws(RequestError) -> Result<TypedResponse<Resource>, RequestError> {
-        try inTask(perform.request, patience) { await self.result(of: perform, resuming: rest, by: decoder) }
+    /// The value alone.
+    @inlinable
+    func valueInPlace(from executor: any RequestExecutor) throws(RequestError) -> Resource {
+        try prepared().acceptedInPlace(by: executor).valueInPlace(by: responseDecoder)
+    }
+}
+
+extension PreparedRequest {
+    /// What ``accepted(by:telling:)`` gives, for a thread that may be blocked.
+    @usableFromInline
+    func acceptedInPlace(by executor: any RequestExecutor) throws(RequestError) -> AcceptedResponse {
+        if mustBeMeasured {
+            return try inTask { () async throws(RequestError) in try await accepted(by: executor) }
+        }
+        var perform = Perform(self, now: .now)
+        while true {
+            switch try perform.executeInPlace(over: executor) {
+            case .execute: continue
+            case .finish(let response): return try AcceptedResponse(response, endOf: perform)
+            case .suspend(let rest):
+                return try perform.request.inTask { [perform] () async throws(RequestError) in
+                    try await perform.accepted(by: executor, resuming: rest)
+                }
+            }
+        }
     }
 
     /// One exchange for a thread that may be blocked.
-    func responseInPlace(to request: PreparedRequest) throws(RequestError) -> RawResponse {
-        switch try execute(request, attempts: 1) {
+    func responseInPlace(from executor: any RequestExecutor) throws(RequestError) -> RawResponse {
+        switch try executeInPlace(over: executor, attempts: 1) {
         case .response(let response): return response
         case .suspended(let rest):
-            let patience = request.deadline.map { CallPatience(after: ContinuousClock.now.duration(to: $0)) }
-            return try inTask(request, patience) { await self.rawResult(of: request, resuming: rest) }.get()
-        }
-    }
-
-    private func execute(_ perform: inout Perform) throws(RequestError) -> StepInPlace {
-        let response: RawResponse
-        do throws(RequestError) {
-            switch try execute(perform.request, attempts: perform.attempts) {
-            case .response(let whole): response = whole
-            case .suspended(let rest): return .suspend(rest)
+            return try inTask { () async throws(RequestError) in
+                try await execute(over: executor, attempts: 1, resuming: rest)
             }
-        } catch {
-            try perform.receive(error)
-            return .execute
         }
-        if case .finish(let response) = try perform.receive(response) { return .finish(response) }
-        return .execute
     }
 
-    private func execute(_ request: PreparedRequest, attempts: Int) throws(RequestError) -> BlockingExecution {
+    fileprivate func executeInPlace(
+        over executor: any RequestExecutor, attempts: Int
+    ) throws(RequestError) -> BlockingExecution {
         do throws(RequestError) {
-            try request.checkTime()
-            return try executeBlocking(request)
+            try checkTime()
+            return try executor.executeBlocking(self)
         } catch {
-            throw error.adding(request: request, attempts: attempts)
+            throw error.adding(request: self, attempts: attempts)
         }
     }
 
-    private func inTask<Value>(
-        _ request: PreparedRequest, _ patience: CallPatience?,
-        _ operation: @escaping @Sendable () async -> sending Result<Value, RequestError>
-    ) throws(RequestError) -> Result<Value, RequestError> {
-        guard let result = CallingThread.run(patience: patience, operation) else {
-            throw RequestError.leftBehind.adding(request: request)
+    /// Runs `operation` as a task on this thread, until it ends or the patience with this request does.
+    func inTask<Value>(
+        _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
+    ) throws(RequestError) -> Value {
+        let limit = deadline.map { ContinuousClock.now.duration(to: $0) } ?? timeouts.total
+        let result = CallingThread.run(patience: limit.map(CallPatience.init(after:))) {
+            await outcome(of: operation)
         }
-        return result
+        guard let result else { throw RequestError.leftBehind.adding(request: self) }
+        return try result.get()
     }
 }
 
@@ -82,17 +78,17 @@ private enum StepInPlace {
 }
 
 extension Perform {
-    /// What `decoder` makes of the response that ends the call; nil when it may have to suspend.
-    fileprivate func value<Resource>(
-        of response: RawResponse, by decoder: ResponseDecoder<Resource>
-    ) throws(RequestError) -> TypedResponse<Resource>? {
-        if let refusal = refusal(of: response) { throw refusal }
-        do {
-            return try decoder.immediateValue(from: response).map {
-                TypedResponse(value: $0, response: response, history: history)
-            }
+    fileprivate mutating func executeInPlace(over executor: any RequestExecutor) throws(RequestError) -> StepInPlace {
+        let execution: BlockingExecution
+        do throws(RequestError) {
+            execution = try request.executeInPlace(over: executor, attempts: attempts)
         } catch {
-            throw failure(wrapping: error, decoding: response)
+            try receive(error)
+            return .execute
+        }
+        switch execution {
+        case .response(let response): return try receive(response) == .finish ? .finish(response) : .execute
+        case .suspended(let rest): return .suspend(rest)
         }
     }
 }

@@ -4,10 +4,10 @@
 package struct Perform {
     /// What is to be done next.
     package enum Step {
-        /// Execute the request and tell ``Perform/receive(_:)`` the response.
-        case execute(PreparedRequest)
-        /// The call ends with this response.
-        case finish(RawResponse)
+        /// Execute ``Perform/request``, which is another one now, and tell ``Perform/receive(_:)`` the response.
+        case execute
+        /// The call ends with the response received.
+        case finish
     }
 
     /// The heads of the responses that were redirects, in order.
@@ -31,13 +31,14 @@ package struct Perform {
     ///
     /// - Throws: ``RequestError`` when a redirect is refused, with the response that asked for it.
     package mutating func receive(_ response: RawResponse) throws(RequestError) -> Step {
+        guard response.head.status.isFollowable else { return .finish }
         let next: PreparedRequest?
         do {
             next = try request.redirects.request(following: request, after: response.head)
         } catch {
             throw error.adding(request: request, body: response.collectedBody, attempts: attempts)
         }
-        guard let next else { return .finish(response) }
+        guard let next else { return .finish }
         guard history.count < request.redirects.limit else {
             throw RequestError(
                 .unexpectedRedirect, detail: "more than \(request.redirects.limit) redirects", request: request,
@@ -47,7 +48,7 @@ package struct Perform {
         history.append(response.head)
         attempts += 1
         request = next
-        return .execute(next)
+        return .execute
     }
 
     /// Goes on after a failure that does not matter: it is a redirect whose body, which nobody wants, was over the limit.
@@ -56,7 +57,7 @@ package struct Perform {
     package mutating func receive(_ error: RequestError) throws(RequestError) {
         guard case .tooLarge = error.reason, let head = error.response else { throw error }
         let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
-        guard case .execute = try receive(response) else { throw error }
+        guard try receive(response) == .execute else { throw error }
     }
 }
 

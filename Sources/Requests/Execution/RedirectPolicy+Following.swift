@@ -76,7 +76,7 @@ extension RedirectPolicy {
 
 extension HTTPStatus {
     /// Whether a Location is followed (RFC 9110 §15.4.2, .3, .4, .8, .9).
-    fileprivate var isFollowable: Bool {
+    var isFollowable: Bool {
         switch code {
         case 301, 302, 303, 307, 308: true
         default: false

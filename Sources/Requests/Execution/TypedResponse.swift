@@ -15,6 +15,7 @@ public struct TypedResponse<Resource> {
     /// The heads of the redirects that were followed, in order.
     public let history: [ResponseHead]
 
+    @usableFromInline
     init(value: Resource, response: RawResponse, history: [ResponseHead]) {
         self.value = value
         head = response.head

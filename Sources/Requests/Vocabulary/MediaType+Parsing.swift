@@ -14,6 +14,23 @@ extension MediaType {
         self.init(type: TopLevelType(type), subtype: SubType(subtype), parameters: Parameters(reader.parameters()))
     }
 
+    /// Whether a field value begins with this type and subtype and has no more or parameters: what is asked of most
+    /// responses, without reading the parameters.
+    func isName(of fieldValue: String) -> Bool {
+        var fieldValue = fieldValue
+        return fieldValue.withUTF8 { bytes in
+            let (type, subtype) = (type.rawValue.rawValue.utf8, subtype.rawValue.rawValue.utf8)
+            let slash = type.count
+            let end = slash + 1 + subtype.count
+            guard bytes.count == end || bytes.count > end && bytes[end] == UInt8(ascii: ";") else { return false }
+            return bytes[slash] == UInt8(ascii: "/")
+                && zip(bytes, type).allSatisfy { ASCIIFolding.folded($0) == ASCIIFolding.folded($1) }
+                && zip(bytes[(slash + 1)..<end], subtype).allSatisfy {
+                    ASCIIFolding.folded($0) == ASCIIFolding.folded($1)
+                }
+        }
+    }
+
     private struct Reader {
         let bytes: [UInt8]
         var position = 0

@@ -1,5 +1,6 @@
-/// The parameters of a request, merged and assigned to where its method puts them.
-struct ResolvedParameters {
+/// The parameters of a request, merged and assigned to where its method puts them; by reference, as few requests have
+/// any.
+final class ResolvedParameters {
     /// What the body becomes.
     enum Body {
         case form(RequestParameters, ParameterFormat)
@@ -20,7 +21,7 @@ struct ResolvedParameters {
         for set in sets { try take(try set.parameters(), set.destination.kind, method) }
     }
 
-    private mutating func take(
+    private func take(
         _ parameters: RequestParameters, _ kind: ParameterSet.Destination.Kind, _ method: HTTPMethod
     ) throws {
         switch kind {

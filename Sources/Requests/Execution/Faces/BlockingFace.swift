@@ -6,20 +6,26 @@ extension RequestExecutor {
     /// occupied. See <doc:CallingFromSynchronousCode>.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
-        try resultAndWait(for: request).get().value
+        try request.valueInPlace(from: self)
     }
 
     /// Performs `request` on the calling thread, which is blocked until there is a response or an error.
     ///
     /// A call with a limit for the whole (``Timeouts/total``) ends at the latest 3 s after it, also when something in it
     /// heeds neither limit nor cancellation, such as middleware that waits for the main actor on the main thread.
+    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func resultAndWait<R: RequestConvertible>(
         for request: R
     ) -> Result<TypedResponse<R.Resource>, RequestError> {
-        resultInPlace(of: request)
+        do throws(RequestError) {
+            return .success(try request.typedResponseInPlace(from: self))
+        } catch {
+            return .failure(error)
+        }
     }
 }
 
@@ -31,7 +37,7 @@ extension RequestExecutor {
     /// - Throws: ``RequestError`` with the request, and the response once there was one.
     @available(*, noasync, message: "execute(_:) suspends instead of blocking the thread")
     public func executeAndWait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
-        try responseInPlace(to: request)
+        try request.responseInPlace(from: self)
     }
 }
 
@@ -39,40 +45,45 @@ extension Client {
     /// Performs `endpoint` on the calling thread, which is blocked until there is a value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
-        try executor.performAndWait(endpoint.request(from: api))
+        try endpoint.request(from: api).valueInPlace(from: executor)
     }
 
     /// Performs `call` on the calling thread, which is blocked until there is a value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
-        try executor.performAndWait(call.request(from: api))
+        try call.request(from: api).valueInPlace(from: executor)
     }
 
     /// Performs `request` on the calling thread, which is blocked until there is a value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ request: Request<API, Resource>) throws(RequestError) -> Resource {
-        try executor.performAndWait(request)
+        try request.valueInPlace(from: executor)
     }
 
     /// Performs the request that `make` describes on the calling thread, which is blocked until there is a value.
     ///
     /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> Resource {
-        try executor.performAndWait(make(api))
+        try make(api).valueInPlace(from: executor)
     }
 }
 
 extension Client {
     /// Performs `endpoint` on the calling thread, which is blocked until there is a response or an error.
+    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func resultAndWait<E: Endpoint>(
         for endpoint: E
@@ -81,6 +92,7 @@ extension Client {
     }
 
     /// Performs `call` on the calling thread, which is blocked until there is a response or an error.
+    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func resultAndWait<Resource>(
         for call: Call<API, Resource>
@@ -89,6 +101,7 @@ extension Client {
     }
 
     /// Performs `request` on the calling thread, which is blocked until there is a response or an error.
+    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func resultAndWait<Resource>(
         for request: Request<API, Resource>
@@ -97,6 +110,7 @@ extension Client {
     }
 
     /// Performs the request that `make` describes on the calling thread, which is blocked until that has ended.
+    @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func resultAndWait<Resource>(
         for make: (API) -> Request<API, Resource>

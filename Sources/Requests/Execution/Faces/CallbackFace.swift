@@ -48,7 +48,7 @@ extension RequestExecutor {
             var request = request
             task.watchProgress(of: &request)
             task.execute(request, attempt: 1)
-            return await self.rawResult(of: request)
+            return await outcome { () async throws(RequestError) in try await request.execute(over: self, attempts: 1) }
         }
     }
 
@@ -58,7 +58,9 @@ extension RequestExecutor {
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
         RequestTask.call(true, Completion(.onMainActor(completion))) { task in
-            await self.result(of: request, by: decoder, telling: task)
+            await outcome { () async throws(RequestError) in
+                try await request.get().typedResponse(from: self, by: decoder, telling: task)
+            }
         }
     }
 
@@ -69,7 +71,9 @@ extension RequestExecutor {
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
         RequestTask.call(true, Completion(.on(queue, completion))) { task in
-            await self.result(of: request, by: decoder, telling: task)
+            await outcome { () async throws(RequestError) in
+                try await request.get().typedResponse(from: self, by: decoder, telling: task)
+            }
         }
     }
 
@@ -77,7 +81,22 @@ extension RequestExecutor {
     fileprivate func call<R: RequestConvertible>(
         _ describe: @escaping @Sendable () -> R, _ start: Bool, _ completion: Completion<TypedResponse<R.Resource>>
     ) -> RequestTask {
-        RequestTask.call(start, completion) { task in await self.result(of: describe(), telling: task) }
+        RequestTask.call(start, completion) { task in
+            await outcome { () async throws(RequestError) in
+                let request = describe()
+                return try await request.prepared().typedResponse(
+                    from: self, by: request.responseDecoder, telling: task)
+            }
+        }
+    }
+}
+
+extension PreparedRequest {
+    fileprivate func typedResponse<Resource>(
+        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>, telling task: RequestTask
+    ) async throws(RequestError) -> TypedResponse<Resource> {
+        let accepted = try await accepted(by: executor, telling: task)
+        return accepted.typed(try await accepted.value(by: decoder))
     }
 }
 

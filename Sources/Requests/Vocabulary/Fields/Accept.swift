@@ -4,6 +4,7 @@ extension [MediaType] {
     /// The first as it is, those after it with `q=0.9`, `0.8` and so on, never less than `0.1`. A type that has a `q` of
     /// its own keeps it and does not count.
     public var acceptValue: String {
+        if let only = first, count == 1, only.parameters.isEmpty { return only.rawValue }
         var quality = 10
         return enumerated().map { index, type in
             defer { if index == 0 || type.parameter("q") == nil { quality = Swift.max(quality - 1, 1) } }
