@@ -8,7 +8,7 @@ struct FieldSection {
     private let tolerates: LineTolerance
     private let isTrailer: Bool
 
-    private(set) var fields: [Field] = []
+    private var fields: ReceivedFields?
     /// Those of them that frame the message.
     private(set) var framing = FramingFields()
     private(set) var bytesRead: Int
@@ -30,7 +30,6 @@ struct FieldSection {
         _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> (position: Int, isComplete: Bool) {
         var position = start
-        let known = WellKnownText.shared
         if bytesSearched > 0 {
             guard bytes.firstLineFeed(from: min(start &+ bytesSearched, bytes.count)) != nil else {
                 return (start, try wait(in: bytes, at: start, limits))
@@ -38,7 +37,7 @@ struct FieldSection {
             bytesSearched = 0
         }
         while true {
-            guard let line = try readLine(of: bytes, at: position, limits, known) else {
+            guard let line = try readLine(of: bytes, at: position, limits) else {
                 return (position, try wait(in: bytes, at: position, limits))
             }
             try check(lineLength: line.end &- position, limits)
@@ -50,8 +49,7 @@ struct FieldSection {
 
     /// The fields read, once the section is complete; none are left.
     mutating func takeFields() -> Header {
-        defer { fields = [] }
-        return Header(fields)
+        fields.take().map { Header($0) } ?? .empty
     }
 
     private mutating func wait(
@@ -81,20 +79,20 @@ struct FieldSection {
 // One line at a time. Each function gives nil when the bytes end before the line does.
 extension FieldSection {
     private mutating func readLine(
-        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits, _ known: WellKnownText
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
     ) throws(WireError) -> (end: Int, isLast: Bool)? {
         guard start < bytes.count else { return nil }
         let first = bytes[start]
         if Octet.isBlank(first) { return try readFold(of: bytes, at: start).map { ($0, false) } }
-        endFold()
+        try endFold(limits)
         if first == Octet.carriageReturn || first == Octet.lineFeed {
             return try bytes.lineEnd(at: start, tolerating: tolerates).map { ($0, true) }
         }
-        return try readField(of: bytes, at: start, limits, known).map { ($0, false) }
+        return try readField(of: bytes, at: start, limits).map { ($0, false) }
     }
 
     private mutating func readField(
-        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits, _ known: WellKnownText
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
     ) throws(WireError) -> Int? {
         let colon = bytes.endOfToken(from: start)
         guard colon < bytes.count else { return nil }
@@ -103,29 +101,27 @@ extension FieldSection {
         guard let text = try bytes.endOfText(from: valueStart, else: .fieldValue),
             let lineEnd = try bytes.lineEnd(at: text.end, tolerating: tolerates)
         else { return nil }
+        var fields = fields.take() ?? ReceivedFields(roomForText: isTrailer ? 64 : min(bytes.count &- start, 1024))
         guard fields.count < limits.fieldCount else {
             throw .tooLarge(limit: .fields(count: limits.fieldCount))
         }
-        if fields.isEmpty { fields.reserveCapacity(isTrailer ? 2 : 24) }
-        let name = Field.Name(bytes.text(from: start, to: colon, among: known))
-        let valueEnd = bytes.trimmedEnd(text.end, after: valueStart)
-        let field =
-            text.isASCII
-            ? Field(
-                name: name,
-                // Only of Content-Type are there a few values that nearly everyone sends.
-                value: colon &- start == 12
-                    ? bytes.text(from: valueStart, to: valueEnd, among: known)
-                    : bytes.text(from: valueStart, to: valueEnd, isASCII: true))
-            : bytes.field(name, from: valueStart, to: valueEnd)
-        if let role = bytes.framingRole(from: start, to: colon) { framing.add(field.value, as: role) }
-        fields.append(field)
+        let valueEnd = max(valueStart, bytes.trimmedEnd(text.end, after: valueStart))
+        let hasRoom = bytes.extracting(start..<valueEnd).withUnsafeBufferPointer { line in
+            fields.append(
+                line, nameCount: colon &- start, value: (valueStart &- start)..<(valueEnd &- start),
+                isASCII: text.isASCII)
+        }
+        guard hasRoom else { throw .tooLarge(limit: .head(bytes: limits.headBytes)) }
+        if let role = bytes.framingRole(from: start, to: colon) {
+            framing.add(bytes.text(from: valueStart, to: valueEnd, isASCII: text.isASCII), as: role)
+        }
+        self.fields = fields
         return lineEnd
     }
 
     /// Reads a line that continues the field before it, joined by one SP (RFC 9112 §5.2).
     private mutating func readFold(of bytes: Span<UInt8>, at start: Int) throws(WireError) -> Int? {
-        guard tolerates.folding, let last = fields.last else { throw .violation(.folding) }
+        guard tolerates.folding, let last else { throw .violation(.folding) }
         let textStart = bytes.endOfBlanks(from: start)
         guard let text = try bytes.endOfText(from: textStart, else: .fieldValue),
             let lineEnd = try bytes.lineEnd(at: text.end, tolerating: tolerates)
@@ -142,21 +138,24 @@ extension FieldSection {
         return lineEnd
     }
 
-    private mutating func endFold() {
-        guard isFolding, let last = fields.popLast() else { return }
-        fields.append(Field(name: last.name, receivedBytes: folded))
-        framing = FramingFields(fields)
+    private var last: Field? {
+        fields.flatMap { $0.count > 0 ? $0[$0.count &- 1] : nil }
+    }
+
+    private mutating func endFold(_ limits: WireLimits) throws(WireError) {
+        guard isFolding, let name = last?.name, var fields = fields.take() else { return }
+        fields.removeLast()
+        guard fields.append(name: name.rawValue.utf8, value: folded) else {
+            throw .tooLarge(limit: .head(bytes: limits.headBytes))
+        }
+        framing = FramingFields(Header(fields))
+        self.fields = fields
         isFolding = false
         folded = []
     }
 }
 
 extension Span<UInt8> {
-    /// ASCII text that may be one of those that are kept.
-    fileprivate func text(from start: Int, to end: Int, among known: WellKnownText) -> String {
-        known.find(self, from: start, to: end) ?? text(from: start, to: end, isASCII: true)
-    }
-
     /// What the field whose name has the bytes from `start` to before `end`, a token, has to do with framing.
     fileprivate func framingRole(from start: Int, to end: Int) -> FramingRole? {
         switch end &- start {
@@ -177,9 +176,5 @@ extension Span<UInt8> {
             return false
         }
         return true
-    }
-
-    fileprivate func field(_ name: Field.Name, from start: Int, to end: Int) -> Field {
-        extracting(start..<Swift.max(start, end)).withUnsafeBufferPointer { Field(name: name, receivedBytes: $0) }
     }
 }

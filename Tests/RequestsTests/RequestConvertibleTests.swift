@@ -31,8 +31,27 @@ private struct Nested: RequestConvertible {
     var responseDecoder: ResponseDecoder<Resource> { .json() }
 }
 
+/// Decides all by itself.
+private struct Decided: RequestConvertible {
+    typealias Resource = String
+    var baseURL: URL { URL("https://e.com/api") }
+    var endpoint: RequestPath { "/x" }
+    func prepared() throws(RequestError) -> PreparedRequest {
+        try PreparedRequest(url: URL("https://e.com/other"))
+    }
+}
+
 @Suite("RequestConvertible")
 struct RequestConvertibleTests {
+    @Test("a type that prepares itself is performed as it says, whoever asks")
+    func decided() async throws {
+        let executor = StubExecutor { .stub(200, $0.target.path, to: $0) }
+        #expect(try await executor.perform(Decided()) == "/other")
+        #expect(try await executor.response(for: Decided()).value == "/other")
+        let blocking: @Sendable () throws -> String = { try executor.performAndWait(Decided()) }
+        #expect(try blocking() == "/other")
+    }
+
     @Test("two properties suffice; the others have the defaults (RQ-2, RQ-3, RQ-35, C21, C22)")
     func defaults() async throws {
         let request = Minimal()

@@ -41,6 +41,10 @@ struct ValidatorTests {
         "a content type must be one the decoder reads; a missing one is accepted, strictly only without a body (C12, T-72, PM-66, AF-51, D-15)",
         arguments: [
             ("application/json", false, true, true), ("application/json; charset=utf-8", false, true, true),
+            ("Application/JSON;charset=x", false, true, true), ("application/json ; a=b", false, true, true),
+            ("application/jsonx", false, false, false), ("application/json x", false, false, false),
+            ("xapplication/json", false, false, false), ("application", false, false, false),
+            ("application-json", false, false, false),
             ("application/hal+json", false, true, true), ("text/html", false, false, false),
             ("text/html", true, true, true), (nil, false, true, false), (nil, true, true, true),
             ("nonsense", false, false, false), ("", false, true, true),

@@ -76,8 +76,11 @@ public struct Validator: Sendable {
         _ head: ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool
     ) -> RequestError? {
         guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return nil }
+        let isNamed = head.header.withOnlyValue(of: .contentType) { value in
+            accepting.contains { $0.isName(of: value) }
+        }
+        if isNamed == true { return nil }
         guard let value = head.header[.contentType], !value.isEmpty else { return nil }
-        if accepting.contains(where: { $0.isName(of: value) }) { return nil }
         let type = MediaType(value)
         if let type, accepting.contains(where: { $0.reads(type) }) { return nil }
         // What was received is quoted only where it is a media type.

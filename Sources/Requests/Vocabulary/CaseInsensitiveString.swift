@@ -54,14 +54,18 @@ package enum ASCIIFolding {
         guard let first = left.first, let otherFirst = right.first else { return true }
         guard folded(first) == folded(otherFirst) else { return false }
         var (one, other) = (text, otherText)
-        return one.withUTF8 { one in
-            other.withUTF8 { other in
-                for index in 0..<min(one.count, other.count) {
-                    guard one[index] == other[index] || folded(one[index]) == folded(other[index]) else { return false }
-                }
-                return true
+        return one.withUTF8 { one in other.withUTF8 { other in areEqual(one, other) } }
+    }
+
+    /// Whether the bytes of two texts are equal once folded.
+    static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count == otherText.count else { return false }
+        for index in 0..<text.count {
+            guard text[index] == otherText[index] || folded(text[index]) == folded(otherText[index]) else {
+                return false
             }
         }
+        return true
     }
 
     /// The string with A to Z folded.

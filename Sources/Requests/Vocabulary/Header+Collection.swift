@@ -5,11 +5,6 @@ extension Header {
         reserveCapacity(Swift.max(minimumCapacity, 0))
     }
 
-    /// The position of the first field called `name`; nil when there is none.
-    public func firstIndex(of name: Field.Name) -> Int? {
-        firstIndex { $0.name == name }
-    }
-
     /// Makes `value` the only value of `name`; gives the joined value it replaces, nil when there was none.
     @discardableResult
     public mutating func updateValue(_ value: String, of name: Field.Name) -> String? {

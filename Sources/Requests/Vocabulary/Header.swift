@@ -2,12 +2,27 @@
 ///
 /// A repeated field stays as many fields; reading it by name gives one value joined as RFC 9110 §5.3 allows.
 /// Equality is that of the fields in their order.
-public struct Header: Hashable, Sendable {
+public struct Header: Sendable {
     private var fields: [Field]
+
+    /// Fields in the place of `fields`, as they were received; nil once something has been changed.
+    private var received: ReceivedFields?
 
     /// A header of `fields`, in their order; repeated names are kept.
     public init(_ fields: [Field]) {
         self.fields = fields
+    }
+
+    /// A header of fields that were received.
+    package init(_ received: ReceivedFields) {
+        fields = []
+        self.received = received
+    }
+
+    /// Makes the fields of what was received, so that they can be changed.
+    private mutating func make() {
+        guard let received = received.take() else { return }
+        fields = (0..<received.count).map { received[$0] }
     }
 
     /// A header of `fields`, in their order; repeated names are kept.
@@ -24,10 +39,10 @@ public struct Header: Hashable, Sendable {
     /// Setting replaces all fields of that name by one; setting nil removes them.
     public subscript(name: Field.Name) -> String? {
         get {
-            guard let first = fields.firstIndex(where: { $0.name == name }) else { return nil }
-            guard name != .setCookie, let next = index(of: name, after: first) else { return fields[first].value }
+            guard let first = index(of: name) else { return nil }
+            guard name != .setCookie, let next = index(of: name, after: first) else { return self[first].value }
             let separator = name == .cookie ? "; " : ","
-            return fields[next...].reduce(into: fields[first].value) { joined, field in
+            return self[next...].reduce(into: self[first].value) { joined, field in
                 if field.name == name { joined += separator + field.value }
             }
         }
@@ -40,24 +55,38 @@ public struct Header: Hashable, Sendable {
         }
     }
 
-    private func index(of name: Field.Name, after index: Int) -> Int? {
-        fields[(index + 1)...].firstIndex { $0.name == name }
+    private func index(of name: Field.Name, after index: Int = -1) -> Int? {
+        if let received { return received.firstIndex(of: name, from: index + 1) }
+        return fields[(index + 1)...].firstIndex { $0.name == name }
     }
+
+    /// The position of the first field called `name`; nil when there is none.
+    public func firstIndex(of name: Field.Name) -> Int? { index(of: name) }
 
     /// The values of the fields called `name`, in order, one for each field.
     public func values(of name: Field.Name) -> [String] {
-        fields.lazy.filter { $0.name == name }.map(\.value)
+        guard let first = index(of: name) else { return [] }
+        return self[first...].lazy.filter { $0.name == name }.map(\.value)
     }
 
     /// Whether a field is called `name`.
-    public func contains(_ name: Field.Name) -> Bool {
-        fields.contains { $0.name == name }
+    public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
+
+    /// What `read` makes of the bytes of the only field called `name`; nil when there is none or several.
+    func withOnlyValue<Result>(
+        of name: Field.Name, _ read: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result? {
+        guard let first = index(of: name), index(of: name, after: first) == nil else { return nil }
+        if let received { return received.withValue(at: first, read) }
+        var value = fields[first].value
+        return value.withUTF8(read)
     }
 }
 
 extension Header {
     /// Appends `field`; fields of the same name stay.
     public mutating func add(_ field: Field) {
+        make()
         // Fields seldom come alone.
         if fields.isEmpty { fields.reserveCapacity(4) }
         fields.append(field)
@@ -65,6 +94,7 @@ extension Header {
 
     /// Appends `newFields` in their order; fields of the same names stay.
     public mutating func add(_ newFields: some Sequence<Field>) {
+        make()
         fields.append(contentsOf: newFields)
     }
 
@@ -72,7 +102,8 @@ extension Header {
     ///
     /// The name keeps the spelling of the field that it replaces.
     public mutating func set(_ field: Field) {
-        guard let first = fields.firstIndex(where: { $0.name == field.name }) else { return fields.append(field) }
+        make()
+        guard let first = index(of: field.name) else { return fields.append(field) }
         let spelling = fields[first].name
         fields[first] = Field(name: spelling, value: field.value)
         guard index(of: field.name, after: first) != nil else { return }
@@ -82,15 +113,18 @@ extension Header {
     /// Removes every field called `name`; gives the first of them, with the joined value, or nil when there was none.
     @discardableResult
     public mutating func remove(_ name: Field.Name) -> Field? {
-        guard let first = first(where: { $0.name == name }), let value = self[name] else { return nil }
+        guard let first = index(of: name), let value = self[name] else { return nil }
+        make()
+        let spelling = fields[first].name
         fields.removeAll { $0.name == name }
-        return Field(name: first.name, value: value)
+        return Field(name: spelling, value: value)
     }
 
     /// Removes the fields for which `condition` holds.
     public mutating func removeAll(where condition: (Field) -> Bool) {
         // Most headers have none: then the storage stays shared.
-        guard fields.contains(where: condition) else { return }
+        guard contains(where: condition) else { return }
+        make()
         fields.removeAll(where: condition)
     }
 
@@ -117,19 +151,34 @@ extension Header {
 
     /// Makes room for `capacity` fields.
     public mutating func reserveCapacity(_ capacity: Int) {
+        make()
         fields.reserveCapacity(capacity)
     }
 }
 
 extension Header: RandomAccessCollection {
     /// The position of the first field.
-    public var startIndex: Int { fields.startIndex }
+    public var startIndex: Int { 0 }
 
     /// The position after the last field.
-    public var endIndex: Int { fields.endIndex }
+    public var endIndex: Int { received?.count ?? fields.count }
 
     /// The field at `position`, which must be a valid index.
-    public subscript(position: Int) -> Field { fields[position] }
+    public subscript(position: Int) -> Field { received?[position] ?? fields[position] }
+}
+
+extension Header: Hashable {
+    /// Whether the fields are the same, in the same order.
+    public static func == (left: Self, right: Self) -> Bool {
+        if left.received == nil, right.received == nil { return left.fields == right.fields }
+        return left.count == right.count && left.elementsEqual(right)
+    }
+
+    /// Hashes the fields in their order.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for field in self { hasher.combine(field) }
+    }
 }
 
 extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomReflectable {
@@ -142,7 +191,7 @@ extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomRefl
     public var dictionaryValue: [String: String] {
         var dictionary: [String: String] = [:]
         var seen: Set<Field.Name> = []
-        for field in fields where seen.insert(field.name).inserted {
+        for field in self where seen.insert(field.name).inserted {
             dictionary[field.name.rawValue] = self[field.name]
         }
         return dictionary
@@ -150,11 +199,11 @@ extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomRefl
 
     /// One `Name: value` line for each field; the values of secret fields are replaced by a mark.
     public var description: String {
-        fields.map(\.description).joined(separator: "\n")
+        map(\.description).joined(separator: "\n")
     }
 
     /// What `dump` sees: the redacted lines, never a secret.
     public var customMirror: Mirror {
-        Mirror(self, unlabeledChildren: fields.map(\.description), displayStyle: .collection)
+        Mirror(self, unlabeledChildren: map(\.description), displayStyle: .collection)
     }
 }

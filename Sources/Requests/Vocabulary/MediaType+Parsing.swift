@@ -16,19 +16,17 @@ extension MediaType {
 
     /// Whether a field value begins with this type and subtype and has no more or parameters: what is asked of most
     /// responses, without reading the parameters.
-    func isName(of fieldValue: String) -> Bool {
-        var fieldValue = fieldValue
-        return fieldValue.withUTF8 { bytes in
-            let (type, subtype) = (type.rawValue.rawValue.utf8, subtype.rawValue.rawValue.utf8)
-            let slash = type.count
-            let end = slash + 1 + subtype.count
-            guard bytes.count == end || bytes.count > end && bytes[end] == UInt8(ascii: ";") else { return false }
-            return bytes[slash] == UInt8(ascii: "/")
-                && zip(bytes, type).allSatisfy { ASCIIFolding.folded($0) == ASCIIFolding.folded($1) }
-                && zip(bytes[(slash + 1)..<end], subtype).allSatisfy {
-                    ASCIIFolding.folded($0) == ASCIIFolding.folded($1)
-                }
-        }
+    func isName(of fieldValue: UnsafeBufferPointer<UInt8>) -> Bool {
+        var (type, subtype) = (type.rawValue.rawValue, subtype.rawValue.rawValue)
+        let slash = type.utf8.count
+        let end = slash + 1 + subtype.utf8.count
+        guard fieldValue.count >= end, fieldValue[slash] == UInt8(ascii: "/"),
+            fieldValue.count == end || fieldValue[end] == UInt8(ascii: ";")
+        else { return false }
+        return type.withUTF8 { ASCIIFolding.areEqual($0, UnsafeBufferPointer(rebasing: fieldValue[..<slash])) }
+            && subtype.withUTF8 {
+                ASCIIFolding.areEqual($0, UnsafeBufferPointer(rebasing: fieldValue[(slash + 1)..<end]))
+            }
     }
 
     private struct Reader {

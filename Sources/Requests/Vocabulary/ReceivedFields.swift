@@ -1,0 +1,137 @@
+/// The fields of a section as they were received: their bytes in one piece, each field made when it is asked for.
+///
+/// Most fields of most responses never are, and so one allocation does for a head.
+package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
+    private struct Counts {
+        let capacity: Int
+        var fields = 0
+        var text = 0
+    }
+
+    /// Where a field's name and value lie in the text.
+    private struct Mark {
+        let start: UInt32
+        let nameCount: UInt32
+        let valueStart: UInt32
+        let valueCount: UInt32
+        let isASCII: Bool
+    }
+
+    /// The text from the beginning on, the marks from the end backwards.
+    private typealias Memory = ManagedBuffer<Counts, UInt8>
+
+    private var memory: Memory
+
+    /// A section without fields and with room for about `text` bytes.
+    package init(roomForText text: Int) {
+        memory = Self.memory(of: text + 8 * MemoryLayout<Mark>.stride)
+    }
+
+    private static func memory(of capacity: Int) -> Memory {
+        Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
+    }
+
+    // By its address, because each access to a property of a class is checked to be alone.
+    private var counts: Counts { memory.withUnsafeMutablePointerToHeader { $0.pointee } }
+
+    /// How many there are.
+    package var count: Int { counts.fields }
+
+    /// Appends a field of the `line`, whose value is what lies in `value` there, and whose name its first `nameCount`
+    /// bytes; false when there would be more of them than 2 GiB.
+    package mutating func append(
+        _ line: UnsafeBufferPointer<UInt8>, nameCount: Int, value: Range<Int>, isASCII: Bool
+    ) -> Bool {
+        let line = line.prefix(value.upperBound)
+        let (counts, stride) = (counts, MemoryLayout<Mark>.stride)
+        let needed = counts.text + line.count + (counts.fields + 1) * stride
+        guard needed <= Int32.max else { return false }
+        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { grow(toHold: needed) }
+        let mark = Mark(
+            start: UInt32(counts.text), nameCount: UInt32(nameCount),
+            valueStart: UInt32(counts.text + value.lowerBound), valueCount: UInt32(value.count), isASCII: isASCII)
+        memory.withUnsafeMutablePointers { counts, bytes in
+            _ = UnsafeMutableBufferPointer(start: bytes + counts.pointee.text, count: line.count)
+                .initialize(fromContentsOf: line)
+            counts.pointee.text += line.count
+            counts.pointee.fields += 1
+            UnsafeMutableRawPointer(bytes + counts.pointee.capacity - counts.pointee.fields * stride)
+                .storeBytes(of: mark, as: Mark.self)
+        }
+        return true
+    }
+
+    /// Appends a field of the parts given, like ``append(_:nameCount:value:isASCII:)``.
+    package mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) -> Bool {
+        let line = Array(name) + Array(value)
+        return line.withUnsafeBufferPointer {
+            append($0, nameCount: name.count, value: name.count..<$0.count, isASCII: false)
+        }
+    }
+
+    /// Takes away the last, if there is one.
+    package mutating func removeLast() {
+        guard count > 0 else { return }
+        if !isKnownUniquelyReferenced(&memory) { grow(toHold: counts.capacity) }
+        memory.withUnsafeMutablePointerToHeader { $0.pointee.fields -= 1 }
+    }
+
+    /// Moves to memory of its own that holds `needed` bytes, and as much again when it has to be more.
+    private mutating func grow(toHold needed: Int) {
+        let old = memory
+        let (counts, stride) = (counts, MemoryLayout<Mark>.stride)
+        let capacity = needed > counts.capacity ? 2 * needed : counts.capacity
+        memory = Self.memory(of: capacity)
+        memory.withUnsafeMutablePointers { newCounts, bytes in
+            newCounts.pointee.text = counts.text
+            newCounts.pointee.fields = counts.fields
+            old.withUnsafeMutablePointerToElements { oldBytes in
+                bytes.update(from: oldBytes, count: counts.text)
+                let marks = counts.fields * stride
+                (bytes + capacity - marks).update(from: oldBytes + counts.capacity - marks, count: marks)
+            }
+        }
+    }
+}
+
+// MARK: Reading
+
+extension ReceivedFields {
+    /// The field at `position`, which must be one of them.
+    package subscript(position: Int) -> Field {
+        withBytes(at: position) { name, value, isASCII in
+            let name = Field.Name(String(decoding: name, as: UTF8.self))
+            return isASCII
+                ? Field(name: name, value: String(decoding: value, as: UTF8.self))
+                : Field(name: name, receivedBytes: value)
+        }
+    }
+
+    /// The position of the first field called `name`, from `start` on.
+    func firstIndex(of name: Field.Name, from start: Int = 0) -> Int? {
+        var name = name.rawValue
+        return name.withUTF8 { name in
+            (start..<max(start, count)).first { position in
+                withBytes(at: position) { own, _, _ in ASCIIFolding.areEqual(own, name) }
+            }
+        }
+    }
+
+    /// What `read` makes of the bytes of the value at `position`.
+    func withValue<Result>(at position: Int, _ read: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withBytes(at: position) { _, value, _ in read(value) }
+    }
+
+    private func withBytes<Result>(
+        at position: Int, _ read: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>, Bool) -> Result
+    ) -> Result {
+        memory.withUnsafeMutablePointers { counts, bytes in
+            precondition(position >= 0 && position < counts.pointee.fields, "no field is at \(position)")
+            let place = counts.pointee.capacity - (position + 1) * MemoryLayout<Mark>.stride
+            let mark = UnsafeRawPointer(bytes + place).loadUnaligned(as: Mark.self)
+            return read(
+                UnsafeBufferPointer(start: bytes + Int(mark.start), count: Int(mark.nameCount)),
+                UnsafeBufferPointer(start: bytes + Int(mark.valueStart), count: Int(mark.valueCount)), mark.isASCII)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Requests
+import Testing
+
+/// A header whose fields were received does all that one does whose fields were made.
+@Suite("Received fields")
+struct ReceivedFieldsTests {
+    private static let names = ["Accept", "ACCEPT", "Set-Cookie", "cookie", "Cookie", "X-A", "Content-Type", ""]
+    private static let values = ["", "a", "b, c", "\u{e9}\u{e9}", "application/json; charset=utf-8", "x y"]
+
+    private func received(_ fields: [Field], roomForText room: Int = 0) -> ReceivedFields {
+        var received = ReceivedFields(roomForText: room)
+        for field in fields {
+            let line = Array("\(field.name.rawValue): \(field.value) ".utf8)
+            let name = field.name.rawValue.utf8.count
+            let hasRoom = line.withUnsafeBufferPointer {
+                let isASCII = $0.allSatisfy { $0 < 0x80 }
+                return received.append($0, nameCount: name, value: (name + 2)..<($0.count - 1), isASCII: isASCII)
+            }
+            #expect(hasRoom)
+        }
+        return received
+    }
+
+    private func append(
+        _ name: some Collection<UInt8>, _ value: some Collection<UInt8>, to fields: inout ReceivedFields
+    ) {
+        let hasRoom = fields.append(name: name, value: value)
+        #expect(hasRoom)
+    }
+
+    private func someFields(_ random: inout some RandomNumberGenerator) -> [Field] {
+        (0..<Int.random(in: 0...12, using: &random)).map { _ in
+            Field(
+                name: Field.Name(Self.names.randomElement(using: &random) ?? ""),
+                value: Self.values.randomElement(using: &random) ?? "")
+        }
+    }
+
+    private func isAlike(_ one: Header, _ other: Header) -> Bool {
+        let names = Self.names.map { Field.Name($0) }
+        return one == other && other == one && one.hashValue == other.hashValue && Array(one) == Array(other)
+            && one.description == other.description && one.dictionaryValue == other.dictionaryValue
+            && names.allSatisfy { one[$0] == other[$0] && one.values(of: $0) == other.values(of: $0) }
+            && names.allSatisfy { one.contains($0) == other.contains($0) }
+            && names.allSatisfy { one.firstIndex(of: $0) == other.firstIndex(of: $0) }
+    }
+
+    private func change(_ header: inout Header, _ choice: Int, _ field: Field) {
+        switch choice {
+        case 0: header.add(field)
+        case 1: header.set(field)
+        case 2: header.remove(field.name)
+        case 3: header.removeAll { $0.value == field.value }
+        case 4: header[field.name] = field.value
+        case 5: header.popFirst()
+        case 6: header.updateValue(field.value, of: field.name)
+        case 7: header.merge([field]) { $0 + $1 }
+        case 8: header.add([field, field])
+        default: header.reserveCapacity(20)
+        }
+    }
+
+    @Test("it reads, compares and changes like a header whose fields were made", arguments: 0..<200 as Range<UInt64>)
+    func alike(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let fields = someFields(&random)
+        let whole = Header(received(fields))
+        var (one, other) = (whole, Header(fields))
+        #expect(isAlike(one, other))
+        for _ in 0..<6 {
+            let field = Field(name: Field.Name(Self.names[1]), value: "new")
+            let choice = Int.random(in: 0...9, using: &random)
+            let changed = Bool.random(using: &random) ? field : someFields(&random).first ?? field
+            change(&one, choice, changed)
+            change(&other, choice, changed)
+            #expect(isAlike(one, other), "\(choice)")
+        }
+        #expect(isAlike(whole, Header(fields)), "a copy was changed with it")
+    }
+
+    @Test("it grows as it must, and what was copied before stays as it was")
+    func growth() {
+        let fields = (0..<2_000).map { index in
+            Field(name: Field.Name("X-\(index)"), value: String(repeating: "v", count: index % 70))
+        }
+        var all = received(Array(fields[..<1_000]))
+        let half = all
+        for field in fields[1_000...] {
+            append(field.name.rawValue.utf8, field.value.utf8, to: &all)
+        }
+        all.removeLast()
+        #expect(Header(all) == Header(Array(fields.dropLast())))
+        #expect(Header(half) == Header(Array(fields[..<1_000])))
+        var (one, other) = (half, half)
+        one.removeLast()
+        append("One".utf8, "1".utf8, to: &one)
+        append("Other".utf8, "2".utf8, to: &other)
+        #expect(one[999].value == "1" && other[1_000].name == "Other" && half.count == 1_000 && other.count == 1_001)
+    }
+
+    @Test("bytes that are not UTF-8 are kept as they came")
+    func bytes() {
+        var fields = ReceivedFields(roomForText: 8)
+        append("X".utf8, [0xE9, 0x20, 0xFF], to: &fields)
+        let header = Header(fields)
+        #expect(header["x"] == "\u{e9} \u{ff}" && header[0].valueBytes == [0xE9, 0x20, 0xFF])
+    }
+}
