@@ -13,14 +13,24 @@ package struct ClientRun: Sendable {
     let concurrency: Int
     let executor: any RequestExecutor
     let baseURL: URL
-    let isBlocking: Bool
+    let face: Face
+
+    /// How the requests are performed.
+    enum Face: Sendable {
+        /// Awaited, each a request that was prepared once.
+        case awaited
+        /// By one thread, each a whole call of a request that is described once.
+        case blocking
+        /// By one thread, each a request that was prepared once.
+        case blockingExchange
+    }
 
     /// Makes an executor that opens at most so many connections.
     package typealias MakeExecutor = @Sendable (_ connections: Int) -> any RequestExecutor
 
     /// Understands `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
     ///
-    /// There is `socket`, `socket-blocking`, `bare-wait` and what `others` names.
+    /// There is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait` and what `others` names.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(Mistake) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
@@ -28,9 +38,14 @@ package struct ClientRun: Sendable {
         guard let kind = ClientCase.all.first(where: { $0.name == words[0] }) else {
             throw Mistake("no case is called \(words[0])")
         }
-        isBlocking = name == "socket-blocking"
-        guard !isBlocking || concurrency == 1 && kind.delivery != .streamed else {
-            throw Mistake("socket-blocking does one request at a time, and collects")
+        face =
+            switch name {
+            case "socket-blocking": .blocking
+            case "socket-blocking-exchange": .blockingExchange
+            default: .awaited
+            }
+        guard face == .awaited || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
+            throw Mistake("\(name) gets one response at a time, and collects it")
         }
         let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
         guard let url = URL(string: "http://127.0.0.1" + (path == nil ? ":\(words[3])" : "")) else {
@@ -48,7 +63,7 @@ package struct ClientRun: Sendable {
                 throw Mistake("bare-wait does small ones, one at a time, over TCP")
             }
             executor = BareWait()
-        } else if ["socket", "socket-blocking"].contains(name) {
+        } else if name == "socket" || face != .awaited {
             var limits = SocketExecutor.Configuration()
             limits.connectionsPerOrigin = concurrency
             limits.connections = concurrency
@@ -74,7 +89,7 @@ package struct ClientRun: Sendable {
     package func report() async throws -> String {
         let file = kind.sendsFile ? try ScratchFile(bytes: kind.uploadBytes) : nil
         let request = try kind.request(to: baseURL, sending: file)
-        if isBlocking { return try blockingReport(of: request) }
+        if face != .awaited { return try blockingReport(of: request) }
         let first = try await firstPeak(request)
         if concurrency == 1 { _ = try await samples(of: request, sharing: Counter(min(500, count / 10))) }
         let counter = Counter(count)
@@ -117,22 +132,30 @@ package struct ClientRun: Sendable {
     private func samplesInPlace(of request: PreparedRequest, sharing counter: Counter) throws -> Samples {
         var samples = Samples()
         samples.latencies.reserveCapacity(count)
+        let described = AnonymousRequestProvider(baseURL: baseURL)
+            .get(.data, from: RequestPath(kind.path)).with(header: request.header)
         while counter.take() {
-            let start = ContinuousClock.now
-            let response = try executor.executeAndWait(request)
-            guard case .bytes(let body) = response.body else { throw Mistake("no body was collected") }
-            try samples.add(response.head.status, body.count, since: start)
+            let start = Deadline.now
+            if face == .blocking {
+                samples.add(try executor.performAndWait(described).count, since: start)
+            } else {
+                let response = try executor.executeAndWait(request)
+                guard case .bytes(let body) = response.body, response.head.status == .ok else {
+                    throw Mistake("status \(response.head.status)")
+                }
+                samples.add(body.count, since: start)
+            }
         }
         return samples
     }
 
     private struct Samples {
-        var latencies: [Double] = []
+        /// In nanoseconds.
+        var latencies: [Int64] = []
         var bytes = 0
 
-        mutating func add(_ status: HTTPStatus, _ bytes: Int, since start: ContinuousClock.Instant) throws(Mistake) {
-            latencies.append((ContinuousClock.now - start) / .microseconds(1))
-            guard status == .ok else { throw Mistake("status \(status)") }
+        mutating func add(_ bytes: Int, since start: Deadline) {
+            latencies.append(Deadline.now.nanoseconds - start.nanoseconds)
             self.bytes = bytes
         }
 
@@ -154,9 +177,10 @@ package struct ClientRun: Sendable {
         var samples = Samples()
         samples.latencies.reserveCapacity(count / concurrency + 1)
         while counter.take() {
-            let start = ContinuousClock.now
+            let start = Deadline.now
             let response = try await executor.execute(request)
-            try samples.add(response.head.status, try await response.length(), since: start)
+            guard response.head.status == .ok else { throw Mistake("status \(response.head.status)") }
+            samples.add(try await response.length(), since: start)
         }
         return samples
     }
@@ -173,9 +197,9 @@ package struct ClientRun: Sendable {
         let peak = ProcessUsage.peakResidentKiB ?? 0
         var figures: [(String, Double)] = [
             ("n", requests), ("conc", Double(concurrency)), ("wall_s", seconds), ("req_s", requests / seconds),
-            ("us_req", seconds * 1e6 / requests), ("p50_us", sorted[sorted.count / 2]),
-            ("p99_us", sorted[min(sorted.count * 99 / 100, sorted.count - 1)]), ("cpu_us_req", cpu / requests),
-            ("user_us_req", user / requests),
+            ("us_req", seconds * 1e6 / requests), ("p50_us", Double(sorted[sorted.count / 2]) / 1000),
+            ("p99_us", Double(sorted[min(sorted.count * 99 / 100, sorted.count - 1)]) / 1000),
+            ("cpu_us_req", cpu / requests), ("user_us_req", user / requests),
             ("csw_req", Double(to.contextSwitches - from.contextSwitches) / requests),
             ("mb_s", bytes * requests / seconds / 1e6), ("rss_kb", Double(peak)),
         ]

@@ -12,7 +12,8 @@ let usage = """
                                                        input; the target /gb1 has 1 GiB
            requests-bench describe N                   a GET described, prepared and written N times
            requests-bench download EXECUTOR MEGABYTES  growth of peak memory in MiB; EXECUTOR: socket, urlsession
-    NAME: socket, socket-blocking (concurrency 1), bare-wait (small, 1), urlsession, urlsession-bare
+    NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1), urlsession,
+          urlsession-bare
     CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 
