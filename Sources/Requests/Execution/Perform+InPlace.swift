@@ -37,23 +37,17 @@ extension PreparedRequest {
 
     /// One exchange for a thread that may be blocked.
     func responseInPlace(from executor: any RequestExecutor) throws(RequestError) -> RawResponse {
-        switch try executeInPlace(over: executor, attempts: 1) {
-        case .response(let response): return response
-        case .suspended(let rest):
-            return try inTask { () async throws(RequestError) in
-                try await execute(over: executor, attempts: 1, resuming: rest)
-            }
-        }
-    }
-
-    fileprivate func executeInPlace(
-        over executor: any RequestExecutor, attempts: Int
-    ) throws(RequestError) -> BlockingExecution {
+        let execution: BlockingExecution
         do throws(RequestError) {
             try checkTime()
-            return try executor.executeBlocking(self)
+            execution = try executor.executeBlocking(self)
         } catch {
-            throw error.adding(request: self, attempts: attempts)
+            throw error.adding(request: self)
+        }
+        switch execution {
+        case .response(let response): return response
+        case .suspended(let rest):
+            return try inTask { () async throws(RequestError) in try await response(from: executor, resuming: rest) }
         }
     }
 
@@ -81,7 +75,8 @@ extension Perform {
     fileprivate mutating func executeInPlace(over executor: any RequestExecutor) throws(RequestError) -> StepInPlace {
         let execution: BlockingExecution
         do throws(RequestError) {
-            execution = try request.executeInPlace(over: executor, attempts: attempts)
+            try request.checkTime()
+            execution = try executor.executeBlocking(request)
         } catch {
             try receive(error)
             return .execute

@@ -41,15 +41,10 @@ extension RequestConvertible {
 }
 
 extension PreparedRequest {
-    /// The pipeline between preparing and decoding.
+    /// The pipeline between preparing and decoding; `task`, when the call has one, learns how far it has come.
     @usableFromInline
-    func accepted(by executor: any RequestExecutor) async throws(RequestError) -> AcceptedResponse {
-        try await accepted(by: executor, telling: nil)
-    }
-
-    /// The same; `task`, when the call has one, learns how far it has come.
     func accepted(
-        by executor: any RequestExecutor, telling task: RequestTask?
+        by executor: any RequestExecutor, telling task: RequestTask? = nil
     ) async throws(RequestError) -> AcceptedResponse {
         var request = self
         task?.watchProgress(of: &request)
@@ -60,15 +55,15 @@ extension PreparedRequest {
     }
 
     /// One exchange, or what is left of it.
-    func execute(
-        over executor: any RequestExecutor, attempts: Int, resuming rest: Rest? = nil
+    func response(
+        from executor: any RequestExecutor, resuming rest: Rest? = nil
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             if let rest { return try await rest() }
             try checkTime()
             return try await executor.execute(self)
         } catch {
-            throw error.adding(request: self, attempts: attempts)
+            throw error.adding(request: self)
         }
     }
 }
@@ -86,8 +81,12 @@ extension Perform {
             task?.execute(perform.request, attempt: perform.attempts)
             let response: RawResponse
             do throws(RequestError) {
-                response = try await perform.request.execute(
-                    over: executor, attempts: perform.attempts, resuming: rest.take())
+                if let rest = rest.take() {
+                    response = try await rest()
+                } else {
+                    try perform.request.checkTime()
+                    response = try await executor.execute(perform.request)
+                }
             } catch {
                 try perform.receive(error)
                 continue

@@ -53,8 +53,9 @@ package struct Perform {
 
     /// Goes on after a failure that does not matter: it is a redirect whose body, which nobody wants, was over the limit.
     ///
-    /// - Throws: `error`, or what ``receive(_:)-(RawResponse)`` throws.
+    /// - Throws: `error` with the request, or what ``receive(_:)-(RawResponse)`` throws.
     package mutating func receive(_ error: RequestError) throws(RequestError) {
+        let error = error.adding(request: request, attempts: attempts)
         guard case .tooLarge = error.reason, let head = error.response else { throw error }
         let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
         guard try receive(response) == .execute else { throw error }

@@ -48,7 +48,7 @@ extension RequestExecutor {
             var request = request
             task.watchProgress(of: &request)
             task.execute(request, attempt: 1)
-            return await outcome { () async throws(RequestError) in try await request.execute(over: self, attempts: 1) }
+            return await outcome { () async throws(RequestError) in try await request.response(from: self) }
         }
     }
 
