@@ -103,8 +103,8 @@ let package = Package(
         .testTarget(
             name: "RequestsMiddlewareTests",
             dependencies: [
-                "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
-                "RequestsURLSession",
+                "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+                "RequestsTestServer", "RequestsURLSession", "TestCorpora",
             ], swiftSettings: settings),
         .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
         .testTarget(
@@ -124,7 +124,10 @@ let package = Package(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
         .testTarget(
             name: "RequestsSocketTests",
-            dependencies: ["CRequestsPOSIX", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
+            dependencies: [
+                "CRequestsPOSIX", "RequestsMiddleware", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX",
+                "TestCorpora",
+            ],
             swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),
         .testTarget(

@@ -85,6 +85,7 @@ extension Exchange {
         }
         let head = responseHead(transfer)
         if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(head, .bytes(body))) }
+        if isStreamedAsCoded(head) { return .response(response(head, .stream(streamOfContent(head, transfer)))) }
         let body = try transfer.collectInPlace(limit, head)
         return .response(response(head, .bytes(body), transfer.trailers))
     }
@@ -195,6 +196,7 @@ extension Exchange {
     private func deliver(_ transfer: consuming Transfer) async throws(RequestError) -> RawResponse {
         let head = responseHead(transfer)
         switch request.delivery {
+        case .collected where isStreamedAsCoded(head): return response(head, .stream(try await stream(head, transfer)))
         case .collected(let limit):
             return response(head, .bytes(try await transfer.collect(limit, head)), transfer.trailers)
         case .streamed: return response(head, .stream(try await stream(head, transfer)))
@@ -210,12 +212,21 @@ extension Exchange {
     private func stream(
         _ head: ResponseHead, _ transfer: consuming Transfer
     ) async throws(RequestError) -> ResponseStream {
-        let length = transfer.expectedLength
-        guard length != 0 else {
+        guard transfer.expectedLength != 0 else {
             // Read to its end at once, so that nobody has to ask for the connection back.
             try await transfer.finishEmptyBody()
             return ResponseStream(Data())
         }
+        return streamOfContent(head, transfer)
+    }
+
+    private func streamOfContent(_ head: ResponseHead, _ transfer: consuming Transfer) -> ResponseStream {
+        let length = transfer.expectedLength
         return ResponseStream(length: length, StreamedBody(transfer, request, head))
+    }
+
+    /// Whether the body is to be collected, but has a content coding, and who asked undoes it as it arrives.
+    private func isStreamedAsCoded(_ head: ResponseHead) -> Bool {
+        request.streamsCodedBodies && head.header.contains(.contentEncoding)
     }
 }

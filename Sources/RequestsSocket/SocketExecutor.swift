@@ -10,7 +10,8 @@
 ///
 /// It speaks http and nothing else: https is refused with ``RequestError/Reason/unsupportedScheme`` (the executor of
 /// RequestsURLSession speaks it). It asks for bodies without a content coding (`Accept-Encoding: identity`) unless the
-/// request says otherwise, and hands them over as they come.
+/// request says otherwise, and hands them over as they come; `SocketExecutor().decodingContent()` asks for gzip and the
+/// like, and undoes them.
 ///
 /// A request's deadline ends streamed bodies too. After `fork` without `exec` a child's calls fail with
 /// ``RequestError/Reason/connectionFailed``.
@@ -60,3 +61,5 @@ public struct SocketExecutor: RequestExecutor {
     /// Calls that wait for a connection; for tests.
     package var waiters: Int { pool.counts.waiting }
 }
+
+extension SocketExecutor: StreamsCodedBodies {}

@@ -94,6 +94,11 @@ public struct URLSessionExecutor: RequestExecutor {
     }
 }
 
+extension URLSessionExecutor: NeedsFileDelivery {
+    /// It does: it undoes content codings by itself, and on Linux a stream that is read slowly is held in memory.
+    package var needsFileDelivery: Bool { true }
+}
+
 extension PreparedRequest {
     /// Checks everything that can be known before a task is made.
     func checkBeforeSending() throws(RequestError) {

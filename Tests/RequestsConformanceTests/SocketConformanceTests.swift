@@ -4,6 +4,7 @@ import Testing
 
 private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor() }
 private let unixSocket = ExecutorUnderTest.overUnixSocket { path in SocketExecutor(.unix(path: path)) }
+private let decoding = ExecutorUnderTest.overLoopback { SocketExecutor().decodingContent() }
 
 @Suite("Conformance: socket", .timeLimit(.minutes(1)))
 struct SocketConformanceTests {
@@ -15,5 +16,15 @@ struct SocketConformanceTests {
     @Test("over a unix socket", arguments: Scenario.all(for: unixSocket))
     func overUnixSocket(scenario: Scenario) async throws {
         try await unixSocket.run(scenario)
+    }
+
+    @Test("undoing content codings", arguments: Scenario.all(for: decoding))
+    func decodingContent(scenario: Scenario) async throws {
+        try await decoding.run(scenario)
+    }
+
+    @Test("undoing content codings, on a thread that is blocked", arguments: Scenario.all(for: decoding))
+    func decodingContentBlocked(scenario: Scenario) async throws {
+        try await decoding.through(.blocking).run(scenario)
     }
 }

@@ -39,6 +39,8 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
         package struct Response: Decodable, Sendable {
             package var status: Int?
             package var bodyB64: Data?
+            /// The body without its content codings, where the collection can tell.
+            package var decodedBodyB64: Data?
         }
         package var outcome: String
         package var errorKind: String?

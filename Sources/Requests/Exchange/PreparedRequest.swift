@@ -30,6 +30,7 @@ public struct PreparedRequest: Sendable {
         var handling = Handling()
         var template: PathTemplate
         var redirectedFrom: TargetURI?
+        var streamsCodedBodies = false
 
         init(target: TargetURI, template: PathTemplate) {
             self.target = target

@@ -8,6 +8,24 @@ public protocol Middleware: Sendable {
     /// - Returns: The response to hand back.
     /// - Throws: ``RequestError``, its own or that of `next`.
     func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse
+
+    /// Does what it can of ``intercept(_:next:)`` on the calling thread, which may be blocked for that.
+    ///
+    /// It is to middleware what ``RequestExecutor/executeBlocking(_:)`` is to executors: without an implementation of its
+    /// own a middleware hands everything back, to be done in a task.
+    ///
+    /// - Throws: ``RequestError``, its own or that of `next`.
+    func interceptBlocking(_ request: PreparedRequest, next: any RequestExecutor) throws(RequestError)
+        -> BlockingExecution
+}
+
+extension Middleware {
+    /// Hands everything back.
+    public func interceptBlocking(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        .suspended { () async throws(RequestError) in try await self.intercept(request, next: next) }
+    }
 }
 
 /// An executor with a middleware before it.
@@ -27,6 +45,11 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     /// Gives `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await middleware.intercept(request, next: base)
+    }
+
+    /// Gives `request` to the middleware, which does what it can on the calling thread.
+    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        try middleware.interceptBlocking(request, next: base)
     }
 }
 

@@ -57,6 +57,11 @@ public struct ResumingDownloads: Middleware {
     }
 }
 
+extension ResumingDownloads: NeedsFileDelivery {
+    /// It does: a file that is asked for as a stream is not gone on with.
+    package var needsFileDelivery: Bool { true }
+}
+
 extension RequestExecutor {
     /// This executor going on with downloads to a file where they were interrupted.
     public func resumingDownloads() -> Intercepted<Self, ResumingDownloads> {
@@ -91,7 +96,7 @@ extension PreparedRequest {
 
 extension RawResponse {
     /// This response with the beginning of its body in memory, as an executor gives one that is not written to a file.
-    fileprivate func collected(limit: Int) async throws(RequestError) -> RawResponse {
+    func collected(limit: Int) async throws(RequestError) -> RawResponse {
         guard case .stream(let stream) = body else { return self }
         var copy = self
         var beginning = Data()

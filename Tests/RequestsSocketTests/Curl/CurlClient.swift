@@ -13,6 +13,13 @@ struct CurlClient {
     let patience: Duration
 
     func perform(_ operation: Operation) async throws -> TypedResponse<Data> {
+        guard operation.isDecoding else { return try await perform(operation, with: executor) }
+        return try await perform(operation, with: executor.decodingContent())
+    }
+
+    private func perform(
+        _ operation: Operation, with executor: some RequestExecutor
+    ) async throws -> TypedResponse<Data> {
         let request = try request(of: operation)
         guard let behavior = CurlBehavior(operation) else { return try await executor.response(for: request) }
         return try await executor.intercepted(by: behavior).response(for: request)
@@ -245,6 +252,9 @@ extension CurlClient {
 }
 
 extension CurlCase.Client.Operation {
+    /// Whether content codings are asked for and undone.
+    fileprivate var isDecoding: Bool { options.contains { $0.name == "decompress" } }
+
     fileprivate func with(url: String) -> Self {
         var copy = self
         copy.url = url

@@ -1,3 +1,4 @@
+import RequestsMiddleware
 import TestCorpora
 
 /// Which of curl's cases are run, and why the others are not.
@@ -8,7 +9,7 @@ enum CurlCoverage {
         "cookie-jar-file": "cookies: middleware", "--cookie": "cookies: middleware",
         "--cookie-jar": "cookies: middleware", "--junk-session-cookies": "cookies: middleware",
         "digest": "Digest: middleware", "--auth:digest": "Digest: middleware",
-        "content-decoding": "content codings, with their limits (R-24): TLS", "https": "TLS",
+        "coding-library": "a content coding whose library this system lacks", "https": "TLS",
         "proxy": "proxies other than an explicit one for http: TLS",
     ]
 
@@ -64,10 +65,12 @@ enum CurlCoverage {
 
     /// Needs and options that the cases of this client's kind do not wait for.
     private static let met: Set<String> = [
-        "auth-negotiation", "bearer", "etag-file", "expect-timeout", "json", "max-body-size", "multipart", "netrc",
+        "auth-negotiation", "bearer", "content-decoding", "etag-file", "expect-timeout", "json", "max-body-size",
+        "multipart", "netrc",
         "query", "range", "raw-path", "raw-transfer", "redirect", "redirect-keep-method", "redirect-limit", "resume",
         "retry", "status-as-error", "time-condition", "upload", "urlencode",
-        "--auth:any", "--bearer", "--continue-at", "--data", "--data-binary", "--data-urlencode", "--etag-compare",
+        "--auth:any", "--bearer", "--continue-at", "--data", "--data-binary", "--data-urlencode", "--decompress",
+        "--etag-compare",
         "--expect100-timeout", "--fail", "--follow", "--follow-keep-method", "--form", "--form-escape",
         "--form-string", "--get", "--head", "--header", "--json", "--max-filesize", "--max-redirs", "--method",
         "--netrc", "--netrc-file", "--netrc-optional", "--post301", "--range", "--raw", "--referer", "--retry",
@@ -76,12 +79,16 @@ enum CurlCoverage {
         "--http09", "--http10", "--ignore-cl", "--post303", "--request-target", "--te",
     ]
 
+    /// The names of content codings that can be undone here, and of none.
+    private static let known = Set(ContentDecoding.availableCodings + ["x-gzip", "identity", "none"])
+
     private static func names(in test: CurlCase) -> Set<String> {
         var names = Set(test.needs).union(test.client.operations.flatMap(\.options).map { "--" + $0.name })
         if names.contains("--auth:any"), test.replies.contains(where: { $0.contains("WWW-Authenticate: Digest") }) {
             names.insert("digest")
         }
         if test.client.operations.contains(where: { $0.url.hasPrefix("https:") }) { names.insert("https") }
+        if names.contains("content-decoding"), !Set(test.codings).isSubset(of: known) { names.insert("coding-library") }
         return names
     }
 
@@ -109,5 +116,12 @@ extension CurlCase {
     /// What the server answers, as text.
     fileprivate var replies: [String] {
         server.exchanges.map { String(decoding: $0.replyB64, as: UTF8.self) }
+    }
+
+    /// The content codings that the answers have.
+    fileprivate var codings: [String] {
+        replies.flatMap { $0.split(separator: "\r\n") }.compactMap { String($0).cut(at: ":") }
+            .filter { $0.0.lowercased() == "content-encoding" }
+            .flatMap { $0.1.split(separator: ",") }.map { $0.filter { $0 != " " }.lowercased() }
     }
 }

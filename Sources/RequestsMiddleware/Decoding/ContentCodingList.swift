@@ -1,0 +1,45 @@
+package import RequestsPOSIX
+
+/// The codings of a body, in the order in which they were applied (RFC 9110 §8.4).
+package struct ContentCodingList: Sendable {
+    /// What a server means that names one of these; the second is no coding, but is sent.
+    private static let none: Set = ["identity", "none"]
+
+    /// The names, as the server wrote them; empty when there is nothing to undo.
+    package let names: [String]
+
+    /// The codings that Content-Encoding names in `header`.
+    package init(_ header: Header) {
+        names = header.values(of: .contentEncoding).flatMap { value in
+            value.split(separator: ",").map(Self.trimmed).filter {
+                !$0.isEmpty && !Self.none.contains($0.lowercased())
+            }
+        }
+    }
+
+    private static func trimmed(_ member: Substring) -> String {
+        let blanks = member.prefix { $0 == " " || $0 == "\t" }.count
+        let rest = member.dropFirst(blanks)
+        let end = rest.lastIndex { $0 != " " && $0 != "\t" }.map { rest.index(after: $0) } ?? rest.startIndex
+        return String(rest[..<end])
+    }
+
+    /// The codings, when all of them are of `known` and there are not too many.
+    ///
+    /// - Throws: `RequestError` with `protocolViolation`.
+    package func codings(of known: [ContentCoding], limit: Int) throws(RequestError) -> [ContentCoding] {
+        guard names.count <= limit else {
+            let text = names.joined(separator: ", ").prefix(80)
+            throw RequestError(ContentCodingError(coding: String(text), problem: .tooMany(limit: limit), offset: 0))
+        }
+        var codings: [ContentCoding] = []
+        for name in names {
+            guard let coding = ContentCoding(named: name), known.contains(coding) else {
+                let text = String(name.prefix(80))
+                throw RequestError(ContentCodingError(coding: text, problem: .unknown, offset: 0))
+            }
+            codings.append(coding)
+        }
+        return codings
+    }
+}

@@ -1,0 +1,311 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+import RequestsTestServer
+import Testing
+
+@Suite("Content decoding", .timeLimit(.minutes(1)), .enabled(if: !Coding.available.isEmpty, "no zlib here"))
+struct ContentDecodingTests {
+    private let folder: TestFolder
+    private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)
+
+    init() throws { folder = try TestFolder() }
+
+    private var deliveries: [Delivery] { [.collected(limit: 1 << 20), .streamed, .file(path: folder.path("f"))] }
+
+    private func request(
+        _ path: String = "/", _ api: AnonymousRequestProvider = AnonymousRequestProvider("http://e.com"),
+        header: Header = .empty, delivery: Delivery = .collected(limit: 1 << 20)
+    ) throws -> PreparedRequest {
+        let target = try TargetURI("\(api.baseURL.absoluteString)\(path)")
+        return PreparedRequest(target: target, header: header, delivery: delivery)
+    }
+
+    @Test(
+        "a body is decoded in every form it is asked for, and the header describes what is given (R-24)",
+        arguments: Coding.available, Way.allCases)
+    func decodes(coding: Coding, way: Way) async throws {
+        let coded = try #require(coding.apply(to: content))
+        let served = MockExecutor(.coded(coded, coding.name))
+        try await way.reaching(served) { api, executor in
+            for delivery in deliveries {
+                let response = try await executor.decodingContent().execute(request("/", api, delivery: delivery))
+                #expect(response.head.header[.contentEncoding] == nil)
+                #expect(response.head.header[.contentLength] == nil)
+                #expect(response.metrics.contentEncoding == coding.name)
+                #expect(response.metrics.encodedBodyLength == coded.count)
+                let isSame = try await response.whole() == content
+                #expect(isSame, "\(delivery)")
+            }
+        }
+        #expect(folder.contents("f") == content && folder.names == ["f"])
+    }
+
+    @Test("what can be undone is offered, and nothing where nothing can be")
+    func offers() async throws {
+        let served = MockExecutor(.ok("plain"))
+        try await withTestServer(serving: served) { server in
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let executors: [any RequestExecutor] = [
+                SocketExecutor(), SocketExecutor().decodingContent(),
+                SocketExecutor().intercepted(by: ContentDecoding(codings: [.gzip])),
+                SocketExecutor().intercepted(by: ContentDecoding(codings: [])),
+            ]
+            for executor in executors {
+                for delivery in deliveries {
+                    let response = try await executor.execute(request("/", api, delivery: delivery))
+                    #expect(try await response.whole() == Data("plain".utf8))
+                    #expect(response.head.header[.contentLength] == "5")
+                    #expect(response.metrics.contentEncoding == nil)
+                }
+            }
+        }
+        let offered = served.recorded.map { $0.header[.acceptEncoding] }
+        let all = ContentDecoding.availableCodings.joined(separator: ", ")
+        #expect(all.hasPrefix("gzip, deflate"))
+        #expect(offered == ["identity", all, "gzip", "identity"].flatMap { [$0, $0, $0] })
+    }
+
+    @Test("HEAD, parts, and requests with an Accept-Encoding of their own are left alone, and so are their answers")
+    func leftAlone() async throws {
+        let coded = try #require(Coding.gzip.apply(to: content))
+        let mock = MockExecutor { request in
+            .coded(coded, "gzip", status: request.header.contains(.range) ? 206 : 200)
+        }
+        let executor = mock.decodingContent()
+        let own: [Field] = [
+            Field(name: .acceptEncoding, value: "gzip"), Field(name: .acceptEncoding, value: "identity"),
+            Field(name: .range, value: "bytes=0-9"),
+        ]
+        for field in own {
+            for delivery in deliveries {
+                let response = try await executor.execute(request(header: [field], delivery: delivery))
+                let isSame = try await response.whole() == coded
+                #expect(isSame && response.head.header[.contentEncoding] == "gzip", "\(field) \(delivery)")
+                #expect(response.head.header[.contentLength] == "\(coded.count)")
+            }
+        }
+        var head = try request()
+        head.method = .head
+        #expect(try await executor.execute(head).head.header[.contentEncoding] == "gzip")
+        #expect(
+            mock.recorded.map { $0.header[.acceptEncoding] } == [
+                "gzip", "gzip", "gzip", "identity", "identity", "identity", nil, nil, nil, nil,
+            ])
+    }
+
+    @Test("answers without content are not touched, whatever their header says")
+    func withoutContent() async throws {
+        for (status, body) in [(204, "x"), (304, "x"), (206, "x"), (200, ""), (404, "")] as [(HTTPStatus, String)] {
+            let executor = MockExecutor(.status(status, body).coded("no-such-coding")).decodingContent()
+            for delivery in [Delivery.collected(limit: 10), .streamed] {
+                let response = try await executor.execute(request(delivery: delivery))
+                #expect(response.head.header[.contentEncoding] == "no-such-coding", "\(status) \(delivery)")
+                #expect(response.metrics.contentEncoding == nil)
+            }
+        }
+    }
+
+    @Test("identity and its like mean nothing, empty members and the case of letters neither")
+    func names() async throws {
+        let gzip = try #require(Coding.gzip.apply(to: content))
+        let deflated = try #require(Coding.deflate.apply(to: content))
+        let both = try #require(Coding.gzip.apply(to: deflated))
+        let values: [([String], Data)] = [
+            (["identity"], content), (["none"], content), ([""], content), ([", ,"], content), (["GZip"], gzip),
+            (["x-gzip"], gzip), (["X-GZIP ,, identity"], gzip), (["\tgzip\t,"], gzip),
+            (["deflate, identity, , gzip"], both), (["deflate", "gzip"], both),
+            (["Identity, deflate", "x-gzip"], both),
+        ]
+        for (fields, body) in values {
+            var response = MockResponse.data(body)
+            for value in fields { response = response.adding(Field(name: .contentEncoding, value: value)) }
+            let decoded = try await MockExecutor(response).decodingContent().execute(request())
+            let isSame = try await decoded.whole() == content
+            #expect(isSame, "\(fields)")
+        }
+    }
+
+    @Test("several gzip members, or frames of Zstandard, are one body, however they arrive")
+    func members() async throws {
+        for coding in [Coding.gzip, .zstd] where Coding.available.contains(coding) {
+            let parts = ["", "one ", "", "two"].map { coding.apply(to: Data($0.utf8)) ?? Data() }
+            let whole = parts.reduce(Data(), +)
+            for response in [MockResponse.coded(whole, coding.name), .bytewise(whole, coding.name)] {
+                let decoded = try await MockExecutor(response).decodingContent().execute(request(delivery: .streamed))
+                #expect(try await decoded.whole() == Data("one two".utf8), "\(coding)")
+            }
+        }
+    }
+
+    @Test("four bytes behind deflate without its wrapper are the rest of the wrapper")
+    func halfWrapped() async throws {
+        let bare = try #require(Coding.bareDeflate.apply(to: content))
+        let rest = Data([1, 2, 3, 4])
+        for response in [MockResponse.coded(bare + rest, "deflate"), .bytewise(bare + rest, "deflate")] {
+            let isSame = try await MockExecutor(response).decodingContent().execute(request()).whole() == content
+            #expect(isSame)
+        }
+    }
+
+    @Test("a stream gives what can be had of what has arrived, and asks for more only then")
+    func incremental() async throws {
+        let deflater = try #require(Deflater(windowBits: 31))
+        let words = ["one", "two", "three"]
+        let pieces = words.map { deflater.append(Data($0.utf8)) } + [deflater.finish(Data())]
+        let asked = Lock(0)
+        let mock = MockExecutor(
+            MockResponse(body: [
+                .chunks(count: pieces.count) { index in
+                    asked.withLock { $0 += 1 }
+                    return pieces[index]
+                }
+            ]).coded("gzip"))
+        let stream = try #require(
+            try await mock.decodingContent().execute(request(delivery: .streamed)).stream)
+        #expect(stream.length == nil)
+        for (index, word) in words.enumerated() {
+            #expect(try await stream.next() == Data(word.utf8))
+            #expect(asked.withLock { $0 } == index + 1)
+        }
+        #expect(try await stream.next() == nil)
+        #expect(try await stream.next() == nil)
+    }
+
+    @Test("what one chunk decodes to comes in pieces of 64 KiB, and nothing is asked for meanwhile")
+    func pieces() async throws {
+        let coded = try #require(Coding.gzip.apply(to: Data(count: 1 << 20)))
+        let asked = Lock(0)
+        let mock = MockExecutor(
+            MockResponse(body: [
+                .chunks(count: 2) { index in
+                    asked.withLock { $0 += 1 }
+                    return index == 0 ? coded.dropLast() : coded.suffix(1)
+                }
+            ]).coded("gzip"))
+        let stream = try #require(try await mock.decodingContent().execute(request(delivery: .streamed)).stream)
+        var sizes: [Int] = []
+        while asked.withLock({ $0 }) < 2, let piece = try await stream.next() { sizes.append(piece.count) }
+        #expect(sizes == Array(repeating: 64 << 10, count: 16))
+    }
+
+    @Test("trailers come with the end of a decoded body, and its connection is used again (R-44)")
+    func end() async throws {
+        let coded = try #require(Coding.gzip.apply(to: content))
+        let trailers: Header = [Field(name: "X-Sum", value: "7")]
+        try await withTestServer(serving: MockExecutor(MockResponse.coded(coded, "gzip").with(trailers: trailers))) {
+            server in
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let executor = SocketExecutor().decodingContent()
+            for _ in 0..<2 {
+                let response = try await executor.execute(request("/", api, delivery: .streamed))
+                let stream = try #require(response.stream)
+                #expect(try await stream.collect() == content)
+                #expect(stream.trailers["X-Sum"] == "7")
+            }
+            #expect(try await executor.execute(request("/", api)).trailers["X-Sum"] == "7")
+            let file = try await executor.execute(request("/", api, delivery: .file(path: folder.path("f"))))
+            #expect(file.trailers["X-Sum"] == "7")
+            #expect(executor.base.connections == (1, 1))
+            var dropped: ResponseStream? = try await executor.execute(request("/", api, delivery: .streamed)).stream
+            #expect(try await dropped?.next() != nil)
+            dropped = nil
+            #expect(executor.base.connections == (0, 0))
+        }
+    }
+
+    @Test("a body that a file refuses is decoded into memory, at most its beginning")
+    func refusal() async throws {
+        let long = Data(count: 3 << 20)
+        for body in [content, long] {
+            let coded = try #require(Coding.gzip.apply(to: body))
+            let executor = MockExecutor(.coded(coded, "gzip", status: 404)).decodingContent()
+            let response = try await executor.execute(request(delivery: .file(path: folder.path("f"))))
+            #expect(try await response.whole() == body.prefix(Delivery.errorBodyLimit))
+            #expect(folder.names == [])
+        }
+    }
+
+    @Test("the body of a redirect that is followed is not read; that of another is")
+    func redirects() async throws {
+        let coded = try #require(Coding.gzip.apply(to: content))
+        let junk = MockResponse.redirect(to: "/there").coded("no-such-coding")
+        let mock = MockExecutor { request in
+            var response = request.target.path == "/" ? junk : .coded(coded, "gzip")
+            if request.target.path == "/" { response.body = [.bytes(coded)] }
+            return response
+        }
+        let client = Client(AnonymousRequestProvider("http://e.com"), executor: mock.decodingContent())
+        #expect(try await client.perform(client.api.get(.data, from: "/")) == content)
+        let refused = client.api.get(.data, from: "/").redirecting(.none).validating(.none)
+        await #expect(throws: RequestError.self) { _ = try await client.perform(refused) }
+    }
+
+    @Test("downloads go on where they were interrupted on whichever side of it they are resumed (R-24)")
+    func resuming() async throws {
+        let server = RangeServer(content)
+        let served = server.executor
+        let orders: [any RequestExecutor] = [
+            served.resumingDownloads().decodingContent(), served.decodingContent().resumingDownloads(),
+            served.resumingDownloads().intercepted { try await $1.execute($0) }.decodingContent(),
+        ]
+        for executor in orders {
+            server.set { $0.cuts = [100_000] }
+            let download = try request(delivery: .file(path: folder.path("f")))
+            await #expect(throws: RequestError.self) { try await executor.execute(download) }
+            _ = try await executor.execute(download)
+            #expect(folder.contents("f") == content && folder.names == ["f"])
+        }
+        #expect(served.recorded.map { $0.header[.range] != nil } == [false, true, false, true, false, true])
+        #expect(served.recorded.allSatisfy { $0.header[.acceptEncoding] == "identity" })
+    }
+
+    @Test("a blocking call decodes on its thread, without a task what comes whole (HT-1)")
+    func blocking() async throws {
+        let words = Data("hello, hello, hello".utf8)
+        let long = try #require(Coding.gzip.apply(to: content))
+        let short = try #require(Coding.gzip.apply(to: words))
+        let served = MockExecutor { .coded($0.target.path == "/short" ? short : long, "gzip") }
+        try await withTestServer(serving: served) { server in
+            let executor = SocketExecutor().decodingContent()
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let (brief, whole) = try (request("/short", api), request("/", api))
+            // The first needs a connection, and so a task.
+            #expect(try await onThread { try executor.executeAndWait(whole).body.bytes } == content)
+            let inPlace = try await onThread { () -> RawResponse? in
+                guard case .response(let response) = try executor.executeBlocking(brief) else { return nil }
+                return response
+            }
+            #expect(inPlace?.body.bytes == words && inPlace?.metrics.encodedBodyLength == short.count)
+            #expect(inPlace?.head.header[.contentEncoding] == nil)
+            let path = folder.path("f")
+            _ = try await onThread { try executor.executeAndWait(whole.delivered(.file(path: path))) }
+            #expect(folder.contents("f") == content)
+        }
+    }
+}
+
+extension ResponseBody {
+    fileprivate var bytes: Data? { if case .bytes(let data) = self { data } else { nil } }
+}
+
+extension PreparedRequest {
+    fileprivate func delivered(_ delivery: Delivery) -> PreparedRequest {
+        var copy = self
+        copy.delivery = delivery
+        return copy
+    }
+}
+
+/// What `body` gives on a thread of its own.
+private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            try DetachedThread.start(named: "caller") { continuation.resume(with: Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
+}

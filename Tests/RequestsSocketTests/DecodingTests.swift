@@ -1,0 +1,146 @@
+import RequestsMiddleware
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+@Suite(
+    "Content codings over sockets", .timeLimit(.minutes(1)),
+    .enabled(if: ContentDecoding.availableCodings.contains("gzip"), "no zlib here"))
+struct DecodingTests {
+    /// `hello, hello, hello` in gzip.
+    private static let packed = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
+
+    private static func head(_ length: Int, _ fields: String = "Content-Encoding: gzip\r\n") -> [UInt8] {
+        Array("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(length)\r\n\r\n".utf8)
+    }
+
+    /// What a call ends with, awaited and on a thread that is blocked.
+    private static func outcomes(
+        of request: PreparedRequest, _ executor: some RequestExecutor
+    ) async throws -> [Result<RawResponse, RequestError>] {
+        let awaited: Result<RawResponse, RequestError>
+        do throws(RequestError) {
+            awaited = .success(try await executor.execute(request))
+        } catch {
+            awaited = .failure(error)
+        }
+        let blocked = try await onThread { Result { () throws(RequestError) in try executor.executeAndWait(request) } }
+        return [awaited, blocked]
+    }
+
+    @Test(
+        "a body to be collected is decoded as it comes: damage ends the call while the rest is held back (R-24, R-44)")
+    func damage() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            guard line.receiveRequest() != nil else { return }
+            line.send(Self.head(1_000) + Array("junk".utf8))
+            line.waitForEnd()
+        }
+        let executor = SocketExecutor().decodingContent()
+        for outcome in try await Self.outcomes(of: peer.request(), executor) {
+            let error = outcome.failure
+            #expect(error?.reason == .protocolViolation)
+            #expect((error?.underlying as? ContentCodingError)?.coding == "gzip")
+        }
+        #expect(executor.base.connections == (0, 0))
+    }
+
+    @Test("a body that comes in pieces is decoded, and its connection goes back (R-44)")
+    func pieces() async throws {
+        let packed = Self.packed
+        let peer = try ScriptedPeer { line, _, _ in
+            while line.receiveRequest() != nil { line.send(Self.head(packed.count) + Array(packed), piece: 1) }
+        }
+        let executor = SocketExecutor().decodingContent()
+        for _ in 0..<3 {
+            for outcome in try await Self.outcomes(of: peer.request(), executor) {
+                let response = try outcome.get()
+                #expect(response.text == "hello, hello, hello")
+                #expect(response.metrics.encodedBodyLength == packed.count)
+            }
+        }
+        #expect(executor.base.connections == (1, 1) && peer.connections == 1)
+    }
+
+    @Test("the limit counts what is decoded; a length far above it is refused before a byte is read (R-25)")
+    func limits() async throws {
+        let packed = Self.packed
+        let peer = try ScriptedPeer { line, _, _ in
+            while let request = line.receiveRequest() {
+                line.send(Self.head(request.contains("/long") ? 10_000_000_000 : packed.count) + Array(packed))
+            }
+        }
+        let executor = SocketExecutor().decodingContent()
+        for (path, limit, isWithin) in [("/", 19, true), ("/", 18, false), ("/long", 1_000, false)] {
+            let request = try peer.request(.get, path, delivery: .collected(limit: limit))
+            for outcome in try await Self.outcomes(of: request, executor) {
+                switch outcome {
+                case .success(let response): #expect(isWithin && response.text == "hello, hello, hello")
+                case .failure(let error): #expect(!isWithin && error.reason == .tooLarge(limit: limit))
+                }
+            }
+        }
+    }
+
+    @Test("what is left as it is has the form that was asked for", arguments: ["identity", "gzip", "no-such-coding"])
+    func leftAlone(coding: String) async throws {
+        let packed = Self.packed
+        let peer = try ScriptedPeer { line, _, _ in
+            while let request = line.receiveRequest() {
+                let status = request.contains("/part") ? "206 Partial Content" : "302 Found"
+                let fields = "Content-Encoding: \(coding)\r\nLocation: /there\r\nContent-Length: \(packed.count)"
+                line.send("HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n")
+                line.send(Array(packed), piece: 1)
+            }
+        }
+        let executor = SocketExecutor().decodingContent()
+        for path in ["/part", "/redirect"] {
+            for outcome in try await Self.outcomes(of: peer.request(.get, path), executor) {
+                let response = try outcome.get()
+                #expect(response.collected == packed && response.head.header[.contentEncoding] == coding)
+            }
+            for outcome in try await Self.outcomes(
+                of: peer.request(.get, path, delivery: .collected(limit: 1)), executor)
+            {
+                #expect(outcome.failure?.reason == .tooLarge(limit: 1) && outcome.failure?.response != nil)
+            }
+        }
+    }
+
+    @Test("middleware between it and the executor gets a body in memory, where it asks for one")
+    func between() async throws {
+        let packed = Self.packed
+        let peer = try ScriptedPeer { line, _, _ in
+            while line.receiveRequest() != nil { line.send(Self.head(packed.count) + Array(packed), piece: 1) }
+        }
+        let executor = SocketExecutor().intercepted { request, next in
+            let response = try await next.execute(request)
+            #expect(response.collected == packed)
+            return response
+        }.decodingContent()
+        for outcome in try await Self.outcomes(of: peer.request(), executor) {
+            #expect(try outcome.get().text == "hello, hello, hello")
+        }
+    }
+
+    @Test("an answer without a coding is read on the calling thread, without a task (HT-1)")
+    func plainInPlace() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let executor = SocketExecutor().decodingContent()
+        let request = try peer.request()
+        #expect(try await executor.execute(request).text == "ok")
+        let text = try await onThread { () -> String? in
+            guard case .response(let response)? = try? executor.executeBlocking(request) else { return nil }
+            return response.text
+        }
+        #expect(text == "ok")
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+extension RawResponse {
+    fileprivate var collected: Data? { if case .bytes(let data) = body { data } else { nil } }
+}
