@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -116,6 +117,28 @@ static inline void rp_describe_error(int code, char *buffer, size_t size) {
     (void)strerror_r(code, buffer, size);
 #endif
 }
+
+// MARK: Memory
+
+static inline size_t rp_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/// Fresh memory of whole pages, none of them there before it is touched; NULL when there is no room.
+///
+/// It begins where a huge page of `unit` bytes can, and what follows the first such unit may consist of them.
+static inline void *rp_pages(size_t size, size_t unit) {
+    char *start = (char *)mmap(NULL, size + unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (start == (char *)MAP_FAILED) { return NULL; }
+    size_t before = (unit - (uintptr_t)start % unit) % unit;
+    if (before > 0) { munmap(start, before); }
+    munmap(start + before + size, unit - before);
+#if defined(__linux__)
+    if (size > unit) { (void)madvise(start + before + unit, size - unit, MADV_HUGEPAGE); }
+#endif
+    return start + before;
+}
+
+/// Leaves the content of pages to the kernel, which takes them back when it needs memory.
+static inline void rp_leave_pages(void *start, size_t size) { (void)madvise(start, size, MADV_FREE); }
 
 // MARK: Sockets
 
@@ -294,6 +317,20 @@ static inline ssize_t rp_sendfile(int descriptor, int file, off_t offset, size_t
     pthread_sigmask(SIG_SETMASK, &previous, NULL);
     errno = code;
     return result;
+}
+
+/// Maps part of a file for reading; `offset` has to be a multiple of the page size. NULL with errno set on failure.
+///
+/// Linux only: what its system calls do with pages that are gone is known, see FileWindow.
+static inline void *rp_map(int file, off_t offset, size_t count) {
+#if defined(__linux__)
+    void *start = mmap(NULL, count, PROT_READ, MAP_SHARED, file, offset);
+    return start == MAP_FAILED ? NULL : start;
+#else
+    (void)file; (void)offset; (void)count;
+    errno = ENOTSUP;
+    return NULL;
+#endif
 }
 
 // MARK: Waking a thread that waits for descriptors

@@ -15,7 +15,7 @@ struct ClientCase: Sendable {
         case bytes
         /// Produced in chunks of 256 KiB, without a length.
         case chunks
-        /// 1 GiB from a file in the temporary folder, which has just been written.
+        /// 1 GiB from a file: the one that `UP_FILE` in the environment names, or one that is written for it.
         case file
     }
 
@@ -31,8 +31,11 @@ struct ClientCase: Sendable {
         ClientCase(name: "upfile1g", method: .post, path: "/echo-len", upload: .file),
     ]
 
-    /// Whether a file has to be there.
-    var sendsFile: Bool { if case .file = upload { true } else { false } }
+    /// The file that is sent; nil when there is none to send.
+    func file() throws -> ScratchFile? {
+        guard case .file = upload else { return nil }
+        return try Terminal.environment("UP_FILE").map { ScratchFile(at: $0) } ?? ScratchFile(bytes: uploadBytes)
+    }
 
     /// The bytes of an upload: `UP_MIB` in the environment, 64 MiB without; of a file 1 GiB.
     var uploadBytes: Int {
@@ -51,7 +54,7 @@ struct ClientCase: Sendable {
         request.delivery = delivery
         switch upload {
         case .none: request.header = [Field(name: .accept, value: "application/json")]
-        case .bytes: request.body = .bytes(Data(count: uploadBytes))
+        case .bytes: request.body = .bytes(Data(repeating: 97, count: uploadBytes))
         case .chunks: request.body = Self.chunks(uploadBytes)
         case .file: request.body = file.map { .file(path: $0.path) } ?? .none
         }
@@ -74,11 +77,19 @@ struct ClientCase: Sendable {
     }
 }
 
-/// A file of zeros, as long as it says, that is gone with this value.
-final class ScratchFile: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID())").path
+/// A file of zeros that is gone with this value, or somebody else's.
+package final class ScratchFile: Sendable {
+    package let path: String
+    private let isOurs: Bool
 
-    init(bytes: Int) throws {
+    init(at path: String) {
+        self.path = path
+        isOurs = false
+    }
+
+    package init(bytes: Int) throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID())").path
+        isOurs = true
         var writer = try FileWriter(replacing: path)
         let piece = [UInt8](repeating: 0, count: 1 << 20)
         for _ in 0..<bytes / piece.count { try piece.withUnsafeBytes { try writer.write($0) } }
@@ -86,6 +97,6 @@ final class ScratchFile: Sendable {
     }
 
     deinit {
-        try? FileManager.default.removeItem(atPath: path)
+        if isOurs { try? FileManager.default.removeItem(atPath: path) }
     }
 }

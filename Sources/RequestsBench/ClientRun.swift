@@ -87,7 +87,7 @@ package struct ClientRun: Sendable {
     /// Performs the requests and gives the JSON line.
     @concurrent
     package func report() async throws -> String {
-        let file = kind.sendsFile ? try ScratchFile(bytes: kind.uploadBytes) : nil
+        let file = try kind.file()
         let request = try kind.request(to: baseURL, sending: file)
         if face != .awaited { return try blockingReport(of: request) }
         let first = try await firstPeak(request)

@@ -21,7 +21,7 @@ extension FileError: CustomStringConvertible {
 
 /// A regular file that is open for reading; closed when this value goes away.
 ///
-/// Read with `pread`, never mapped: a file that shrinks is then a short read and not a signal.
+/// Read with `pread`, never from a mapping: a file that shrinks is then a short read and not a signal.
 package struct FileReader: ~Copyable, Sendable {
     let descriptor: Descriptor
     package let path: String

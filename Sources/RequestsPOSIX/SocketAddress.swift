@@ -68,6 +68,15 @@ extension SocketAddress {
         SocketAddress(.ipv6(0, UInt64(1).bigEndian, port: port, scope: 0))
     }
 
+    /// Whether no other machine can be at this address: a unix path, 127.0.0.0/8, `::1`.
+    package var isLocal: Bool {
+        switch storage {
+        case .ipv4(let address, _): UInt32(bigEndian: address) >> 24 == 127
+        case .ipv6(let high, let low, _, _): high == 0 && UInt64(bigEndian: low) == 1
+        case .unix: true
+        }
+    }
+
     /// Reads an address, never a name: `127.0.0.1`, `::1`, `fe80::1%eth0`, `fe80::1%2`; no brackets.
     ///
     /// IPv4 is four decimal numbers without leading zeros' octal reading; `nil` for everything else, a scope on an

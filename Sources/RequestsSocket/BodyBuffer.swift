@@ -12,6 +12,8 @@ struct BodyBuffer: ~Copyable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
     private let limit: Int
+    /// Whether the memory is of ``LargeMemory``, which does not grow.
+    private let isLarge: Bool
     private(set) var count = 0
 
     /// Room for `expected` bytes, in steps, so that a length that is a lie costs nothing; nil is unknown.
@@ -20,11 +22,13 @@ struct BodyBuffer: ~Copyable {
     init(expecting expected: Int?, limit: Int) {
         self.limit = limit
         capacity = min(expected ?? 0, Self.largestStep, limit)
-        start = HeapMemory.resize(nil, to: capacity)
+        let large = capacity == limit ? LargeMemory.shared.take(capacity) : nil
+        isLarge = large != nil
+        start = large ?? HeapMemory.resize(nil, to: capacity)
     }
 
     deinit {
-        HeapMemory.free(start)
+        isLarge ? LargeMemory.shared.giveBack(start, capacity) : HeapMemory.free(start)
     }
 
     /// Whether more needs more memory.
@@ -51,11 +55,18 @@ struct BodyBuffer: ~Copyable {
 
     /// The bytes received, the memory given away with them.
     consuming func take() -> Data {
-        let (start, count, capacity) = (start, count, capacity)
+        let (start, count, capacity, isLarge) = (start, count, capacity, isLarge)
         discard self
         guard count > Self.copiedSize else {
-            defer { HeapMemory.free(start) }
+            defer { isLarge ? LargeMemory.shared.giveBack(start, capacity) : HeapMemory.free(start) }
             return Data(UnsafeRawBufferPointer(start: start, count: count))
+        }
+        if isLarge {
+            LargeMemory.shared.cut(start, from: capacity, to: count)
+            // What a `Data` says at its end is what is left of it by then.
+            return Data(
+                bytesNoCopy: start, count: count,
+                deallocator: .custom { start, _ in LargeMemory.shared.giveBack(start, count) })
         }
         let memory = count < capacity ? HeapMemory.resize(start, to: count) : start
         return Data(bytesNoCopy: memory, count: count, deallocator: .free)

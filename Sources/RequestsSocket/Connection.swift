@@ -50,7 +50,7 @@ extension Connection {
         let result = head.withUnsafeBytes { head in
             body.withUnsafeBytes { body in
                 let first = head.dropFirst(offset)
-                let second = body.dropFirst(max(0, offset - head.count)).prefix(256 << 10)
+                let second = body.dropFirst(max(0, offset - head.count)).prefix(1 << 20)
                 return Result<TransferResult, SystemError> { () throws(SystemError) in
                     try channel.write(
                         UnsafeRawBufferPointer(rebasing: first), UnsafeRawBufferPointer(rebasing: second))

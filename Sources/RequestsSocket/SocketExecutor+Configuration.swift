@@ -47,6 +47,9 @@ extension SocketExecutor {
         /// Finds the addresses of hosts.
         package var resolver = Resolver.shared
 
+        /// How files of requests are sent; nil chooses by where the peer is.
+        package var fileSending: FileSending?
+
         /// Faults that a test plants in every connection.
         package var faults: TransferFaults?
 

@@ -3,35 +3,40 @@ import RequestsPOSIX
 
 extension Transfer {
     /// Bytes of a file that are read and sent at once.
-    private static var pieceSize: Int { 256 << 10 }
+    private static var pieceSize: Int { 128 << 10 }
     /// Bytes of a file that the kernel is asked to send at once.
     private static var sentSize: Int64 { 1 << 20 }
-    /// Bytes of a file that is worth reading, so that it goes out with the head in one system call.
+    /// Bytes of a file that are mapped at once.
+    private static var windowSize: Int64 { 512 << 10 }
+    /// Bytes of a file that is worth reading, so that it goes out with the head in one system call; as many of a longer
+    /// one that is mapped are read, so that its end is known before it goes out.
     private static var smallFile: Int64 { 64 << 10 }
 
     /// Sends the `range` of a file; `isWhole` tells that this was all of it when it was opened.
     mutating func push(
         _ head: [UInt8], _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
-        var position = range.lowerBound
-        if range.upperBound - position > Self.smallFile {
-            guard try await push(head, Data()) else { return false }
-            guard let end = try await sendFile(file, from: position, to: range.upperBound, isWhole) else {
-                return false
-            }
-            if end == range.upperBound { return true }
-            position = end
-            return try await push([], copying: file, position..<range.upperBound, isWhole)
+        guard range.upperBound - range.lowerBound > Self.smallFile else {
+            return try await push(head, copying: file, range, isWhole)
         }
-        return try await push(head, copying: file, range, isWhole)
+        guard try await push(head, Data()) else { return false }
+        let way = pool.configuration.fileSending ?? connection.fileSending
+        let end =
+            switch way {
+            case .byKernel: try await sendFile(file, range, isWhole)
+            case .mapped: try await sendMapped(file, range.lowerBound..<range.upperBound - Self.smallFile)
+            }
+        guard let end else { return false }
+        return try await push([], copying: file, end..<range.upperBound, isWhole)
     }
 
     /// Has the kernel send the file; gives how far it came, which is not the end only where it cannot do that for this
     /// kind of file, and nil when the upload ends here.
     private mutating func sendFile(
-        _ file: OpenFile, from start: Int64, to end: Int64, _ isWhole: Bool
+        _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Int64? {
-        var position = start
+        var position = range.lowerBound
+        let end = range.upperBound
         while position < end {
             let count = Int(min(Self.sentSize, end - position))
             if isWhole, position + Int64(count) == end { try checkEnd(of: file, at: end) }
@@ -43,21 +48,50 @@ extension Transfer {
                 sendFailure = error
                 return nil
             }
-            guard case .bytes(let sent) = result else {
-                if try hasAnswer() { return nil }
-                try await take(whileFull)
-                if try hasAnswer() { return nil }
-                continue
-            }
-            guard sent > 0 else { throw Self.fileBecameShorter }
-            position += Int64(sent)
-            written += sent
-            reporter.addSent(sent)
-            if position < end, try hasAnswer() { return nil }
-            work(sent)
-            if isTired { try await take(.rest) }
+            if case .bytes(0) = result { throw Self.fileBecameShorter }
+            guard try await goOn(after: result, from: &position, to: end) else { return nil }
         }
         return position
+    }
+
+    /// Sends the file from memory it is mapped to, a window at a time; gives how far it came, which is not the end where
+    /// that cannot be done or the file cannot be read, and nil when the upload ends here.
+    private mutating func sendMapped(_ file: OpenFile, _ range: Range<Int64>) async throws(RequestError) -> Int64? {
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let end = min(position + Self.windowSize, range.upperBound)
+            guard let window = FileWindow(file.reader, position..<end) else { return position }
+            while position < end {
+                let result: TransferResult
+                do throws(SystemError) {
+                    result = try connection.channel.write(window, from: position, count: Int(Self.windowSize))
+                } catch {
+                    if error.isUnreadableMemory { return position }
+                    sendFailure = error
+                    return nil
+                }
+                guard try await goOn(after: result, from: &position, to: range.upperBound) else { return nil }
+            }
+        }
+        return position
+    }
+
+    /// Takes note of what was sent of a file, and waits if need be; false when the upload ends here.
+    private mutating func goOn(
+        after result: TransferResult, from position: inout Int64, to end: Int64
+    ) async throws(RequestError) -> Bool {
+        guard case .bytes(let sent) = result else {
+            if try hasAnswer() { return false }
+            try await take(whileFull)
+            return try !hasAnswer()
+        }
+        position += Int64(sent)
+        written += sent
+        reporter.addSent(sent)
+        if position < end, try hasAnswer() { return false }
+        work(sent)
+        if isTired { try await take(.rest) }
+        return true
     }
 
     /// Sends a file by way of memory of our own.
@@ -106,5 +140,21 @@ extension Transfer {
 
     private static var fileBecameShorter: RequestError {
         RequestError(.bodyNotEncoded, detail: "the file became shorter while it was sent")
+    }
+}
+
+/// How the bytes of a file get into a connection without being read first.
+package enum FileSending: CaseIterable, Sendable {
+    /// By sendfile, which lends the file's pages to the connection.
+    case byKernel
+    /// From memory that the file is mapped to: one copy more, and what goes to this machine is faster with it.
+    case mapped
+}
+
+extension Connection {
+    /// To a peer on this machine every byte is copied out of the file's pages in any case, and out of a socket's memory,
+    /// which a cache holds, that is done faster than out of pages which it does not.
+    fileprivate var fileSending: FileSending {
+        (try? channel.socket.peerAddress())?.isLocal == true ? .mapped : .byKernel
     }
 }

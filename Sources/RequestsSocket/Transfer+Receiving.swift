@@ -194,7 +194,7 @@ extension Transfer {
     private mutating func receiveDirectly(
         into space: UnsafeMutableRawBufferPointer
     ) throws(RequestError) -> Int? {
-        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 256 << 10)))
+        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
         let result: TransferResult
         do throws(SystemError) {
             result = try connection.channel.read(into: room)

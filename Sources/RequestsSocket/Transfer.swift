@@ -150,7 +150,7 @@ private struct Effort: Sendable {
     private var calls = 0
     private var bytes = 0
 
-    var isSpent: Bool { calls >= 32 || bytes >= 256 << 10 }
+    var isSpent: Bool { calls >= 32 || bytes >= 1 << 20 }
 
     mutating func add(_ count: Int) {
         calls += 1

@@ -77,8 +77,9 @@ struct Comparison: Sendable {
     private func compare(_ row: Row, at address: String) throws -> [Figure] {
         var (ours, limits): ([Run], [Run]) = ([], [])
         let arguments = ["\(max(1, Int(Double(row.count) * scale)))", "\(row.concurrency)", address]
-        // The C loop's upload is as long as ours.
-        let environment = row.kind == "upfile1g" ? ["UP_MIB": "1024"] : [:]
+        // The C loop's upload is as long as ours; writing the file is nobody's part of it.
+        let file = row.kind == "upfile1g" ? try ScratchFile(bytes: 1 << 30) : nil
+        let environment = file.map { ["UP_MIB": "1024", "UP_FILE": $0.path] } ?? [:]
         let limit = pinned(["\(folder)/limit_client", row.limitKind ?? row.kind] + arguments)
         let own = pinned(
             [Program.sibling("requests-bench-client"), row.kind] + arguments + ["--executor", row.executor])

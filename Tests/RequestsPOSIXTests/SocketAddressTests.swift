@@ -40,6 +40,17 @@ struct SocketAddressTests {
         #expect(path.port == nil)
     }
 
+    @Test(
+        "tells the addresses where no other machine can be",
+        arguments: [
+            ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("128.0.0.1", false), ("10.0.0.1", false),
+            ("0.0.0.0", false), ("::", false), ("::2", false), ("fe80::1", false), ("2001:db8::1", false),
+        ])
+    func local(text: String, isLocal: Bool) throws {
+        #expect(try #require(SocketAddress(ipLiteral: text, port: 80)).isLocal == isLocal)
+        #expect(try SocketAddress(unixPath: "/a").isLocal)
+    }
+
     @Test("a unix path that does not fit, is empty or holds NUL is a typed error (R-59)")
     func paths() throws {
         let limit = SocketAddress.longestPath

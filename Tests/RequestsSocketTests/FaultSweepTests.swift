@@ -77,6 +77,7 @@ private struct FaultSweep {
             try peer.request(.post, "/chunked-\(id)", body: data),
             try peer.request(.put, "/stream-\(id)", body: stream(["ab", "c"]), delivery: .streamed),
             try peer.request(.put, "/sendfile-\(id)", body: .file(path: folder.path(of: "body"))),
+            try peer.request(.put, "/mapped-\(id)", body: .file(path: folder.path(of: "body"))),
             try peer.request(.post, "/expect-\(id)", body: data).with { $0.continueWait = .seconds(300) },
             try peer.request(.post, "/trailers-\(id)", body: stream(["abc"])).with {
                 $0.trailers = RequestTrailers([Field(name: "T", value: "u")])
@@ -111,8 +112,11 @@ private struct FaultSweep {
     func run(_ place: Int, _ kind: Kind, inPlace: Bool = false) async throws -> Int {
         for number in 1..<1_000 {
             let faults = TransferFaults(longestRead: 40, longestWrite: 20_000, kind(number), code: 104)
-            let executor = SocketExecutor.with { $0.faults = faults }
             let request = try requests(number)[place]
+            let executor = SocketExecutor.with {
+                $0.faults = faults
+                $0.fileSending = request.target.path.hasPrefix("/sendfile") ? .byKernel : .mapped
+            }
             do throws(RequestError) {
                 let text = try await text(inPlace ? onThread(request, by: executor) : executor.execute(request))
                 #expect(text == request.target.path, "\(request) \(kind(number))")

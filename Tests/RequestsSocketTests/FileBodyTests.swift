@@ -32,30 +32,38 @@ struct FileBodyTests {
     }
 
     @Test(
-        "the kernel sends the file, whole or in part, however little it takes at a time",
-        arguments: [Int.max, 10_007])
-    func sent(cap: Int) async throws {
+        "a file is sent whole or in part, by the kernel or mapped, however little goes at a time",
+        arguments: FileSending.allCases, [Int.max, 10_007])
+    func sent(way: FileSending, cap: Int) async throws {
         let bytes = content(3_000_001)
         try folder.write(bytes, to: "body")
         for range: Range<Int>? in [nil, 5..<2_000_006, 0..<65_537] {
             let expected = bytes[range ?? 0..<bytes.count]
             let peer = try peer(Array(expected))
-            let executor = SocketExecutor.with { $0.faults = TransferFaults(longestWrite: cap) }
+            let executor = SocketExecutor.with {
+                $0.faults = TransferFaults(longestWrite: cap)
+                $0.fileSending = way
+            }
             let body = RequestBody.file(path: folder.path(of: "body"), range: range)
             #expect(try await executor.execute(peer.request(.put, body: body)).text == "ok")
             #expect(peer.notes == ["\(expected.count) true"])
         }
     }
 
-    @Test("where the kernel cannot send a kind of file, it is copied; from the middle, too")
-    func copied() async throws {
+    @Test(
+        "where a kind of file cannot be sent so, it is copied; from the middle, too",
+        arguments: [(FileSending.byKernel, EINVAL), (.mapped, EFAULT)])
+    func copied(way: FileSending, code: Int32) async throws {
         let bytes = content(1_000_000)
         try folder.write(bytes, to: "body")
         var whole = 0
         // The second transfer is the first of the file; of the later ones some look for an answer, and end the call.
         for number in 2...8 {
             let peer = try peer(bytes)
-            let executor = SocketExecutor.with { $0.faults = TransferFaults(.failTransfer(number), code: EINVAL) }
+            let executor = SocketExecutor.with {
+                $0.faults = TransferFaults(.failTransfer(number), code: code)
+                $0.fileSending = way
+            }
             let request = try peer.request(.put, body: .file(path: folder.path(of: "body")))
             do throws(RequestError) {
                 #expect(try await executor.execute(request).text == "ok")
@@ -68,13 +76,15 @@ struct FileBodyTests {
         #expect(whole > 1)
     }
 
-    @Test("a file that becomes shorter or longer while it is sent is an error, and no whole body (R-5)")
-    func changed() async throws {
-        for (name, newCount) in [("shrinks", 100_000), ("grows", 8_000_001)] {
+    @Test(
+        "a file that becomes shorter or longer while it is sent is an error, and no whole body (R-5)",
+        arguments: FileSending.allCases)
+    func changed(way: FileSending) async throws {
+        for (name, newCount) in [("shrinks", 100_000), ("shrinks a little", 7_999_999), ("grows", 8_000_001)] {
             let bytes = content(8_000_000)
             try folder.write(bytes, to: name)
             let peer = try peer(bytes)
-            let executor = SocketExecutor()
+            let executor = SocketExecutor.with { $0.fileSending = way }
             let change = Once { [folder, bytes = content(newCount)] in try? folder.write(bytes, to: name) }
             let request = try peer.request(.put, body: .file(path: folder.path(of: name))).with {
                 $0.onProgress = { if $0.sent > 0 { change.run() } }

@@ -150,8 +150,10 @@ struct InPlaceTests {
         #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
     }
 
-    @Test("the file that a task sends afterwards on the same connection blocks no thread (R-48)")
-    func fileAfterwards() async throws {
+    @Test(
+        "the file that a task sends afterwards on the same connection blocks no thread (R-48)",
+        arguments: FileSending.allCases)
+    func fileAfterwards(way: FileSending) async throws {
         let peer = try ScriptedPeer { line, _, _ in
             for _ in 0..<2 {
                 _ = line.receiveRequest()
@@ -161,7 +163,7 @@ struct InPlaceTests {
         }
         let folder = TemporaryFolder()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
-        let executor = SocketExecutor()
+        let executor = SocketExecutor.with { $0.fileSending = way }
         let request = try peer.request()
         _ = try await executor.execute(request)
         #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
