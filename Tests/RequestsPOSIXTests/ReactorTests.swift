@@ -189,33 +189,41 @@ struct ReactorTests {
     @Test("1,000 waits cancelled at random moments each end exactly once, and nothing is left (R-67)")
     func cancellationStorm() async throws {
         let ended = Counter()
-        do {
-            let pair = try ChannelPair(on: reactor)
-            for round in 0..<1000 {
-                let wait = Task {
-                    let error = await outcome { () throws(WaitError) in
-                        try await pair.near.waitUntilReadable(by: .after(.microseconds(round % 7 == 0 ? 50 : 5000)))
-                    }
-                    ended.increment()
-                    return error
-                }
-                if round % 3 == 0 { await Task.yield() }
-                if round % 5 == 0 { try pair.far.writeOnce([1]) }
-                for _ in 0..<(round % 11) { _ = reactor.registrations }
-                wait.cancel()
-                let error = await wait.value
-                #expect(error == nil || error == .cancelled || error == .timedOut)
-                _ = try pair.near.readOnce(4096)
+        // Several at once, because alone each of a thousand waits would queue behind all other tests.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for strand in 0..<8 {
+                group.addTask { try await cancelWaits(strand * 125..<(strand + 1) * 125, counting: ended) }
             }
-            // The channel still works: no late cancellation or deadline waits for a victim.
-            _ = try pair.near.readOnce(4096)
-            let last = Task { try await pair.near.readAll(upTo: 1) }
-            try pair.far.writeOnce([42])
-            #expect(try await last.value == [42])
+            try await group.waitForAll()
         }
         #expect(ended.value == 1000)
         #expect(reactor.pendingWaits == 0)
         #expect(reactor.registrations == 0)
+    }
+
+    private func cancelWaits(_ rounds: Range<Int>, counting ended: Counter) async throws {
+        let pair = try ChannelPair(on: reactor)
+        for round in rounds {
+            let wait = Task {
+                let error = await outcome { () throws(WaitError) in
+                    try await pair.near.waitUntilReadable(by: .after(.microseconds(round % 7 == 0 ? 50 : 5000)))
+                }
+                ended.increment()
+                return error
+            }
+            if round % 3 == 0 { await Task.yield() }
+            if round % 5 == 0 { try pair.far.writeOnce([1]) }
+            for _ in 0..<(round % 11) { _ = reactor.registrations }
+            wait.cancel()
+            let error = await wait.value
+            #expect(error == nil || error == .cancelled || error == .timedOut)
+            _ = try pair.near.readOnce(4096)
+        }
+        // The channel still works: no late cancellation or deadline waits for a victim.
+        _ = try pair.near.readOnce(4096)
+        let last = Task { try await pair.near.readAll(upTo: 1) }
+        try pair.far.writeOnce([42])
+        #expect(try await last.value == [42])
     }
 
     @Test("counters return to zero when the channels have gone (R-49, R-53)")
