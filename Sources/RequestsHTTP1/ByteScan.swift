@@ -95,30 +95,6 @@ extension Span<UInt8> {
         return digit &- Octet.zero
     }
 
-    /// The first and the last eight bytes of those from `start` to before `end`, at least one; of fewer than eight all of
-    /// them, twice.
-    func ends(from start: Int, to end: Int) -> (UInt64, UInt64) {
-        if end &- start >= 8, start >= 0, end <= count { return (word(at: start), word(at: end &- 8)) }
-        var word: UInt64 = 0
-        for position in start..<end { word = word &<< 8 | UInt64(self[position]) }
-        return (word, word)
-    }
-
-    /// Whether the bytes from `start` on begin with all those of `other`.
-    func hasPrefix(_ other: Span<UInt8>, from start: Int) -> Bool {
-        guard count &- start >= other.count else { return false }
-        var offset = 0
-        while other.count &- offset >= 8 {
-            guard word(at: start &+ offset) == other.word(at: offset) else { return false }
-            offset &+= 8
-        }
-        while offset < other.count {
-            guard self[unchecked: start &+ offset] == other[unchecked: offset] else { return false }
-            offset &+= 1
-        }
-        return true
-    }
-
     /// The position of the first LF from `start`, or nil.
     func firstLineFeed(from start: Int) -> Int? {
         var position = start

@@ -11,6 +11,8 @@ struct FieldSection {
     private var fields: ReceivedFields?
     /// Those of them that frame the message.
     private(set) var framing = FramingFields()
+    /// What the last of them has to do with that, until it is known not to go on.
+    private var role: FramingRole?
     private(set) var bytesRead: Int
     private var folded: [UInt8] = []
     private var isFolding = false
@@ -84,7 +86,7 @@ extension FieldSection {
         guard start < bytes.count else { return nil }
         let first = bytes[start]
         if Octet.isBlank(first) { return try readFold(of: bytes, at: start).map { ($0, false) } }
-        try endFold(limits)
+        try endField(limits)
         if first == Octet.carriageReturn || first == Octet.lineFeed {
             return try bytes.lineEnd(at: start, tolerating: tolerates).map { ($0, true) }
         }
@@ -112,22 +114,20 @@ extension FieldSection {
                 isASCII: text.isASCII)
         }
         guard hasRoom else { throw .tooLarge(limit: .head(bytes: limits.headBytes)) }
-        if let role = bytes.framingRole(from: start, to: colon) {
-            framing.add(bytes.text(from: valueStart, to: valueEnd, isASCII: text.isASCII), as: role)
-        }
         self.fields = fields
+        role = bytes.framingRole(from: start, to: colon)
         return lineEnd
     }
 
     /// Reads a line that continues the field before it, joined by one SP (RFC 9112 §5.2).
     private mutating func readFold(of bytes: Span<UInt8>, at start: Int) throws(WireError) -> Int? {
-        guard tolerates.folding, let last else { throw .violation(.folding) }
+        guard tolerates.folding, let fields else { throw .violation(.folding) }
         let textStart = bytes.endOfBlanks(from: start)
         guard let text = try bytes.endOfText(from: textStart, else: .fieldValue),
             let lineEnd = try bytes.lineEnd(at: text.end, tolerating: tolerates)
         else { return nil }
         if !isFolding {
-            folded = last.valueBytes
+            folded = fields.withBytes(at: fields.count &- 1) { _, value, _ in Array(value) }
             isFolding = true
         }
         let textEnd = bytes.trimmedEnd(text.end, after: textStart)
@@ -138,20 +138,19 @@ extension FieldSection {
         return lineEnd
     }
 
-    private var last: Field? {
-        fields.flatMap { $0.count > 0 ? $0[$0.count &- 1] : nil }
-    }
-
-    private mutating func endFold(_ limits: WireLimits) throws(WireError) {
-        guard isFolding, let name = last?.name, var fields = fields.take() else { return }
-        fields.removeLast()
-        guard fields.append(name: name.rawValue.utf8, value: folded) else {
-            throw .tooLarge(limit: .head(bytes: limits.headBytes))
+    /// Takes note of the last field, which no line continues.
+    private mutating func endField(_ limits: WireLimits) throws(WireError) {
+        if isFolding, var fields = fields.take() {
+            let name = fields.withBytes(at: fields.count &- 1) { name, _, _ in Array(name) }
+            fields.removeLast()
+            guard fields.append(name: name, value: folded) else {
+                throw .tooLarge(limit: .head(bytes: limits.headBytes))
+            }
+            self.fields = fields
+            isFolding = false
+            folded = []
         }
-        framing = FramingFields(Header(fields))
-        self.fields = fields
-        isFolding = false
-        folded = []
+        if let role = role.take(), let fields { framing.add(fields.value(at: fields.count &- 1), as: role) }
     }
 }
 

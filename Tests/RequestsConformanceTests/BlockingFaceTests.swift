@@ -89,6 +89,34 @@ struct BlockingFaceTests {
         }
     }
 
+    /// Answers on the calling thread with a body that has still to be read.
+    private struct StreamingInPlace: RequestExecutor {
+        let status: HTTPStatus
+
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse { response(to: request) }
+
+        func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+            .response(response(to: request))
+        }
+
+        private func response(to request: PreparedRequest) -> RawResponse {
+            let head = ResponseHead(status: status, target: request.target)
+            return RawResponse(head: head, body: .stream(ResponseStream(Data("stream".utf8))))
+        }
+    }
+
+    @Test(
+        "what is answered in place as a stream is read, refused or not (HT-5)", arguments: [200, 500] as [HTTPStatus])
+    func streamedInPlace(status: HTTPStatus) async throws {
+        let api = AnonymousRequestProvider("http://api.example.com")
+        let client = Client(api, executor: StreamingInPlace(status: status))
+        let result = await onThread { [text] in client.block(on: text(api)) }
+        switch result {
+        case .success(let value): #expect(status == 200 && value == "stream")
+        case .failure(let error): #expect(status == 500 && error.body == Data("stream".utf8))
+        }
+    }
+
     @Test("the result is a value with its response, or the error (HT-5)", arguments: Peer.allCases)
     func results(peer: Peer) async throws {
         let mock = MockExecutor(routes: .on(.get, "/x", .ok("hi")), .on(.get, "/y", .status(404, "none")))

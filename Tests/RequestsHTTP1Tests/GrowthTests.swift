@@ -35,6 +35,11 @@ struct GrowthTests {
         Shape(description: "a list of options") { head("Connection: a" + many(", b", $0 / 4)) },
         Shape(description: "a list of parameters") { head("Keep-Alive: a=1" + many(", b=2", $0 / 4)) },
         Shape(description: "folds") { head("A: b" + many("\r\n c", $0 / 4)) },
+        Shape(description: "folds of a long value") {
+            head("A: " + many("b", $0 / 2) + many("\r\n c", $0 / 8))
+        },
+        Shape(description: "folded fields") { head(many("A: b\r\n c\r\n", $0 / 8), end: "\r\n") },
+        Shape(description: "folded options") { head(many("Connection: a,\r\n b\r\n", $0 / 8), end: "\r\n") },
         Shape(description: "interim responses") {
             many("HTTP/1.1 100 Continue\r\nA: b\r\n\r\n", $0 / 16) + head("A: b")
         },

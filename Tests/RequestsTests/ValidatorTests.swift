@@ -10,14 +10,34 @@ struct ValidatorTests {
         _ validator: Validator, status: HTTPStatus = 200, type: String? = nil, accepting: [MediaType] = [.json],
         isEmpty: Bool = false
     ) throws -> RequestError.Reason? {
-        let header = Header(type.map { [Field(name: .contentType, value: $0)] } ?? [])
-        let head = ResponseHead(status: status, header: header, target: try TargetURI("http://e.com"))
-        do throws(RequestError) {
-            try validator.validate(head, accepting: accepting, isEmpty: isEmpty)
-            return nil
-        } catch {
-            #expect(error.response == head)
-            return error.reason
+        let made = Header(type.map { [Field(name: .contentType, value: $0)] } ?? [])
+        let outcomes = try [made, Header(received(type))].map { header -> RequestError.Reason? in
+            let head = ResponseHead(status: status, header: header, target: try TargetURI("http://e.com"))
+            do throws(RequestError) {
+                try validator.validate(head, accepting: accepting, isEmpty: isEmpty)
+                return nil
+            } catch {
+                #expect(error.response == head)
+                return error.reason
+            }
+        }
+        #expect(outcomes[0] == outcomes[1])
+        return outcomes[0]
+    }
+
+    private func received(_ type: String?) -> ReceivedFields {
+        var fields = ReceivedFields(roomForText: 0)
+        if let type { _ = fields.append(name: "content-type".utf8, value: type.utf8) }
+        return fields
+    }
+
+    @Test("a content type that came twice is judged as the one list it is")
+    func repeatedType() throws {
+        var fields = received("application/json")
+        _ = fields.append(name: "Content-Type".utf8, value: "text/html".utf8)
+        let head = ResponseHead(status: 200, header: Header(fields), target: try TargetURI("http://e.com"))
+        #expect(throws: RequestError.self) {
+            try Validator.standard.validate(head, accepting: [.json], isEmpty: false)
         }
     }
 

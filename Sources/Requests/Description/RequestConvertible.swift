@@ -54,6 +54,9 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
 
     /// This request as it will be sent; made of the properties unless given.
     ///
+    /// A type that gives its own decides all that is sent, and has to ask for the ``PreparedRequest/delivery`` and the
+    /// media types (``PreparedRequest/accepting``, and an Accept field) that its ``responseDecoder`` reads.
+    ///
     /// - Throws: ``RequestError`` with what makes the request impossible.
     func prepared() throws(RequestError) -> PreparedRequest
 }

@@ -60,7 +60,9 @@ extension AcceptedResponse {
 
     @usableFromInline
     func valueInTask<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
-        try perform.request.inTask { () async throws(RequestError) in try await value(by: decoder) }
+        try perform.request.inTask(perform.request.timeLeft) { () async throws(RequestError) in
+            try await value(by: decoder)
+        }
     }
 
     /// `value` with what surrounds it.

@@ -4,14 +4,16 @@ extension RequestConvertible {
     func typedResponseInPlace(
         from executor: any RequestExecutor
     ) throws(RequestError) -> TypedResponse<Resource> {
+        let decoder = responseDecoder
         let accepted = try prepared().acceptedInPlace(by: executor)
-        return accepted.typed(try accepted.valueInPlace(by: responseDecoder))
+        return accepted.typed(try accepted.valueInPlace(by: decoder))
     }
 
     /// The value alone.
     @inlinable
     func valueInPlace(from executor: any RequestExecutor) throws(RequestError) -> Resource {
-        try prepared().acceptedInPlace(by: executor).valueInPlace(by: responseDecoder)
+        let decoder = responseDecoder
+        return try prepared().acceptedInPlace(by: executor).valueInPlace(by: decoder)
     }
 }
 
@@ -20,7 +22,9 @@ extension PreparedRequest {
     @usableFromInline
     func acceptedInPlace(by executor: any RequestExecutor) throws(RequestError) -> AcceptedResponse {
         if mustBeMeasured {
-            return try inTask { () async throws(RequestError) in try await accepted(by: executor) }
+            let (left, total) = (timeLeft, timeouts.total)
+            let limit = left.map { min($0, total ?? $0) } ?? total
+            return try inTask(limit) { () async throws(RequestError) in try await accepted(by: executor) }
         }
         var perform = Perform(self, now: .now)
         while true {
@@ -28,7 +32,7 @@ extension PreparedRequest {
             case .execute: continue
             case .finish(let response): return try AcceptedResponse(response, endOf: perform)
             case .suspend(let rest):
-                return try perform.request.inTask { [perform] () async throws(RequestError) in
+                return try perform.request.inTask(perform.request.timeLeft) { [perform] () async throws(RequestError) in
                     try await perform.accepted(by: executor, resuming: rest)
                 }
             }
@@ -47,15 +51,19 @@ extension PreparedRequest {
         switch execution {
         case .response(let response): return response
         case .suspended(let rest):
-            return try inTask { () async throws(RequestError) in try await response(from: executor, resuming: rest) }
+            return try inTask(timeLeft) { () async throws(RequestError) in
+                try await response(from: executor, resuming: rest)
+            }
         }
     }
 
-    /// Runs `operation` as a task on this thread, until it ends or the patience with this request does.
+    /// How long it is until the deadline; nil when there is none.
+    var timeLeft: Duration? { deadline.map { ContinuousClock.now.duration(to: $0) } }
+
+    /// Runs `operation` as a task on this thread, until it ends or the patience with a call of that `limit` does.
     func inTask<Value>(
-        _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
+        _ limit: Duration?, _ operation: @escaping @Sendable () async throws(RequestError) -> sending Value
     ) throws(RequestError) -> Value {
-        let limit = deadline.map { ContinuousClock.now.duration(to: $0) } ?? timeouts.total
         let result = CallingThread.run(patience: limit.map(CallPatience.init(after:))) {
             await outcome(of: operation)
         }
@@ -82,6 +90,8 @@ extension Perform {
             return .execute
         }
         switch execution {
+        // What comes as a stream is told of with its beginning when it is refused, and that has to be waited for.
+        case .response(let response) where response.collectedBody == nil: return .suspend { response }
         case .response(let response): return try receive(response) == .finish ? .finish(response) : .execute
         case .suspended(let rest): return .suspend(rest)
         }

@@ -29,14 +29,16 @@ extension RequestConvertible {
     /// The one pipeline: prepare, execute, follow redirects, validate, decode.
     @inlinable
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
+        let decoder = responseDecoder
         let accepted = try await prepared().accepted(by: executor)
-        return accepted.typed(try await accepted.value(by: responseDecoder))
+        return accepted.typed(try await accepted.value(by: decoder))
     }
 
     /// The value alone.
     @inlinable
     func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
-        try await prepared().accepted(by: executor).value(by: responseDecoder)
+        let decoder = responseDecoder
+        return try await prepared().accepted(by: executor).value(by: decoder)
     }
 }
 

@@ -31,6 +31,7 @@ package struct Perform {
     ///
     /// - Throws: ``RequestError`` when a redirect is refused, with the response that asked for it.
     package mutating func receive(_ response: RawResponse) throws(RequestError) -> Step {
+        // What the policy would say first, without having it copied for the many that are no redirects.
         guard response.head.status.isFollowable else { return .finish }
         let next: PreparedRequest?
         do {

@@ -33,9 +33,11 @@ extension RedirectPolicy {
 
     /// The Location field; two that differ are refused, an empty one is none.
     private static func location(of response: ResponseHead) throws(RequestError) -> String? {
-        let fields = response.header.filter { $0.name == .location }
-        guard let first = fields.first, !first.value.isEmpty else { return nil }
-        guard fields.allSatisfy({ $0.value == first.value }) else {
+        guard let index = response.header.firstIndex(of: .location), !response.header[index].value.isEmpty else {
+            return nil
+        }
+        let first = response.header[index]
+        guard response.header.values(of: .location).allSatisfy({ $0 == first.value }) else {
             throw RequestError(.unexpectedRedirect, detail: "two different Location fields", response: response)
         }
         return first.valueBytes.reduce(into: "") { text, byte in

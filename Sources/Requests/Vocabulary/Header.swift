@@ -40,11 +40,15 @@ public struct Header: Sendable {
     public subscript(name: Field.Name) -> String? {
         get {
             guard let first = index(of: name) else { return nil }
-            guard name != .setCookie, let next = index(of: name, after: first) else { return self[first].value }
+            var joined = value(at: first)
+            guard name != .setCookie else { return joined }
             let separator = name == .cookie ? "; " : ","
-            return self[next...].reduce(into: self[first].value) { joined, field in
-                if field.name == name { joined += separator + field.value }
+            var last = first
+            while let next = index(of: name, after: last) {
+                joined += separator + value(at: next)
+                last = next
             }
+            return joined
         }
         set {
             if let newValue {
@@ -60,13 +64,20 @@ public struct Header: Sendable {
         return fields[(index + 1)...].firstIndex { $0.name == name }
     }
 
+    private func value(at index: Int) -> String { received?.value(at: index) ?? fields[index].value }
+
     /// The position of the first field called `name`; nil when there is none.
     public func firstIndex(of name: Field.Name) -> Int? { index(of: name) }
 
     /// The values of the fields called `name`, in order, one for each field.
     public func values(of name: Field.Name) -> [String] {
-        guard let first = index(of: name) else { return [] }
-        return self[first...].lazy.filter { $0.name == name }.map(\.value)
+        var values: [String] = []
+        var last = -1
+        while let next = index(of: name, after: last) {
+            values.append(value(at: next))
+            last = next
+        }
+        return values
     }
 
     /// Whether a field is called `name`.
@@ -77,7 +88,7 @@ public struct Header: Sendable {
         of name: Field.Name, _ read: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result? {
         guard let first = index(of: name), index(of: name, after: first) == nil else { return nil }
-        if let received { return received.withValue(at: first, read) }
+        if let received { return received.withBytes(at: first) { _, value, _ in read(value) } }
         var value = fields[first].value
         return value.withUTF8(read)
     }

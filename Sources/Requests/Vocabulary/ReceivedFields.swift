@@ -107,6 +107,13 @@ extension ReceivedFields {
         }
     }
 
+    /// The value of the field at `position`, which must be one of them.
+    package func value(at position: Int) -> String {
+        withBytes(at: position) { _, value, isASCII in
+            isASCII ? String(decoding: value, as: UTF8.self) : Field(name: "", receivedBytes: value).value
+        }
+    }
+
     /// The position of the first field called `name`, from `start` on.
     func firstIndex(of name: Field.Name, from start: Int = 0) -> Int? {
         var name = name.rawValue
@@ -117,12 +124,9 @@ extension ReceivedFields {
         }
     }
 
-    /// What `read` makes of the bytes of the value at `position`.
-    func withValue<Result>(at position: Int, _ read: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        withBytes(at: position) { _, value, _ in read(value) }
-    }
-
-    private func withBytes<Result>(
+    /// What `read` makes of the bytes of name and value at `position`, which must be one of them, and of whether the
+    /// value is ASCII.
+    package func withBytes<Result>(
         at position: Int, _ read: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>, Bool) -> Result
     ) -> Result {
         memory.withUnsafeMutablePointers { counts, bytes in
