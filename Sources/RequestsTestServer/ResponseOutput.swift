@@ -78,6 +78,14 @@ struct ResponseOutput {
         try flush(&input)
     }
 
+    /// Sends what has been appended, in the middle of a body.
+    ///
+    /// Bytes that nobody asked for go out with all of it: a client could not tell them from an answer that come later.
+    mutating func flushPart(_ input: inout RequestInput) throws(ConnectionEnd) {
+        if case .extraBytes = behavior.fault { return }
+        try flush(&input)
+    }
+
     /// Sends what has been appended, at the behavior's pace.
     mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
         defer { pending.removeAll(keepingCapacity: true) }

@@ -91,10 +91,10 @@ struct Service {
             guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw .closed }
             try output.append(body: data, input: &input)
         case .stream(let stream):
-            try output.flush(&input)
+            try output.flushPart(&input)
             while let chunk = try pull(stream) {
                 try output.append(body: chunk, input: &input)
-                try output.flush(&input)
+                try output.flushPart(&input)
             }
         }
     }
