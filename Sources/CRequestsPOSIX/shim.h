@@ -80,6 +80,7 @@ static inline int rp_has_abstract_names(void) { return 1; }
 static const uint32_t rp_epoll_read = EPOLLIN | EPOLLRDHUP;
 static const uint32_t rp_epoll_write = EPOLLOUT;
 static const uint32_t rp_epoll_once = EPOLLONESHOT;
+static const uint32_t rp_epoll_edge = EPOLLET;
 static const uint32_t rp_epoll_level_read = EPOLLIN;
 static const uint32_t rp_epoll_readable = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 static const uint32_t rp_epoll_writable = EPOLLOUT | EPOLLHUP | EPOLLERR;

@@ -20,6 +20,8 @@ package final class Channel: Sendable {
         var token: SlotToken?
         /// What the waits there are wait for.
         var wanted: Interest = []
+        /// Whether all that arrives is reported, without being asked for.
+        var isStanding = false
     }
 
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
@@ -143,30 +145,57 @@ extension Channel {
     }
 
     /// Suspends until what is wanted is ready: the three above in one.
+    ///
+    /// With `standing` a wait for reading has the reactor go on to report what arrives, so that the next such wait asks
+    /// for nothing; every other wait ends that. All that had arrived before must have been read by then.
     package func wait(
-        for wanted: Interest, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
+        for wanted: Interest, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil, standing: Bool = false
     ) async throws(WaitError) {
-        if let error = faults?.nextWaitError() { throw .failed(error) }
-        let deadline = deadline?.nanoseconds ?? .max
-        let isForBoth = wanted == [.reading, .writing]
-        let direction: Direction = wanted == .reading ? .reading : .writing
-        guard let poll else {
-            try watch(wanted)
-            defer { endWatch(wanted) }
-            guard let ticket = try point.begin(direction, isForBoth: isForBoth) else { return }
-            return try await point.wait(for: direction, ticket: ticket, by: deadline, clock: reactor.core)
-        }
-        let watched = poll.watch(socket.number, wanted, for: point, by: deadline)
-        defer { poll.forget(watched) }
-        guard let ticket = try point.begin(direction, isForBoth: isForBoth) else { return }
-        try await point.wait(for: direction, ticket: ticket, by: deadline, clock: poll)
+        guard let poll else { return try await wait(for: wanted, by: deadline?.nanoseconds ?? .max, standing) }
+        try await wait(for: wanted, by: deadline?.nanoseconds ?? .max, on: poll)
     }
 
-    /// Asks the reactor for one report of what is wanted, and of what others wait for.
-    private func watch(_ wanted: Interest) throws(WaitError) {
+    private func wait(for wanted: Interest, by deadline: Int64, _ standing: Bool) async throws(WaitError) {
+        guard let ticket = try beginWait(for: wanted, standing) else { return }
+        let outcome = await point.wait(for: wanted.direction, ticket: ticket, by: deadline, clock: reactor.core)
+        try endWait(for: wanted, outcome)
+    }
+
+    private func wait(for wanted: Interest, by deadline: Int64, on poll: ThreadPoll) async throws(WaitError) {
+        if let error = faults?.nextWaitError() { throw .failed(error) }
+        let watched = poll.watch(socket.number, wanted, for: point, by: deadline)
+        defer { poll.forget(watched) }
+        guard let ticket = try point.begin(wanted.direction, isForBoth: wanted.isForBoth) else { return }
+        let outcome = await point.wait(for: wanted.direction, ticket: ticket, by: deadline, clock: poll)
+        try outcome.check()
+    }
+
+    /// The ticket of the wait; nil when what is wanted is ready already.
+    @inline(never)  // so that the frame of who waits has nothing of it
+    private func beginWait(for wanted: Interest, _ standing: Bool) throws(WaitError) -> UInt64? {
+        if let error = faults?.nextWaitError() { throw .failed(error) }
+        try watch(wanted, standing)
+        do throws(WaitError) {
+            if let ticket = try point.begin(wanted.direction, isForBoth: wanted.isForBoth) { return ticket }
+        } catch {
+            endWatch(wanted)
+            throw error
+        }
+        endWatch(wanted)
+        return nil
+    }
+
+    @inline(never)
+    private func endWait(for wanted: Interest, _ outcome: WaitPoint.Outcome) throws(WaitError) {
+        endWatch(wanted)
+        try outcome.check()
+    }
+
+    /// Asks the reactor for one report of what is wanted, and of what others wait for; with `standing` for all of them.
+    private func watch(_ wanted: Interest, _ standing: Bool) throws(WaitError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
-                try watch(registration.wanted.union(wanted), as: &registration.token)
+                try watch(registration.wanted.union(wanted), standing, as: &registration)
                 registration.wanted.formUnion(wanted)
             }
         }
@@ -183,21 +212,44 @@ extension Channel {
             registration.wanted.subtract(wanted)
             guard !registration.wanted.isEmpty else { return }
             // It was possible a moment ago; if it no longer is, the deadline ends that wait.
-            try? watch(registration.wanted, as: &registration.token)
+            try? watch(registration.wanted, false, as: &registration)
         }
     }
 
-    private func watch(_ wanted: Interest, as token: inout SlotToken?) throws(SystemError) {
-        try reactor.checkProcess()
-        let core = reactor.core
-        if let token { return try core.queue.watch(socket.number, token: token, interest: wanted) }
-        let fresh = core.table.withLock { $0.insert(point) }
-        do throws(SystemError) {
-            try core.queue.add(socket.number, token: fresh, interest: wanted)
-        } catch {
-            core.table.withLock { $0.remove(fresh) }
-            throw error
+    /// Ends the reports that nobody asks for; to be called when nobody waits.
+    package func endReports() {
+        registration.withLock { registration in
+            guard registration.isStanding, registration.wanted.isEmpty else { return }
+            // A report more costs time and nothing else.
+            try? watch([], false, as: &registration)
         }
-        token = fresh
     }
+
+    private func watch(
+        _ wanted: Interest, _ standing: Bool, as registration: inout Registration
+    ) throws(SystemError) {
+        try reactor.checkProcess()
+        let standing = standing && wanted == .reading
+        if standing, registration.isStanding { return }
+        let core = reactor.core
+        if let token = registration.token {
+            try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
+        } else {
+            let token = core.table.withLock { $0.insert(point) }
+            do throws(SystemError) {
+                try core.queue.add(socket.number, token: token, interest: wanted, standing: standing)
+            } catch {
+                core.table.withLock { $0.remove(token) }
+                throw error
+            }
+            registration.token = token
+        }
+        registration.isStanding = standing && ReadinessQueue.canStand
+    }
+}
+
+extension Interest {
+    /// Where the wait for it is: one for both directions is one for writing.
+    fileprivate var direction: Direction { self == .reading ? .reading : .writing }
+    fileprivate var isForBoth: Bool { self == [.reading, .writing] }
 }

@@ -39,6 +39,12 @@ package struct Deadline: Comparable, Hashable, Sendable {
         left.nanoseconds == right.nanoseconds
     }
 
+    /// This instant or `other`, whichever comes first; what `min` would ask a witness for.
+    @inlinable
+    package func orEarlier(_ other: Deadline) -> Deadline {
+        other.nanoseconds < nanoseconds ? other : self
+    }
+
     package func advanced(by duration: Duration) -> Deadline {
         advanced(byNanoseconds: Self.nanoseconds(of: duration))
     }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One thread that waits for many descriptors and deadlines and resumes the tasks that wait for them.
 ///
-/// It never reads, parses or runs anyone's code. A wait costs one system call, which asks for one report; a
+/// It never reads, parses or runs anyone's code. A wait costs at most one system call, which asks for one report; a
 /// deadline is only told to the thread when it is earlier than the one it already waits for. The thread ends when the
 /// last user of the reactor (its channels included) has gone.
 package final class Reactor: Sendable {
@@ -70,6 +70,9 @@ extension Reactor {
     package var pendingWaits: Int {
         core.table.withLock { table in table.points.reduce(0) { $0 + $1.waiters } }
     }
+
+    /// Whether reports can stand here; for tests.
+    package static var keepsReporting: Bool { ReadinessQueue.canStand }
 
     /// When the thread will wake by itself; for tests of the deadlines' economy.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }

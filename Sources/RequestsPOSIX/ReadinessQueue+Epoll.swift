@@ -1,11 +1,15 @@
 #if !canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's list of descriptors to watch: epoll, each report of which has to be asked for (EPOLLONESHOT).
+/// The kernel's list of descriptors to watch: epoll, each report of which has to be asked for (EPOLLONESHOT), or that
+/// reports whatever arrives (EPOLLET).
 ///
 /// ``ReadinessQueue+Kqueue`` is the same for Darwin.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
+
+    /// Whether it can go on to report what arrives without being asked again.
+    static let canStand = true
 
     init() throws(SystemError) {
         let number = epoll_create1(rp_epoll_cloexec)
@@ -18,14 +22,14 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_ADD, signal.reading.number, rp_epoll_level_read, .wakeSignal)
     }
 
-    /// Watches a descriptor until it is ready, once; what is ready already is reported too.
-    func add(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
-        try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest), token)
+    /// Watches a descriptor until it is ready, once, or with `standing` ever after; what is ready already is reported too.
+    func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest, standing), token)
     }
 
     /// Watches a descriptor that was added once more, and for nothing else.
-    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
-        try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest), token)
+    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest, standing), token)
     }
 
     /// Forgets a descriptor before it is closed: one that a forked child still holds would be reported for ever.
@@ -41,8 +45,8 @@ struct ReadinessQueue: ~Copyable, Sendable {
         guard epoll_ctl(queue.number, operation, descriptor, &event) == 0 else { throw .last("epoll_ctl") }
     }
 
-    private static func mask(_ interest: Interest) -> UInt32 {
-        rp_epoll_once | (interest.contains(.reading) ? rp_epoll_read : 0)
+    private static func mask(_ interest: Interest, _ standing: Bool) -> UInt32 {
+        (standing ? rp_epoll_edge : rp_epoll_once) | (interest.contains(.reading) ? rp_epoll_read : 0)
             | (interest.contains(.writing) ? rp_epoll_write : 0)
     }
 

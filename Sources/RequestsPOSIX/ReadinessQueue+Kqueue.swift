@@ -7,6 +7,9 @@ import CRequestsPOSIX
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
 
+    /// Whether it can go on to report what arrives without being asked again: not changed for filters that exist.
+    static let canStand = false
+
     init() throws(SystemError) {
         let number = kqueue()
         guard number >= 0 else { throw .last("kqueue") }
@@ -21,7 +24,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
     }
 
     /// Watches a descriptor until it is ready, once; what is ready already is reported too.
-    func add(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
+    func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         if interest.contains(.reading) {
             try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_ONESHOT, token)
         }
@@ -31,8 +34,8 @@ struct ReadinessQueue: ~Copyable, Sendable {
     }
 
     /// Watches a descriptor that was added once more.
-    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest) throws(SystemError) {
-        try add(descriptor, token: token, interest: interest)
+    func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        try add(descriptor, token: token, interest: interest, standing: standing)
     }
 
     /// Forgets a descriptor.

@@ -30,6 +30,16 @@ protocol WaitClock {
 final class WaitPoint: Sendable {
     enum Outcome: Sendable {
         case ready, timedOut, cancelled, closed
+
+        /// Throws why the wait was in vain.
+        func check() throws(WaitError) {
+            switch self {
+            case .ready: return
+            case .timedOut: throw .timedOut
+            case .cancelled: throw .cancelled
+            case .closed: throw .closed
+            }
+        }
     }
 
     private enum Beginning: Sendable {
@@ -173,13 +183,13 @@ extension WaitPoint {
         waiter?.resume(returning: .cancelled)
     }
 
-    /// Suspends until the wait that has begun with `ticket` is over.
+    /// Suspends until the wait that has begun with `ticket` is over, and tells how it ended.
     ///
     /// `clock` learns of the deadline once the wait is in place.
     func wait(
         for direction: Direction, ticket: UInt64, by deadline: Int64, clock: some WaitClock
-    ) async throws(WaitError) {
-        let outcome = await withTaskCancellationHandler {
+    ) async -> Outcome {
+        await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 if let outcome = park(continuation, direction, deadline: deadline) {
                     continuation.resume(returning: outcome)
@@ -189,12 +199,6 @@ extension WaitPoint {
             }
         } onCancel: {
             cancel(direction, ticket: ticket)
-        }
-        switch outcome {
-        case .ready: return
-        case .timedOut: throw .timedOut
-        case .cancelled: throw .cancelled
-        case .closed: throw .closed
         }
     }
 }

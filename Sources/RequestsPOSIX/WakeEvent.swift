@@ -32,6 +32,7 @@ package final class WakeEvent: Sendable {
         }
         guard let ticket = try point.begin(.reading) else { return }
         try await point.wait(
-            for: .reading, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core)
+            for: .reading, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core
+        ).check()
     }
 }

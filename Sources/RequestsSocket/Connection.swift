@@ -11,6 +11,8 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     let inbound = ReceiveBuffer()
     /// Whether it was the only one of its origin in use when it was taken.
     var wasAlone = false
+    /// Whether the reactor may go on to report what arrives here.
+    private var hasReports = false
     /// Until when it may be used again.
     var idleUntil = Deadline.distantFuture
 
@@ -65,10 +67,31 @@ extension Connection {
 
 extension Connection {
     /// Suspends until what is wanted is ready.
-    func wait(for wanted: Interest, by deadline: Deadline) async throws(WaitError) {
-        guard let thread = CallingThread.current, let poll = thread.poll else {
-            return try await channel.wait(for: wanted, by: deadline)
+    ///
+    /// Of an answer's beginning, among many, the reactor tells each time without being asked: nearly every such wait is a
+    /// real one.
+    func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
+        guard let thread = CallingThread.current else {
+            let standing = atHead && !wasAlone
+            hasReports = standing
+            return try await channel.wait(for: wanted, by: deadline, standing: standing)
         }
+        try await wait(for: wanted, by: deadline, on: thread)
+    }
+
+    /// Has the reactor tell nothing that nobody waits for: of a call that may find its answer without a wait.
+    func endReports() {
+        guard hasReports else { return }
+        hasReports = false
+        channel.endReports()
+    }
+
+    /// The same in a task that a blocked thread runs.
+    @inline(never)
+    private func wait(
+        for wanted: Interest, by deadline: Deadline, on thread: CallingThread
+    ) async throws(WaitError) {
+        guard let poll = thread.poll else { return try await channel.wait(for: wanted, by: deadline) }
         // An actor may have an executor of its own: then this is not that thread.
         let isolation: (any Actor)? = #isolation
         if isolation == nil, !Task.isCancelled,

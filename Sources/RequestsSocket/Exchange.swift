@@ -10,10 +10,11 @@ final class Exchange: @unchecked Sendable {  // one task, or one blocked thread,
     private let request: PreparedRequest
     private let pool: ConnectionPool
     private let origin: Origin
-    private var patience: Patience
     private let payload: Payload
     private let head: [UInt8]
-    private var metrics = RawResponse.Metrics()
+    // Nobody else can be changing these two meanwhile: not asked at run time.
+    @exclusivity(unchecked) private var patience: Patience
+    @exclusivity(unchecked) private var metrics = RawResponse.Metrics()
 
     /// Checks everything that can be known before a connection is asked for.
     init(_ request: PreparedRequest, over pool: ConnectionPool) throws(RequestError) {
@@ -48,20 +49,18 @@ extension Exchange {
         var connection: Connection
         if let idle { connection = idle } else { connection = try await obtainConnection() }
         while true {
-            var transfer = makeTransfer(on: connection)
+            var transfer = makeBoxedTransfer(on: connection)
             do throws(RequestError) {
-                if !isSentAtOnce { try await transfer.send(head, payload, of: request) }
-                while let pause = try advance(&transfer, looking: connection.wasAlone) {
-                    try await transfer.take(pause)
+                if !isSentAtOnce { try await send(&transfer) }
+                while let pause = try advance(&transfer.value, looking: connection.wasAlone) {
+                    try await transfer.value.take(pause)
                 }
             } catch {
-                connection = try await replace(connection, after: loss(error, transfer))
+                connection = try await replace(connection, after: loss(error, &transfer.value))
                 continue
             }
             // A small answer is here by now; the frame that any other needs is not made for it.
-            if case .collected(let limit) = request.delivery, let body = try transfer.wholeBodyAtOnce(limit) {
-                return response(responseHead(transfer), .bytes(body))
-            }
+            if let body = try wholeBodyAtOnce(&transfer.value) { return response(&transfer.value, body) }
             return try await deliver(transfer)
         }
     }
@@ -74,34 +73,54 @@ extension Exchange {
         guard isSentAtOnce, case .collected(let limit) = request.delivery, let connection = try idleConnection() else {
             return .suspended { [self] () async throws(RequestError) in try await run() }
         }
+        connection.endReports()
         var transfer = makeTransfer(on: connection)
         do throws(RequestError) {
             while let pause = try advance(&transfer, looking: false) { try transfer.takeInPlace(pause) }
         } catch {
-            let loss = try self.loss(error, transfer)
+            let loss = try self.loss(error, &transfer)
             return .suspended { [self] () async throws(RequestError) in
                 try await run(on: replace(connection, after: loss))
             }
         }
-        let head = responseHead(transfer)
-        if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(head, .bytes(body))) }
-        if isStreamedAsCoded(head) { return .response(response(head, .stream(streamOfContent(head, transfer)))) }
+        if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(&transfer, body)) }
+        let head = responseHead(&transfer)
+        if isStreamedAsCoded(head) {
+            return .response(response(head, .stream(streamOfContent(head, UniqueBox(transfer)))))
+        }
         let body = try transfer.collectInPlace(limit, head)
         return .response(response(head, .bytes(body), transfer.trailers))
     }
 
+    @inline(never)
+    private func send(_ transfer: inout UniqueBox<Transfer>) async throws(RequestError) {
+        try await transfer.value.send(head, payload, of: request)
+    }
+}
+
+// MARK: Steps
+
+// None of them is part of the function that suspends, the frame of which would hold their variables for as long as it waits.
+// They take a transfer `inout` also where they only look: what is borrowed out of its box is copied into that frame first.
+extension Exchange {
+    @inline(never)
+    private func makeBoxedTransfer(on connection: Connection) -> UniqueBox<Transfer> {
+        UniqueBox(makeTransfer(on: connection))
+    }
+
     private func makeTransfer(on connection: Connection) -> Transfer {
-        let patience = patience
-        return Transfer(request, sending: payload.length, over: connection, of: pool, patience)
+        Transfer(request, sending: payload.length, over: connection, of: pool, patience)
     }
 
     /// Whether the request has no body, or one in memory that need not be asked for.
+    @inline(never)
     private var isSentAtOnce: Bool { payload.inMemory != nil && request.continueWait == nil }
 
     /// Goes on as far as it can without a wait: why it cannot; nil when the head of the answer is here.
     ///
     /// A peer on the same machine may have answered by the time the request is sent: with `looking` that is looked for,
     /// since to suspend costs more. Among many calls it seldom has, and a wait in place receives by itself.
+    @inline(never)
     private func advance(_ transfer: inout Transfer, looking: Bool) throws(RequestError) -> Pause? {
         if !transfer.hasSent {
             if let pause = try transfer.sendAtOnce(head, payload.inMemory ?? Data()) { return pause }
@@ -109,20 +128,33 @@ extension Exchange {
         }
         return try transfer.hasHeadAtOnce() ? nil : transfer.pause()
     }
+
+    /// The body, where it is to be collected and has come whole with the head.
+    @inline(never)
+    private func wholeBodyAtOnce(_ transfer: inout Transfer) throws(RequestError) -> Data? {
+        guard case .collected(let limit) = request.delivery else { return nil }
+        return try transfer.wholeBodyAtOnce(limit)
+    }
+
+    @inline(never)
+    private func response(_ transfer: inout Transfer, _ body: Data) -> RawResponse {
+        response(responseHead(&transfer), .bytes(body))
+    }
 }
 
 // MARK: Connections
 
 extension Exchange {
     /// A connection that waits for a request, if there is one.
+    @inline(never)
     private func idleConnection() throws(RequestError) -> Connection? {
-        let patience = patience
         do throws(RequestError) {
             try patience.check()
         } catch {
             throw error.beforeSending()
         }
         guard let connection = pool.takeIdle(origin, at: patience.began) else { return nil }
+        if connection.wasAlone { connection.endReports() }
         metrics.reusedConnection = true
         return connection
     }
@@ -159,7 +191,8 @@ extension Exchange {
     ///
     /// A connection that was idle turned out to be dead, nothing of an answer came, and the server cannot have acted on
     /// the request, or may act on it twice.
-    private func loss(_ error: RequestError, _ transfer: borrowing Transfer) throws(RequestError) -> Loss {
+    @inline(never)
+    private func loss(_ error: RequestError, _ transfer: inout Transfer) throws(RequestError) -> Loss {
         let hasWritten = transfer.written > 0
         guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer,
             !hasWritten || (request.method.isIdempotent && request.body.isReplayable)
@@ -169,6 +202,7 @@ extension Exchange {
     }
 
     /// A fresh connection in the place of one that is dead; its slot stays ours.
+    @inline(never)
     private func replace(_ connection: Connection, after loss: Loss) async throws(RequestError) -> Connection {
         patience.renewConnecting()
         do throws(RequestError) {
@@ -183,49 +217,58 @@ extension Exchange {
 // MARK: Handing over
 
 extension Exchange {
-    private func responseHead(_ transfer: borrowing Transfer) -> ResponseHead {
-        let patience = patience
+    @inline(never)
+    private func responseHead(_ transfer: inout Transfer) -> ResponseHead {
         metrics.untilHead = patience.elapsed(at: transfer.now)
         return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
     }
 
-    private func response(_ head: ResponseHead, _ body: ResponseBody, _ trailers: Header = .empty) -> RawResponse {
+    @inline(never)
+    private func response(
+        _ head: ResponseHead, _ body: consuming ResponseBody, _ trailers: Header = .empty
+    ) -> RawResponse {
         RawResponse(head: head, body: body, trailers: trailers, metrics: metrics)
     }
 
-    private func deliver(_ transfer: consuming Transfer) async throws(RequestError) -> RawResponse {
-        let head = responseHead(transfer)
+    private func deliver(_ transfer: consuming UniqueBox<Transfer>) async throws(RequestError) -> RawResponse {
+        var transfer = transfer
+        let head = responseHead(&transfer.value)
         switch request.delivery {
-        case .collected where isStreamedAsCoded(head): return response(head, .stream(try await stream(head, transfer)))
         case .collected(let limit):
-            return response(head, .bytes(try await transfer.collect(limit, head)), transfer.trailers)
+            if isStreamedAsCoded(head) { return response(head, .stream(try await stream(head, transfer))) }
+            let body = try await transfer.value.collect(limit, head)
+            return response(head, .bytes(body), transfer.value.trailers)
         case .streamed: return response(head, .stream(try await stream(head, transfer)))
         case .file(let path) where head.status.isSuccess:
-            try await transfer.save(to: path, head)
-            return response(head, .file(path: path), transfer.trailers)
+            try await transfer.value.save(to: path, head)
+            return response(head, .file(path: path), transfer.value.trailers)
         case .file:
-            let body = try await transfer.collect(Delivery.errorBodyLimit, head, isWhole: false)
-            return response(head, .bytes(body), transfer.trailers)
+            let body = try await transfer.value.collect(Delivery.errorBodyLimit, head, isWhole: false)
+            return response(head, .bytes(body), transfer.value.trailers)
         }
     }
 
     private func stream(
-        _ head: ResponseHead, _ transfer: consuming Transfer
+        _ head: ResponseHead, _ transfer: consuming UniqueBox<Transfer>
     ) async throws(RequestError) -> ResponseStream {
-        guard transfer.expectedLength != 0 else {
+        var transfer = transfer
+        guard transfer.value.expectedLength != 0 else {
             // Read to its end at once, so that nobody has to ask for the connection back.
-            try await transfer.finishEmptyBody()
+            try await transfer.value.finishEmptyBody()
             return ResponseStream(Data())
         }
         return streamOfContent(head, transfer)
     }
 
-    private func streamOfContent(_ head: ResponseHead, _ transfer: consuming Transfer) -> ResponseStream {
-        let length = transfer.expectedLength
-        return ResponseStream(length: length, StreamedBody(transfer, request, head))
+    @inline(never)
+    private func streamOfContent(
+        _ head: ResponseHead, _ transfer: consuming UniqueBox<Transfer>
+    ) -> ResponseStream {
+        ResponseStream(length: transfer.value.expectedLength, StreamedBody(transfer, request, head))
     }
 
     /// Whether the body is to be collected, but has a content coding, and who asked undoes it as it arrives.
+    @inline(never)
     private func isStreamedAsCoded(_ head: ResponseHead) -> Bool {
         request.streamsCodedBodies && head.header.contains(.contentEncoding)
     }

@@ -30,6 +30,7 @@ struct Patience: Sendable {
     func elapsed(at now: Deadline = .now) -> Duration { .nanoseconds(now.nanoseconds &- began.nanoseconds) }
 
     /// Throws when the call was cancelled or its time is over: for stretches of work without a wait.
+    @inline(never)  // what it throws is no part of the frame of who suspends
     func check() throws(RequestError) {
         if Task.isCancelled { throw RequestError(.cancelled) }
         if total != .distantFuture, total.hasPassed { throw RequestError(.timedOut(.total)) }

@@ -8,7 +8,7 @@ final class StreamedBody: ResponseBodySource {
     private static let chunkSize = 256 << 10
 
     private enum State: ~Copyable, Sendable {
-        case ready(Transfer)
+        case ready(UniqueBox<Transfer>)
         case busy
         case ended(trailers: Header)
         case failed(RequestError)
@@ -18,7 +18,7 @@ final class StreamedBody: ResponseBodySource {
     private let request: PreparedRequest
     private let head: ResponseHead
 
-    init(_ transfer: consuming Transfer, _ request: PreparedRequest, _ head: ResponseHead) {
+    init(_ transfer: consuming UniqueBox<Transfer>, _ request: PreparedRequest, _ head: ResponseHead) {
         state = Lock(.ready(transfer))
         self.request = request
         self.head = head
@@ -28,9 +28,9 @@ final class StreamedBody: ResponseBodySource {
         switch take() {
         case .ready(var transfer):
             do throws(RequestError) {
-                try transfer.patience.check()
-                let chunk = try await Self.chunk(of: &transfer)
-                put(transfer.isAtEnd ? .ended(trailers: transfer.trailers) : .ready(transfer))
+                try transfer.value.patience.check()
+                let chunk = try await Self.chunk(of: &transfer.value)
+                put(transfer.value.isAtEnd ? .ended(trailers: transfer.value.trailers) : .ready(transfer))
                 return chunk
             } catch {
                 let error = error.adding(request: request, response: head)

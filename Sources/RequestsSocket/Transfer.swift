@@ -124,7 +124,7 @@ extension Transfer {
             return await Task.yield()
         }
         do throws(WaitError) {
-            try await connection.wait(for: wanted, by: min(limit, patience.total))
+            try await connection.wait(for: wanted, by: patience.total.orEarlier(limit), atHead: status == nil)
         } catch {
             throw patience.error(error, until: limit, in: phase)
         }
@@ -135,7 +135,7 @@ extension Transfer {
         effort = Effort()
         headArrived = nil
         guard case .wait(let wanted, let limit, let phase) = pause else { return try patience.check() }
-        let deadline = min(limit, patience.total)
+        let deadline = patience.total.orEarlier(limit)
         if wanted == .reading, status == nil, try receiveInPlace(by: deadline) { return }
         do throws(WaitError) {
             try connection.channel.waitInPlace(for: wanted, by: deadline)

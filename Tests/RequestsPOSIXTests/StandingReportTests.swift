@@ -1,0 +1,114 @@
+import RequestsPOSIX
+import Testing
+
+@Suite("Reports that stand", .timeLimit(.minutes(1)))
+struct StandingReportTests {
+    let reactor: Reactor
+
+    init() throws {
+        reactor = try Reactor()
+    }
+
+    /// A pair whose near end has waited once with reports that stand, and has read what came.
+    private func pairWithReports() async throws -> ChannelPair {
+        let pair = try ChannelPair(on: reactor)
+        try pair.far.writeOnce([1])
+        try await pair.near.wait(for: .reading, standing: true)
+        #expect(try pair.near.readOnce() == .bytes(1))
+        return pair
+    }
+
+    @Test("what arrives while nobody waits is reported", .enabled(if: Reactor.keepsReporting))
+    func reportedUnasked() async throws {
+        let pair = try await pairWithReports()
+        var (error, turns) = (WaitError?.some(.timedOut), 1)
+        while error == .timedOut {
+            try pair.far.writeOnce([2])
+            // Sooner or later the reactor sees the byte before it is read.
+            for _ in 0..<turns { await Task.yield() }
+            turns += 1
+            #expect(try pair.near.readOnce() == .bytes(1))
+            // Nothing is there to be read: only a report that nobody asked for ends this.
+            error = await outcome { () throws(WaitError) in
+                try await pair.near.wait(for: .reading, by: .now, standing: true)
+            }
+        }
+        #expect(error == nil)
+    }
+
+    @Test("ended, they report nothing more")
+    func ended() async throws {
+        let pair = try await pairWithReports()
+        pair.near.endReports()
+        for byte in UInt8(2)..<4 {
+            try pair.far.writeOnce([byte])
+            #expect(try pair.near.readOnce() == .bytes(1))
+        }
+        let error = await outcome { () throws(WaitError) in
+            try await pair.near.waitUntilReadable(by: .after(.milliseconds(20)))
+        }
+        #expect(error == .timedOut)
+    }
+
+    @Test("an ordinary wait after them sees what was left unread")
+    func leftUnread() async throws {
+        let pair = try await pairWithReports()
+        try pair.far.writeOnce([2, 3])
+        try await pair.near.wait(for: .reading, standing: true)
+        #expect(try pair.near.readOnce(1) == .bytes(1))
+        try await pair.near.waitUntilReadable()
+        #expect(try pair.near.readOnce() == .bytes(1))
+    }
+
+    @Test("the peer's end is reported (R-54)")
+    func peerGone() async throws {
+        var pair: ChannelPair? = try await pairWithReports()
+        let near = try #require(pair?.near)
+        let waited = Task {
+            await outcome { () throws(WaitError) in try await near.wait(for: .reading, standing: true) }
+        }
+        await eventually { reactor.pendingWaits == 1 }
+        pair = nil
+        #expect(await waited.value == nil)
+        #expect(try near.readOnce() == .end)
+    }
+
+    @Test("a writer who is stuck meanwhile is woken, and the reader after that")
+    func bothDirections() async throws {
+        let pair = try await pairWithReports()
+        let reader = Task {
+            await outcome { () throws(WaitError) in try await pair.near.wait(for: .reading, standing: true) }
+        }
+        await eventually { reactor.pendingWaits == 1 }
+        while case .bytes = try pair.near.writeOnce([UInt8](repeating: 7, count: 65536)) {}
+        let writer = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritable() } }
+        await eventually { reactor.pendingWaits == 2 }
+        while case .bytes = try pair.far.readOnce(65536) {}
+        #expect(await writer.value == nil)
+        #expect(reactor.pendingWaits == 1)
+        try pair.far.writeOnce([1])
+        #expect(await reader.value == nil)
+    }
+
+    @Test("2,000 answers are all waited for, whichever way, and nothing is left (R-49)")
+    func manyRounds() async throws {
+        try await rounds(2000)
+        await eventually { reactor.registrations == 0 }
+        #expect(reactor.pendingWaits == 0)
+    }
+
+    private func rounds(_ count: Int) async throws {
+        let pair = try ChannelPair(on: reactor)
+        let peer = Task {
+            while case let bytes = try await pair.far.readAll(upTo: 1), !bytes.isEmpty { try pair.far.writeOnce(bytes) }
+        }
+        for number in 0..<count {
+            try pair.near.writeOnce([UInt8(truncatingIfNeeded: number)])
+            while try pair.near.readOnce() == .wouldBlock {
+                try await pair.near.wait(for: .reading, standing: !(number / 3).isMultiple(of: 3))
+            }
+        }
+        peer.cancel()
+        _ = await peer.result
+    }
+}
