@@ -123,17 +123,24 @@ struct DecodingTests {
         }
     }
 
-    @Test("an answer without a coding is read on the calling thread, without a task (HT-1)")
-    func plainInPlace() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
-        let executor = SocketExecutor().decodingContent()
-        let request = try peer.request()
-        #expect(try await executor.execute(request).text == "ok")
-        let text = try await onThread { () -> String? in
-            guard case .response(let response)? = try? executor.executeBlocking(request) else { return nil }
-            return response.text
+    @Test("what comes whole is read, and decoded, on the calling thread without a task (HT-1)")
+    func inPlace() async throws {
+        let packed = Self.packed
+        let peer = try ScriptedPeer { line, _, _ in
+            while let request = line.receiveRequest() {
+                line.send(request.contains("/plain") ? Array(ok.utf8) : Self.head(packed.count) + Array(packed))
+            }
         }
-        #expect(text == "ok")
+        let executor = SocketExecutor().decodingContent()
+        for (path, text) in [("/plain", "ok"), ("/packed", "hello, hello, hello")] {
+            let request = try peer.request(.get, path)
+            #expect(try await executor.execute(request).text == text)
+            let inPlace = try await onThread { () -> RawResponse? in
+                guard case .response(let response)? = try? executor.executeBlocking(request) else { return nil }
+                return response
+            }
+            #expect(inPlace?.text == text && inPlace?.head.header[.contentEncoding] == nil)
+        }
     }
 }
 
