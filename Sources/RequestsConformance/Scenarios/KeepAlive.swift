@@ -141,7 +141,10 @@ extension Scenario {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<100 {
                         group.addTask {
-                            let text = try await client.text(try client.request(.get, "/\(number)"))
+                            var request = try client.request(.get, "/\(number)")
+                            // The last of them waits for a connection as long as all others take.
+                            request.timeouts.connect = .seconds(50)
+                            let text = try await client.text(request)
                             let expected = String(repeating: "\(number) ", count: number)
                             try expect("the text of \(number)", text, is: expected)
                         }
