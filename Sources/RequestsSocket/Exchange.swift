@@ -264,7 +264,7 @@ extension Exchange {
     private func streamOfContent(
         _ head: ResponseHead, _ transfer: consuming UniqueBox<Transfer>
     ) -> ResponseStream {
-        ResponseStream(length: transfer.value.expectedLength, StreamedBody(transfer, request, head))
+        ResponseStream(length: transfer.value.expectedLength, PulledBody(StreamedBody(transfer), request, head))
     }
 
     /// Whether the body is to be collected, but has a content coding, and who asked undoes it as it arrives.

@@ -146,7 +146,8 @@ extension ContentDecoding {
             return try await DecodedCollection(chain, of: response, to: request).collect(stream)
         }
         var decoded = response.withoutCodings(ofLength: stream.length)
-        decoded.body = .stream(ResponseStream(DecodedBody(chain, of: stream, request, decoded.head)))
+        let body = DecodedBody(chain, of: stream, to: request)
+        decoded.body = .stream(ResponseStream(PulledBody(body, request, decoded.head)))
         return decoded
     }
 
