@@ -15,10 +15,7 @@ final class BareWait: RequestExecutor {
 
     private func line(for request: PreparedRequest) async throws -> Line {
         if let line = line.withLock({ $0 }) { return line }
-        let target = request.target
-        guard let port = UInt16(exactly: target.effectivePort ?? 80),
-            let address = SocketAddress(ipLiteral: target.host, port: port)
-        else { throw Mistake("no address: \(target)") }
+        let address = try SocketAddress(literallyOf: request.target)
         let channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
         try await channel.connect(to: address)
         var bytes: [UInt8] = []

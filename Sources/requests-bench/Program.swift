@@ -50,6 +50,14 @@ final class Program {
         return folder.appending(path: name).path
     }
 
+    /// The words that, before a command, keep it on the last core that this process may use; none where nothing does.
+    static func keptOnOneCore() -> [String] {
+        let question = ["taskset", "-c", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
+        // Its last word is the list of cores: 0-3, or 1,3.
+        let core = (try? Program(question).output)?.split { !$0.isWholeNumber }.last
+        return core.map { ["taskset", "-c", String($0)] } ?? []
+    }
+
     /// Becomes another program of this package, with the same process and `arguments`; returns when there is none.
     static func become(_ name: String, _ arguments: [String]) {
         let path = sibling(name)

@@ -2,7 +2,6 @@ import Requests
 import RequestsBench
 import RequestsHTTP1
 import RequestsMock
-import RequestsSocket
 import RequestsURLSession
 
 /// What a call costs beyond its transport and its decoder, what reading a head costs, and what starting does.
@@ -19,41 +18,22 @@ struct WholeCall: Sendable {
 
     // MARK: Calls
 
-    /// `client.perform(endpoint)` next to the transport alone and the decoder alone, in turns of a hundred.
+    /// `client.perform(endpoint)` next to its transport and its decoder, in turns of a hundred.
     private func calls() async throws -> [Figure] {
-        let server = try AnsweringThread()
-        defer { server.stop() }
+        let turns = times(100)
+        let server = URL("https://api.example.com/v1")
         let mock = MockExecutor(.data(AnsweringThread.body, contentType: .json))
-        return try await calls(over: SocketExecutor(), to: server.url, "socket")
-            + calls(over: mock, to: server.url, "mock")
+        var inMemory: [CallRun] = []
+        for _ in 0..<rounds { inMemory.append(try await CallRun(over: mock, to: server, turns: turns)) }
+        return Self.figures(of: try CallRun.overSocket(runs: rounds, turns: turns), "socket")
+            + Self.figures(of: inMemory, "mock")
     }
 
-    private func calls(over executor: some RequestExecutor, to url: URL, _ name: String) async throws -> [Figure] {
-        let client = Client(Catalogue(baseURL: url), executor: executor)
-        let request = try client.prepared(.item(7))
-        var (whole, parts, more): ([Double], [Double], [Double]) = ([], [], [])
-        for _ in 0..<rounds {
-            var (call, transport, decoding): (Duration, Duration, Duration) = (.zero, .zero, .zero)
-            let turns = times(100)
-            for _ in 0..<turns {
-                let start = ContinuousClock.now
-                for _ in 0..<100 { _ = try await client.perform(.item(7)) }
-                let second = ContinuousClock.now
-                for _ in 0..<100 { _ = try await executor.execute(request) }
-                let third = ContinuousClock.now
-                for _ in 0..<100 { _ = try JSONDecoder().decode(Item.self, from: AnsweringThread.body) }
-                call += second - start
-                transport += third - second
-                decoding += .now - third
-            }
-            let unit = Duration.microseconds(1) * turns * 100
-            whole.append(call / unit)
-            parts.append((transport + decoding) / unit)
-            more.append((call - transport - decoding) / unit)
-        }
+    private static func figures(of runs: [CallRun], _ name: String) -> [Figure] {
+        let (whole, parts) = (runs.map(\.whole), runs.map(\.parts))
         return [
             .of("\(name), perform(endpoint) with JSON", "µs", whole, to: parts, "transport and JSONDecoder"),
-            .of("  beyond transport and JSONDecoder", "µs", more, goal: "≤ 3 µs"),
+            .of("  beyond transport and JSONDecoder", "µs", runs.map(\.more), goal: "≤ 3 µs"),
         ]
     }
 
@@ -127,28 +107,33 @@ struct WholeCall: Sendable {
 
     // MARK: Starting
 
-    /// A program that links only sockets and does one GET, from start to end, next to one that does nothing.
+    /// A program that links only sockets and does one GET, from start to end, next to one that does nothing;
+    /// and the same program without shared libraries, where it has been built so.
     private func starting() throws -> [Figure] {
         let server = try ChildServer()
         let path = Program.sibling("requests-socket-only")
         guard FileManager.default.fileExists(atPath: path) else { return [] }
-        var (own, nothing): ([Double], [Double]) = ([], [])
+        let linked = try? FileManager.default.attributesOfItem(atPath: Self.linkedPath)[.size] as? Int
+        var (own, alone, nothing): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<rounds {
             for _ in 0..<times(20) {
                 nothing.append(try Program.life(of: "/bin/true", []) / 1000)
                 own.append(try Program.life(of: path, [server.url.absoluteString]) / 1000)
+                guard linked != nil else { continue }
+                alone.append(try Program.life(of: Self.linkedPath, [server.url.absoluteString]) / 1000)
             }
         }
-        return [
+        let figures: [Figure] = [
             .of("a process that does nothing", "ms", nothing),
             .of("a socket-only program: start, GET, end", "ms", own, goal: "≤ 6 ms"),
-        ] + (try linked())
+        ]
+        guard let linked else { return figures }
+        return figures + [
+            .of("the same, statically linked: start, GET, end", "ms", alone, goal: "≤ 6 ms"),
+            .of("the same, statically linked", "MB", [Double(linked) / 1e6], goal: "≤ 25 MB"),
+        ]
     }
 
-    /// The size of the same program without shared libraries, where it has been built so.
-    private func linked() throws -> [Figure] {
-        let path = ".build/static/release/requests-socket-only"
-        guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return [] }
-        return [.of("the same, statically linked", "MB", [Double(size) / 1e6], goal: "≤ 25 MB")]
-    }
+    /// Where it has been built so, as Docs/Performance.md says.
+    private static let linkedPath = ".build/static/release/requests-socket-only"
 }

@@ -10,10 +10,12 @@ let usage = """
                                                        one client's part of a comparison, as a JSON line
            requests-bench serve [BYTES]                the other process of those figures: prints a URL, ends with its
                                                        input; the target /gb1 has 1 GiB
+           requests-bench whole-call URL TURNS         perform(endpoint) with JSON, and its transport and JSONDecoder:
+                                                       microseconds of one, from so many turns of a hundred
            requests-bench describe N                   a GET described, prepared and written N times
            requests-bench download EXECUTOR MEGABYTES  growth of peak memory in MiB; EXECUTOR: socket, urlsession
-    NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1), urlsession,
-          urlsession-bare
+    NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1),
+          bare-file and bare-file-mapped (upfile1g, 1), urlsession, urlsession-bare
     CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 
@@ -35,6 +37,8 @@ do {
         print(try await ClientRun(arguments, others: BareSession.executors).report())
     } else if words.first == "serve" {
         try ChildServer.serve(Array(words.dropFirst()))
+    } else if words.first == "whole-call" {
+        print(try await CallRun(Array(words.dropFirst())).text)
     } else if words.first == "describe" {
         try Describing.count(Array(words.dropFirst()))
     } else if words.first == "download" {
