@@ -31,8 +31,7 @@ final class BareFile: RequestExecutor {
             guard case .file(let path, _) = request.body else { throw Mistake("no file to send") }
             let file = try FileReader(path: path)
             let channel = try channel(for: request)
-            var head: [UInt8] = []
-            try RequestHeadWriter.append(request, framing: .length(Int(file.size)), to: &head)
+            let head = try RequestHeadWriter.head(of: request, framing: .length(Int(file.size)))
             guard try head.withUnsafeBytes({ try channel.write($0) }) == .bytes(head.count) else {
                 throw Mistake("the head was not sent at once")
             }

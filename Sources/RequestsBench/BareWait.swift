@@ -18,9 +18,7 @@ final class BareWait: RequestExecutor {
         let address = try SocketAddress(literallyOf: request.target)
         let channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
         try await channel.connect(to: address)
-        var bytes: [UInt8] = []
-        try RequestHeadWriter.append(request, framing: .none, to: &bytes)
-        let line = Line(channel: channel, bytes: bytes)
+        let line = Line(channel: channel, bytes: try RequestHeadWriter.head(of: request, framing: .none))
         self.line.withLock { $0 = line }
         return line
     }

@@ -17,8 +17,6 @@ struct BodyReader {
     private var state: State
     private var chunkLine = ChunkLine()
     private let tolerance: LineTolerance
-    /// Made when the last chunk has been read.
-    private var trailers: FieldSection?
 
     init(_ framing: BodyFraming, tolerating tolerance: LineTolerance) {
         state =
@@ -51,9 +49,10 @@ struct BodyReader {
         }
     }
 
-    /// Reads on from `start` and gives the position behind what was read.
+    /// Reads on from `start` and gives the position behind what was read; what follows the last chunk is read by
+    /// `section`, which is a new one then.
     mutating func next(
-        in bytes: Span<UInt8>, from start: Int, limits: WireLimits
+        in bytes: Span<UInt8>, from start: Int, _ section: inout FieldSection, limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {
         var position = start
         while true {
@@ -63,10 +62,13 @@ struct BodyReader {
                 return (position, .end(trailers: .empty))
             case .counted(let rest), .chunk(let rest): return data(of: rest, in: bytes, from: position)
             case .untilClose: return data(of: .max, in: bytes, from: position)
-            case .trailers: return try readTrailers(bytes, from: position, limits)
+            case .trailers: return try readTrailers(bytes, from: position, &section, limits)
             case .chunkLine, .chunkEnd, .chunkLineFeed:
                 guard position < bytes.count else { return (position, .needMore) }
                 try readChunkFraming(bytes, at: &position, limits)
+                if case .trailers = state {
+                    section = FieldSection(tolerating: tolerance.inTrailers, isTrailer: true)
+                }
             }
         }
     }
@@ -108,15 +110,10 @@ struct BodyReader {
     }
 
     private mutating func readTrailers(
-        _ bytes: Span<UInt8>, from start: Int, _ limits: WireLimits
+        _ bytes: Span<UInt8>, from start: Int, _ section: inout FieldSection, _ limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {
-        var section = trailers ?? FieldSection(tolerating: tolerance.inTrailers, isTrailer: true)
-        trailers = nil
         let (position, isComplete) = try section.read(bytes, from: start, limits: limits)
-        guard isComplete else {
-            trailers = section
-            return (position, .needMore)
-        }
+        guard isComplete else { return (position, .needMore) }
         state = .finished
         return (position, .end(trailers: section.takeFields()))
     }

@@ -9,6 +9,9 @@ struct FieldSection {
     private let isTrailer: Bool
 
     private var fields: ReceivedFields?
+    private var count = 0
+    /// Up to where the bytes at hand have been kept.
+    private var kept = 0
     /// Those of them that frame the message.
     private(set) var framing = FramingFields()
     /// What the last of them has to do with that, until it is known not to go on.
@@ -31,22 +34,31 @@ struct FieldSection {
     mutating func read(
         _ bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> (position: Int, isComplete: Bool) {
-        var position = start
         if bytesSearched > 0 {
             guard bytes.firstLineFeed(from: min(start &+ bytesSearched, bytes.count)) != nil else {
-                return (start, try wait(in: bytes, at: start, limits))
+                try wait(in: bytes, at: start, limits)
+                return (start, false)
             }
             bytesSearched = 0
         }
-        while true {
-            guard let line = try readLine(of: bytes, at: position, limits) else {
-                return (position, try wait(in: bytes, at: position, limits))
-            }
+        var (position, isComplete) = (start, false)
+        kept = start
+        while !isComplete, let line = try readLine(of: bytes, at: position, limits) {
             try check(lineLength: line.end &- position, limits)
             bytesRead &+= line.end &- position
-            position = line.end
-            if line.isLast { return (position, true) }
+            (position, isComplete) = line
         }
+        try keep(bytes, upTo: position, limits)
+        if !isComplete { try wait(in: bytes, at: position, limits) }
+        return (position, isComplete)
+    }
+
+    /// Keeps the text of the lines before `position` that has not been kept yet: as late as can be, and so all at once.
+    private mutating func keep(_ bytes: Span<UInt8>, upTo position: Int, _ limits: WireLimits) throws(WireError) {
+        guard position > kept, fields != nil else { return kept = position }
+        let hasRoom = bytes.extracting(kept..<position).withUnsafeBufferPointer { fields?.append(text: $0) }
+        guard hasRoom == true else { throw .tooLarge(limit: .head(bytes: limits.headBytes)) }
+        kept = position
     }
 
     /// The fields read, once the section is complete; none are left.
@@ -56,10 +68,9 @@ struct FieldSection {
 
     private mutating func wait(
         in bytes: Span<UInt8>, at position: Int, _ limits: WireLimits
-    ) throws(WireError) -> Bool {
+    ) throws(WireError) {
         bytesSearched = bytes.count &- position
         try check(lineLength: bytesSearched, limits)
-        return false
     }
 
     private func check(lineLength: Int, _ limits: WireLimits) throws(WireError) {
@@ -85,8 +96,8 @@ extension FieldSection {
     ) throws(WireError) -> (end: Int, isLast: Bool)? {
         guard start < bytes.count else { return nil }
         let first = bytes[start]
-        if Octet.isBlank(first) { return try readFold(of: bytes, at: start).map { ($0, false) } }
-        try endField(limits)
+        if Octet.isBlank(first) { return try readFold(of: bytes, at: start, limits).map { ($0, false) } }
+        if isFolding || role != nil { try endField(in: bytes, at: start, limits) }
         if first == Octet.carriageReturn || first == Octet.lineFeed {
             return try bytes.lineEnd(at: start, tolerating: tolerates).map { ($0, true) }
         }
@@ -103,33 +114,33 @@ extension FieldSection {
         guard let text = try bytes.endOfText(from: valueStart, else: .fieldValue),
             let lineEnd = try bytes.lineEnd(at: text.end, tolerating: tolerates)
         else { return nil }
-        var fields = fields.take() ?? ReceivedFields(roomForText: isTrailer ? 64 : min(bytes.count &- start, 1024))
-        guard fields.count < limits.fieldCount else {
-            throw .tooLarge(limit: .fields(count: limits.fieldCount))
-        }
+        if count == 0 { fields = ReceivedFields(roomForText: isTrailer ? 64 : min(bytes.count &- start, 1024)) }
+        guard count < limits.fieldCount else { throw .tooLarge(limit: .fields(count: limits.fieldCount)) }
         let valueEnd = max(valueStart, bytes.trimmedEnd(text.end, after: valueStart))
-        let hasRoom = bytes.extracting(start..<valueEnd).withUnsafeBufferPointer { line in
-            fields.append(
-                line, nameCount: colon &- start, value: (valueStart &- start)..<(valueEnd &- start),
-                isASCII: text.isASCII)
-        }
-        guard hasRoom else { throw .tooLarge(limit: .head(bytes: limits.headBytes)) }
-        self.fields = fields
+        let hasRoom = fields?.append(
+            name: (start &- kept)..<(colon &- kept), value: (valueStart &- kept)..<(valueEnd &- kept),
+            isASCII: text.isASCII)
+        guard hasRoom == true else { throw .tooLarge(limit: .head(bytes: limits.headBytes)) }
+        count &+= 1
         role = bytes.framingRole(from: start, to: colon)
         return lineEnd
     }
 
     /// Reads a line that continues the field before it, joined by one SP (RFC 9112 §5.2).
-    private mutating func readFold(of bytes: Span<UInt8>, at start: Int) throws(WireError) -> Int? {
-        guard tolerates.folding, let fields else { throw .violation(.folding) }
+    private mutating func readFold(
+        of bytes: Span<UInt8>, at start: Int, _ limits: WireLimits
+    ) throws(WireError) -> Int? {
+        guard tolerates.folding, count > 0 else { throw .violation(.folding) }
         let textStart = bytes.endOfBlanks(from: start)
         guard let text = try bytes.endOfText(from: textStart, else: .fieldValue),
             let lineEnd = try bytes.lineEnd(at: text.end, tolerating: tolerates)
         else { return nil }
         if !isFolding {
-            folded = fields.withBytes(at: fields.count &- 1) { _, value, _ in Array(value) }
+            try keep(bytes, upTo: start, limits)
+            folded = fields?.withBytes(at: count &- 1) { _, value, _ in Array(value) } ?? []
             isFolding = true
         }
+        kept = lineEnd
         let textEnd = bytes.trimmedEnd(text.end, after: textStart)
         if textEnd > textStart {
             if !folded.isEmpty { folded.append(Octet.space) }
@@ -138,19 +149,20 @@ extension FieldSection {
         return lineEnd
     }
 
-    /// Takes note of the last field, which no line continues.
-    private mutating func endField(_ limits: WireLimits) throws(WireError) {
-        if isFolding, var fields = fields.take() {
-            let name = fields.withBytes(at: fields.count &- 1) { name, _, _ in Array(name) }
-            fields.removeLast()
-            guard fields.append(name: name, value: folded) else {
+    /// Takes note of the last field, which no line continues: the one at `position` is another's.
+    private mutating func endField(
+        in bytes: Span<UInt8>, at position: Int, _ limits: WireLimits
+    ) throws(WireError) {
+        try keep(bytes, upTo: position, limits)
+        if isFolding, let name = fields?.withBytes(at: count &- 1, { name, _, _ in Array(name) }) {
+            fields?.removeLast()
+            guard fields?.append(name: name, value: folded) == true else {
                 throw .tooLarge(limit: .head(bytes: limits.headBytes))
             }
-            self.fields = fields
             isFolding = false
             folded = []
         }
-        if let role = role.take(), let fields { framing.add(fields.value(at: fields.count &- 1), as: role) }
+        if let role = role.take(), let fields { framing.add(fields.value(at: count &- 1), as: role) }
     }
 }
 

@@ -63,7 +63,7 @@ package struct RequestReader: Sendable {
             let (end, isComplete) = try section.read(bytes, from: position, limits: limits)
             return (end, isComplete ? try endHead() : .needMore)
         }
-        let (end, event) = try body.next(in: bytes, from: position, limits: limits)
+        let (end, event) = try body.next(in: bytes, from: position, &section, limits: limits)
         return switch event {
         case .needMore: (end, .needMore)
         case .data(let range): (end, .data(range))

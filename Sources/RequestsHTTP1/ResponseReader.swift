@@ -69,27 +69,42 @@ package struct ResponseReader: Sendable {
     ///
     /// Call it again with the rest until it needs more. At the end of the message it may be called without bytes.
     package mutating func next(in bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, event: Event) {
-        if !bytes.isEmpty { hasStarted = true }
         var position = 0
-        if phase == .statusLine {
-            guard let end = try readStatusLine(bytes) else { return (0, .needMore) }
-            position = end
-        }
-        if phase == .header {
-            let (end, isComplete) = try section.read(bytes, from: position, limits: limits)
-            return (end, isComplete ? try endHead() : .needMore)
-        }
-        let (end, event) = try body.next(in: bytes, from: position, limits: limits)
-        return switch event {
-        case .needMore: (end, .needMore)
-        case .data(let range): (end, .data(range))
-        case .end(let trailers): (end, .end(trailers: trailers))
-        }
+        let event = try read(bytes, &position)
+        return (position, event)
     }
 
     /// The same over memory that the caller keeps valid during the call.
     package mutating func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> (consumed: Int, event: Event) {
         try next(in: bytes.assumingMemoryBound(to: UInt8.self).span)
+    }
+
+    /// The same with what is consumed apart: a pair would be copied.
+    package mutating func next(
+        in bytes: UnsafeRawBufferPointer, consumed: inout Int
+    ) throws(WireError) -> Event {
+        consumed = 0
+        return try read(bytes.assumingMemoryBound(to: UInt8.self).span, &consumed)
+    }
+
+    private mutating func read(_ bytes: Span<UInt8>, _ position: inout Int) throws(WireError) -> Event {
+        if !bytes.isEmpty { hasStarted = true }
+        if phase == .statusLine {
+            guard let end = try readStatusLine(bytes) else { return .needMore }
+            position = end
+        }
+        if phase == .header {
+            let isComplete: Bool
+            (position, isComplete) = try section.read(bytes, from: position, limits: limits)
+            return isComplete ? try endHead() : .needMore
+        }
+        let (end, event) = try body.next(in: bytes, from: position, &section, limits: limits)
+        position = end
+        return switch event {
+        case .needMore: .needMore
+        case .data(let range): .data(range)
+        case .end(let trailers): .end(trailers: trailers)
+        }
     }
 
     /// Takes note that the peer closed the connection, when all bytes received have been read.

@@ -4,12 +4,12 @@ import RequestsPOSIX
 /// The connections of an executor: those in use are counted, the idle ones kept.
 ///
 /// Calls that find no room wait in the order they came. Connections are dropped outside the lock only, since their
-/// slots take it when they go.
+/// slots take it when they go. They refer to the pool, and it to those that are idle: ``PoolHandle`` ends that.
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
     /// The fields the executor adds to a request that has none of their names.
-    let additions = [Field(name: .acceptEncoding, value: "identity")]
+    let additions = [RequestHeadWriter.Addition(Field(name: .acceptEncoding, value: "identity"))]
     private let proxy: Result<ProxyRoute, RequestError>?
     private let idleNanoseconds: Int64
     private let state: Lock<State>
@@ -23,7 +23,7 @@ final class ConnectionPool: Sendable {
     }
 
     private static func route(
-        to proxy: SocketExecutor.Proxy, _ additions: [Field]
+        to proxy: SocketExecutor.Proxy, _ additions: [RequestHeadWriter.Addition]
     ) -> Result<ProxyRoute, RequestError> {
         guard let route = ProxyRoute(proxy, adding: additions) else {
             return .failure(RequestError(.invalidRequest(.invalidProxy)).beforeSending())
@@ -38,14 +38,23 @@ final class ConnectionPool: Sendable {
         return route.proxy.serves(host) ? route : nil
     }
 
-    deinit {
-        state.withLock { $0.sweeper }?.cancel()
+    /// Closes the idle connections, which refer to their pool, and keeps no other from now on.
+    func close() {
+        let (sweeper, idle) = state.withLock { state in
+            state.isClosed = true
+            return (state.sweeper.take(), state.ledger.takeIdle())
+        }
+        sweeper?.cancel()
+        // They close here, outside the lock.
+        _ = consume idle
     }
 
     private struct State {
         var ledger: PoolLedger
         var waiters: [Waiter] = []
         var sweeper: Task<Void, Never>?
+        /// Whether nobody is left who could ask for a connection.
+        var isClosed = false
     }
 
     private enum Claim {
@@ -58,6 +67,19 @@ final class ConnectionPool: Sendable {
     /// Connections that are open or being made, those of them that are idle, and calls that wait; for tests.
     var counts: (open: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.ledger.open, $0.ledger.idle, $0.waiters.count) }
+    }
+}
+
+/// What those refer to who may ask for a connection; the pool closes with the last of them.
+final class PoolHandle: Sendable {
+    let pool: ConnectionPool
+
+    init(_ pool: ConnectionPool) {
+        self.pool = pool
+    }
+
+    deinit {
+        pool.close()
     }
 }
 
@@ -161,9 +183,10 @@ extension ConnectionPool {
 
     /// Hands a connection to who waits for one, or keeps it; drops it when there are enough.
     private func putBack(_ connection: Connection) {
-        let origin = connection.slot.origin
         let waiter: Waiter? = state.withLock { state in
+            if state.isClosed { return nil }
             if !state.waiters.isEmpty {
+                let origin = connection.slot.origin
                 if let place = state.waiters.firstIndex(where: { $0.origin == origin }) {
                     return state.waiters.remove(at: place)
                 }
@@ -199,8 +222,8 @@ extension ConnectionPool {
 extension ConnectionPool {
     /// Looks after the idle connections for as long as there are any; one task a pool, off every call's path.
     private func sweeper(on reactor: Reactor) -> Task<Void, Never> {
-        Task.detached { [weak self] in
-            while let next = self?.sweep() {
+        Task.detached { [self] in
+            while let next = sweep() {
                 do throws(WaitError) {
                     try await reactor.sleep(until: next)
                 } catch {

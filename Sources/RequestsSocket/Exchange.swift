@@ -8,7 +8,7 @@ import RequestsPOSIX
 /// wait.
 final class Exchange: @unchecked Sendable {  // one task, or one blocked thread, at a time performs it
     private let request: PreparedRequest
-    private let pool: ConnectionPool
+    private let handle: PoolHandle
     private let origin: Origin
     private let payload: Payload
     private let head: [UInt8]
@@ -17,24 +17,24 @@ final class Exchange: @unchecked Sendable {  // one task, or one blocked thread,
     @exclusivity(unchecked) private var metrics = RawResponse.Metrics()
 
     /// Checks everything that can be known before a connection is asked for.
-    init(_ request: PreparedRequest, over pool: ConnectionPool) throws(RequestError) {
+    init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
         self.request = request
-        self.pool = pool
+        self.handle = handle
+        let pool = handle.pool
         patience = Patience(request)
         do throws(RequestError) {
             let route = try pool.route(to: request.target.host)
             origin = try Origin(of: request, by: pool.destination, through: route?.target)
             payload = try Payload(request)
-            var head: [UInt8] = []
-            let framing = request.framing(ofLength: payload.length)
-            try RequestHeadWriter.append(
-                request, framing: framing, form: route == nil ? .origin : .absolute,
-                adding: route?.fields ?? pool.additions, to: &head)
-            self.head = head
+            head = try RequestHeadWriter.head(
+                of: request, framing: request.framing(ofLength: payload.length),
+                form: route == nil ? .origin : .absolute, adding: route?.fields ?? pool.additions)
         } catch {
             throw error.beforeSending()
         }
     }
+
+    private var pool: ConnectionPool { handle.pool }
 }
 
 // MARK: Performing
@@ -109,7 +109,7 @@ extension Exchange {
     }
 
     private func makeTransfer(on connection: Connection) -> Transfer {
-        Transfer(request, sending: payload.length, over: connection, of: pool, patience)
+        Transfer(request, sending: payload.length, over: connection, patience)
     }
 
     /// Whether the request has no body, or one in memory that need not be asked for.
@@ -225,7 +225,7 @@ extension Exchange {
 
     @inline(never)
     private func response(
-        _ head: ResponseHead, _ body: consuming ResponseBody, _ trailers: Header = .empty
+        _ head: consuming ResponseHead, _ body: consuming ResponseBody, _ trailers: consuming Header = .empty
     ) -> RawResponse {
         RawResponse(head: head, body: body, trailers: trailers, metrics: metrics)
     }

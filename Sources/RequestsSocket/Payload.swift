@@ -13,6 +13,11 @@ enum Payload: Sendable {
     /// A body that trailers follow is a stream of unknown length, whatever it was.
     init(_ request: PreparedRequest) throws(RequestError) {
         let body = request.body
+        if body.isNone {
+            // Trailers follow no body that is not there: such a request has been refused.
+            self = .none
+            return
+        }
         try self.init(body)
         if request.trailers != nil { self = .stream(length: nil) { try DeclaredSource(body) } }
     }

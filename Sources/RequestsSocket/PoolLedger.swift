@@ -94,6 +94,14 @@ struct PoolLedger {
         return lanes[oldest.slot.place].idle.removeFirst()
     }
 
+    /// All idle connections.
+    mutating func takeIdle() -> [Connection] {
+        lanes.indices.flatMap { place in
+            defer { lanes[place].idle = [] }
+            return lanes[place].idle
+        }
+    }
+
     /// The idle connections whose time is over, and when that will be true of the next; nil when none is left.
     mutating func takeOverdue(at now: Deadline) -> (overdue: [Connection], next: Deadline?) {
         var overdue: [Connection] = []

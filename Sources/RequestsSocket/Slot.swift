@@ -9,7 +9,7 @@ final class Slot: Sendable {
     let origin: Origin
     /// Of its origin's lane in the pool's ledger.
     let place: Int
-    private weak let pool: ConnectionPool?
+    let pool: ConnectionPool
 
     init(_ origin: Origin, at place: Int, in pool: ConnectionPool) {
         self.origin = origin
@@ -18,7 +18,7 @@ final class Slot: Sendable {
     }
 
     deinit {
-        pool?.vacate(place)
+        pool.vacate(place)
     }
 }
 

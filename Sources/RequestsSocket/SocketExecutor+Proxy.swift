@@ -70,10 +70,10 @@ struct ProxyRoute: Sendable {
     let proxy: SocketExecutor.Proxy
     let target: TargetURI
     /// The executor's own fields of requests that go this way.
-    let fields: [Field]
+    let fields: [RequestHeadWriter.Addition]
 
     /// The route to `proxy`; nil when that is no proxy.
-    init?(_ proxy: SocketExecutor.Proxy, adding fields: [Field]) {
+    init?(_ proxy: SocketExecutor.Proxy, adding fields: [RequestHeadWriter.Addition]) {
         let isBareIPv6 = proxy.host.contains(":") && !proxy.host.hasPrefix("[")
         let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
         let isPlain = !host.utf8.contains { "@/?#\\".utf8.contains($0) } && (1...65_535).contains(proxy.port)
@@ -84,7 +84,7 @@ struct ProxyRoute: Sendable {
         if let value = proxy.authorization?.value {
             // As Field has it: no byte that could end the line.
             guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-            own.append(Field(name: .proxyAuthorization, value: value))
+            own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: value)))
         }
         self.proxy = proxy
         self.target = target

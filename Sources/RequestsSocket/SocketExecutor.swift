@@ -28,13 +28,13 @@ public struct SocketExecutor: RequestExecutor {
         case unix(path: String)
     }
 
-    private let pool: ConnectionPool
+    private let pool: PoolHandle
 
     /// An executor with a pool of its own.
     ///
     /// Opens nothing: connections are made when requests need them.
     public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
-        pool = ConnectionPool(destination, configuration)
+        pool = PoolHandle(ConnectionPool(destination, configuration))
     }
 
     /// Sends `request` and gives the response.
@@ -56,10 +56,10 @@ public struct SocketExecutor: RequestExecutor {
     }
 
     /// Connections that are open or being made, and those of them that are idle; for tests.
-    package var connections: (open: Int, idle: Int) { (pool.counts.open, pool.counts.idle) }
+    package var connections: (open: Int, idle: Int) { (pool.pool.counts.open, pool.pool.counts.idle) }
 
     /// Calls that wait for a connection; for tests.
-    package var waiters: Int { pool.counts.waiting }
+    package var waiters: Int { pool.pool.counts.waiting }
 }
 
 extension SocketExecutor: StreamsCodedBodies {}

@@ -20,7 +20,7 @@ extension Transfer {
             return try await push(head, copying: file, range, isWhole)
         }
         guard try await push(head, Data()) else { return false }
-        let way = pool.configuration.fileSending ?? connection.fileSending
+        let way = connection.slot.pool.configuration.fileSending ?? connection.fileSending
         let end =
             switch way {
             case .byKernel: try await sendFile(file, range, isWhole)

@@ -16,15 +16,7 @@ extension Transfer {
     /// Reads on in what has been received; true when the final head is there.
     mutating func readHead() throws(RequestError) -> Bool {
         while status == nil {
-            let consumed: Int
-            let event: ResponseReader.Event
-            do throws(WireError) {
-                (consumed, event) = try reader.next(in: connection.inbound.unread)
-            } catch {
-                throw RequestError(error)
-            }
-            connection.inbound.consume(consumed)
-            switch event {
+            switch try nextEvent() {
             case .interim(let line, let header):
                 if line.status == .continue { hasContinued = true }
                 onInterim?(line.status, header)
@@ -150,7 +142,8 @@ extension Transfer {
     mutating func wholeBodyAtOnce(_ limit: Int) throws(RequestError) -> Data? {
         guard !isAtEnd, let length = expectedLength, length <= limit, connection.inbound.unread.count >= length
         else { return nil }
-        let body = Data(UnsafeRawBufferPointer(rebasing: connection.inbound.unread.prefix(length)))
+        let bytes = connection.inbound.unread
+        let body = bytes.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
         connection.inbound.consume(length)
         reader.advance(length)
         note(length)
@@ -159,26 +152,25 @@ extension Transfer {
 
     /// Reads on in what has been received; false when more is needed.
     private mutating func readBody() throws(RequestError) -> Bool {
-        let consumed: Int
-        let event: ResponseReader.Event
+        switch try nextEvent() {
+        case .data(let range): pending = range.count
+        case .end(let trailers): finish(trailers)
+        case .needMore, .interim, .head: return false
+        }
+        return true
+    }
+
+    /// What comes next of what has been received; bytes of the body stay in the buffer until they are handed over.
+    private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {
+        var consumed = 0
         do throws(WireError) {
-            (consumed, event) = try reader.next(in: connection.inbound.unread)
+            let event = try reader.next(in: connection.inbound.unread, consumed: &consumed)
+            if case .data(let range) = event { consumed = range.lowerBound }
+            connection.inbound.consume(consumed)
+            return event
         } catch {
             throw RequestError(error)
         }
-        switch event {
-        case .data(let range):
-            // The data stays in the buffer until it is handed over.
-            connection.inbound.consume(range.lowerBound)
-            pending = range.count
-        case .end(let trailers):
-            connection.inbound.consume(consumed)
-            finish(trailers)
-        case .needMore, .interim, .head:
-            connection.inbound.consume(consumed)
-            return false
-        }
-        return true
     }
 
     private mutating func handOver(_ space: UnsafeMutableRawBufferPointer) -> Int {

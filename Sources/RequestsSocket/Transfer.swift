@@ -7,7 +7,6 @@ import RequestsPOSIX
 /// It has one owner, who may give it away. Its parts: sending, receiving the head, receiving the body. None of them suspends before the kernel says "not yet".
 struct Transfer: ~Copyable, Sendable {
     let connection: Connection
-    let pool: ConnectionPool
     let patience: Patience
     var reader: ResponseReader
     var reporter: ProgressReporter
@@ -41,13 +40,12 @@ struct Transfer: ~Copyable, Sendable {
     private var effort = Effort()
 
     init(
-        _ request: PreparedRequest, sending length: Int?, over connection: Connection, of pool: ConnectionPool,
-        _ patience: Patience
+        _ request: PreparedRequest, sending length: Int?, over connection: Connection, _ patience: Patience
     ) {
         self.connection = connection
-        self.pool = pool
         self.patience = patience
-        reader = ResponseReader(answering: request.method, limits: pool.configuration.wireLimits)
+        reader = ResponseReader(
+            answering: request.method, limits: connection.slot.pool.configuration.wireLimits)
         reporter = ProgressReporter(request.onProgress)
         reporter.progress.totalToSend = length
         if let observe = request.onInterimResponse {
@@ -71,7 +69,7 @@ struct Transfer: ~Copyable, Sendable {
     }
 
     /// Takes note of the head of the final response.
-    mutating func begin(_ answer: ReceivedResponse) {
+    mutating func begin(_ answer: consuming ReceivedResponse) {
         status = answer.line.status
         header = answer.header
         framing = answer.framing
@@ -90,7 +88,7 @@ struct Transfer: ~Copyable, Sendable {
         self.trailers = trailers
         reporter.report(atEnd: true)
         guard isReusable, isUploadComplete, connection.inbound.isEmpty, keepAlive?.max != 0 else { return }
-        pool.park(connection, at: now, seconds: keepAlive?.timeout)
+        connection.slot.pool.park(connection, at: now, seconds: keepAlive?.timeout)
     }
 
     /// Takes note of a system call that moved `count` bytes.

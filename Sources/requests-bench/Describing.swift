@@ -27,10 +27,7 @@ enum Describing {
 
     /// That request as bytes.
     static func get() throws(RequestError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(512)
-        try RequestHeadWriter.append(search().prepared(), framing: .none, to: &bytes)
-        return bytes
+        try RequestHeadWriter.head(of: search().prepared(), framing: .none)
     }
 
     /// That request as Foundation's.

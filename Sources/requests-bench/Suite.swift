@@ -123,10 +123,7 @@ struct Catalogue: RequestProviding {
 
     /// The head of the request as bytes, the way an executor writes it.
     func wireBytes() throws(RequestError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(512)
-        try RequestHeadWriter.append(search().prepared(), framing: .none, to: &bytes)
-        return bytes
+        try RequestHeadWriter.head(of: search().prepared(), framing: .none)
     }
 }
 

@@ -50,8 +50,8 @@ struct PreparedRequestTests {
             method: "PURGE", target: try TargetURI("http://u:p@[fe80::1%25lo]:80/a?b#c"),
             header: [Field(name: "x-A", value: "é")])
         func head(_ form: RequestHeadWriter.Form, adding additions: [Field] = []) throws -> String {
-            var bytes: [UInt8] = []
-            try RequestHeadWriter.append(request, framing: .chunked, form: form, adding: additions, to: &bytes)
+            let bytes = try RequestHeadWriter.head(
+                of: request, framing: .chunked, form: form, adding: additions.map(RequestHeadWriter.Addition.init))
             return String(decoding: bytes, as: UTF8.self)
         }
         let rest = "Host: [fe80::1]\r\nx-A: é\r\nTransfer-Encoding: chunked\r\n\r\n"

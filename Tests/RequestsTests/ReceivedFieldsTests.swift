@@ -9,15 +9,23 @@ struct ReceivedFieldsTests {
 
     private func received(_ fields: [Field], roomForText room: Int = 0) -> ReceivedFields {
         var received = ReceivedFields(roomForText: room)
-        for field in fields {
-            let line = Array("\(field.name.rawValue): \(field.value) ".utf8)
-            let name = field.name.rawValue.utf8.count
-            let hasRoom = line.withUnsafeBufferPointer {
-                let isASCII = $0.allSatisfy { $0 < 0x80 }
-                return received.append($0, nameCount: name, value: (name + 2)..<($0.count - 1), isASCII: isASCII)
-            }
+        var text: [UInt8] = []
+        func keep() {
+            let hasRoom = text.withUnsafeBufferPointer { received.append(text: $0) }
             #expect(hasRoom)
+            text = []
         }
+        for (number, field) in fields.enumerated() {
+            let (start, name) = (text.count, field.name.rawValue.utf8.count)
+            text += "\(field.name.rawValue): \(field.value) \r\n".utf8
+            let value = (start + name + 2)..<(text.count - 3)
+            let isASCII = text[value].allSatisfy { $0 < 0x80 }
+            let hasRoom = received.append(name: start..<(start + name), value: value, isASCII: isASCII)
+            #expect(hasRoom)
+            // Sometimes one line at a time, sometimes several.
+            if number % 3 != 1 { keep() }
+        }
+        keep()
         return received
     }
 

@@ -5,7 +5,18 @@ extension RequestParts {
         below baseURL: URL, accepting: [MediaType], _ delivery: Delivery
     ) throws(RequestError) -> PreparedRequest {
         let parameters = try resolvedParameters()
-        var prepared = PreparedRequest.Parts(target: try target(below: baseURL, parameters), template: endpoint.shape)
+        let target = try target(below: baseURL, parameters)
+        let request = try PreparedRequest(target: target, template: endpoint.shape) { parts throws(RequestError) in
+            try prepare(&parts, with: parameters, accepting, delivery)
+        }
+        try request.validate()
+        return request
+    }
+
+    private func prepare(
+        _ prepared: inout PreparedRequest.Parts, with parameters: ResolvedParameters?, _ accepting: [MediaType],
+        _ delivery: Delivery
+    ) throws(RequestError) {
         prepared.method = method
         prepared.header = header
         prepared.delivery = delivery
@@ -21,11 +32,10 @@ extension RequestParts {
         if !accepting.isEmpty, !prepared.header.contains(.accept) {
             prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
         }
-        let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
-        if case .none = provider.kind {
+        if parameters == nil, case .none = bodyProvider.kind {
             prepared.header.remove(.contentType)
         } else {
-            prepared.body = try Self.encodedBody(provider, &prepared.header)
+            try addBody(besides: parameters, to: &prepared)
         }
         if let custom = parameters?.custom, !custom.isEmpty {
             var request = PreparedRequest(prepared)
@@ -36,23 +46,22 @@ extension RequestParts {
             prepared.header.removeFieldsOfExecutor()
         }
         try authenticate(&prepared, defaults: defaults)
-        let request = PreparedRequest(prepared)
-        try request.validate()
-        return request
     }
 
-    private static func encodedBody(
-        _ provider: BodyProvider, _ header: inout Header
-    ) throws(RequestError) -> RequestBody {
-        var copy = header
+    private func addBody(
+        besides parameters: ResolvedParameters?, to prepared: inout PreparedRequest.Parts
+    ) throws(RequestError) {
+        let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
+        if case .none = provider.kind {
+            prepared.header.remove(.contentType)
+            return
+        }
         do {
-            let body = try provider.body(updating: &copy)
-            header = copy
-            header.removeFieldsOfExecutor()
-            return body
+            prepared.body = try provider.body(updating: &prepared.header)
         } catch {
             throw RequestError(wrapping: error, as: .bodyNotEncoded).beforeSending()
         }
+        prepared.header.removeFieldsOfExecutor()
     }
 
     /// Lets the authentication provider change the header, but not what the body and the decoder have decided.

@@ -36,19 +36,19 @@ extension RequestAttributes {
 extension PreparedRequest {
     /// How long to wait for 100 (Continue); see ``RequestAttributes/continueWait``.
     public var continueWait: Duration? {
-        get { attributes.continueWait }
+        get { hasAttributes ? attributes.continueWait : nil }
         set { attributes.continueWait = newValue }
     }
 
     /// The fields to send after the body.
     public var trailers: RequestTrailers? {
-        get { attributes.trailers }
+        get { hasAttributes ? attributes.trailers : nil }
         set { attributes.trailers = newValue }
     }
 
     /// Told of each interim response (1xx).
     public var onInterimResponse: (@Sendable (ResponseHead) -> Void)? {
-        get { attributes.onInterimResponse }
+        get { hasAttributes ? attributes.onInterimResponse : nil }
         set { attributes.onInterimResponse = newValue }
     }
 

@@ -9,8 +9,8 @@ extension PreparedRequest {
     /// Of any other body it says what it is. A byte that would make the request invalid is shown as U+FFFD.
     public func wireText(_ secrets: SecretPolicy, redaction: Redaction = .standard) -> String {
         let shown = secrets == .revealing ? self : redacted(by: redaction)
-        var head: [UInt8] = []
-        RequestHeadWriter.appendUnchecked(shown, framing: framing(ofLength: body.knownLength), form: .text, to: &head)
+        let framing = framing(ofLength: body.knownLength)
+        let head = RequestHeadWriter.uncheckedHead(of: shown, framing: framing, form: .text)
         let text = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
         return isWholeFile ? text.replacing("Transfer-Encoding: chunked\n", with: "") + bodyText : text + bodyText
     }

@@ -7,13 +7,17 @@ public struct PreparedRequest: Sendable {
     // One reference: a request is handed from stage to stage, and rarely changed on the way.
     private var box: Box
 
-    private final class Box: Sendable {
-        let parts: Parts
+    private final class Box: @unchecked Sendable {  // changed only while it is made, when nobody else has it
+        @exclusivity(unchecked) var parts: Parts
         /// Whether the parts have been found to be valid.
         let isChecked = Atomic(false)
 
         init(_ parts: Parts) {
             self.parts = parts
+        }
+
+        init(target: TargetURI, template: PathTemplate) {
+            parts = Parts(target: target, template: template)
         }
     }
 
@@ -40,6 +44,14 @@ public struct PreparedRequest: Sendable {
 
     init(_ parts: Parts) {
         box = Box(parts)
+    }
+
+    /// A request for `target` whose other parts `build` sets where they stay.
+    init(
+        target: TargetURI, template: PathTemplate, _ build: (inout Parts) throws(RequestError) -> Void
+    ) throws(RequestError) {
+        box = Box(target: target, template: template)
+        try build(&box.parts)
     }
 
     /// Whether this request, as it is, has been found to be valid.
@@ -135,6 +147,9 @@ public struct PreparedRequest: Sendable {
         get { box.parts.template.text }
         set { change { $0.template = PathTemplate(path: newValue, text: nil) } }
     }
+
+    /// Whether there may be any ``attributes``.
+    var hasAttributes: Bool { !box.parts.handling.isUsual }
 
     /// Values for middleware and executors, by typed key.
     public var attributes: RequestAttributes {

@@ -14,7 +14,7 @@ public enum RequestCachePolicy: Hashable, Sendable {
     /// This policy for a request of `method`: what changes something is never answered from a cache (RFC 9111 §4), unless
     /// a policy other than the protocol's was asked for.
     func applied(to method: HTTPMethod) -> RequestCachePolicy {
-        guard self == .useProtocolCachePolicy else { return self }
+        if method == .get || self != .useProtocolCachePolicy { return self }
         switch method {
         case .post, .put, .patch, .delete: return .reloadIgnoringLocalCacheData
         default: return self

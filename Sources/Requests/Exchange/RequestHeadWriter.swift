@@ -1,6 +1,6 @@
 /// Writes the head of a request (RFC 9112 §2.1): request line, Host, the fields, the framing fields, an empty line.
 ///
-/// What it writes is always well-formed: a request that would not be makes it throw before a byte is appended.
+/// What it writes is always well-formed: a request that would not be makes it throw.
 package struct RequestHeadWriter {
     /// Where the request goes, which decides the form of its target (RFC 9112 §3.2).
     package enum Form: Sendable {
@@ -22,38 +22,52 @@ package struct RequestHeadWriter {
         case chunked
     }
 
-    /// Appends the head of `request` to `bytes`.
+    /// A field of an executor's own, put down as it goes out.
+    package struct Addition: Sendable {
+        fileprivate let name: Field.Name
+        fileprivate let line: [UInt8]
+
+        /// What adds `field`, which must be valid.
+        package init(_ field: Field) {
+            name = field.name
+            line = Array("\(field.name): \(field.value)\r\n".utf8)
+        }
+    }
+
+    /// The head of `request`.
     ///
     /// - Parameters:
     ///   - request: The request; the framing fields of its header are left out.
     ///   - framing: How the body will be sent.
     ///   - form: The form of the request target.
     ///   - additions: Fields of the executor's own, each left out when the request has one of its name.
-    ///   - bytes: What the head is appended to.
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``; then nothing was appended.
-    package static func append(
-        _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
-        to bytes: inout [UInt8]
-    ) throws(RequestError) {
+    /// - Returns: The bytes from the request line to the empty line.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``.
+    package static func head(
+        of request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Addition] = []
+    ) throws(RequestError) -> [UInt8] {
         try request.validate()
-        appendUnchecked(request, framing: framing, form: form, adding: additions, to: &bytes)
+        return uncheckedHead(of: request, framing: framing, form: form, adding: additions)
     }
 
-    /// Appends the head of a request that has been validated, or that is only to be read by a person.
-    static func appendUnchecked(
-        _ request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Field] = [],
-        to bytes: inout [UInt8]
-    ) {
+    /// The head of a request that has been validated, or that is only to be read by a person.
+    static func uncheckedHead(
+        of request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Addition] = []
+    ) -> [UInt8] {
+        let target = request.target
+        let fields = request.header.list
+        var head: [UInt8] = []
         var size = 1 << 10
-        repeat {
-            size = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { memory in
+        while head.isEmpty {
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { memory in
                 var pen = Pen(memory)
-                write(request, framing, form, additions, with: &pen)
-                guard pen.count <= memory.count else { return pen.count }
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: memory[..<pen.count]))
-                return 0
+                write(request, target, fields, framing, form, additions, with: &pen)
+                size = pen.count
+                guard size <= memory.count else { return }
+                head.append(contentsOf: UnsafeBufferPointer(rebasing: memory[..<size]))
             }
-        } while size > 0
+        }
+        return head
     }
 
     /// Writes texts behind one another into memory, and counts on when that is full.
@@ -71,54 +85,61 @@ package struct RequestHeadWriter {
             Array(text.utf8).withUnsafeBufferPointer { write($0) }
         }
 
+        /// Writes a literal.
         @inline(__always)
-        private mutating func write(_ source: UnsafeBufferPointer<UInt8>) {
-            if source.count <= memory.count - count, let first = source.baseAddress, let start = memory.baseAddress {
-                (start + count).update(from: first, count: source.count)
+        mutating func write(_ text: StaticString) {
+            write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        }
+
+        @inline(__always)
+        mutating func write(_ source: UnsafeBufferPointer<UInt8>) {
+            if source.count <= memory.count &- count, let first = source.baseAddress, let start = memory.baseAddress {
+                UnsafeMutableRawPointer(start + count).copyMemory(from: first, byteCount: source.count)
             }
-            count += source.count
+            count &+= source.count
         }
 
         mutating func write(_ field: Field) {
             write(field.name.rawValue)
-            write(": ")
+            write(": " as StaticString)
             write(field.value)
-            write("\r\n")
+            write("\r\n" as StaticString)
         }
     }
 
     private static func write(
-        _ request: PreparedRequest, _ framing: Framing, _ form: Form, _ additions: [Field], with pen: inout Pen
+        _ request: PreparedRequest, _ target: TargetURI, _ fields: [Field], _ framing: Framing, _ form: Form,
+        _ additions: [Addition], with pen: inout Pen
     ) {
-        let target = request.target
         pen.write(request.method.rawValue)
-        pen.write(" ")
+        pen.write(" " as StaticString)
         if form == .absolute { pen.write(target.origin) }
         pen.write(target.requestTarget)
-        pen.write(" HTTP/1.1\r\nHost: ")
+        pen.write(" HTTP/1.1\r\nHost: " as StaticString)
         pen.write(target.authority)
-        pen.write("\r\n")
-        let header = request.header
-        for field in header where !field.name.belongsToExecutor {
+        pen.write("\r\n" as StaticString)
+        for field in fields where !field.name.belongsToExecutor {
             if form == .origin, field.name.isForProxies { continue }
             pen.write(field)
         }
-        for field in additions where !header.contains(field.name) { pen.write(field) }
+        for addition in additions where !fields.contains(where: { $0.name == addition.name }) {
+            addition.line.withUnsafeBufferPointer { pen.write($0) }
+        }
         switch framing {
         case .none: break
         case .length(let count):
-            pen.write("Content-Length: ")
+            pen.write("Content-Length: " as StaticString)
             pen.write(String(count))
-            pen.write("\r\n")
-        case .chunked: pen.write("Transfer-Encoding: chunked\r\n")
+            pen.write("\r\n" as StaticString)
+        case .chunked: pen.write("Transfer-Encoding: chunked\r\n" as StaticString)
         }
         if framing != .none, framing != .length(0), request.continueWait != nil {
-            pen.write("Expect: 100-continue\r\n")
+            pen.write("Expect: 100-continue\r\n" as StaticString)
         }
         if framing == .chunked, let names = request.trailers?.names, !names.isEmpty {
             pen.write("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n")
         }
-        pen.write("\r\n")
+        pen.write("\r\n" as StaticString)
     }
 }
 
@@ -172,14 +193,11 @@ extension PreparedRequest {
     }
 
     private func check() throws(RequestError) {
-        guard method.isValid else { throw invalid(.invalidMethod) }
-        guard method != .connect else { throw invalid(.unsupportedMethod) }
-        for field in header {
-            guard field.name.isValid else { throw invalid(.invalidFieldName) }
-            guard Token.isFieldValue(field.value) else {
-                throw invalid(.invalidFieldValue, detail: "in \(field.name)")
-            }
+        if method != .get {
+            guard method.isValid else { throw invalid(.invalidMethod) }
+            guard method != .connect else { throw invalid(.unsupportedMethod) }
         }
+        if let (problem, name) = header.problem { throw invalid(problem, detail: name.map { "in \($0)" }) }
         if let trailers {
             if let problem = trailers.problem { throw invalid(problem, detail: "in the trailers") }
             guard !body.isNone else { throw invalid(.trailersWithoutBody) }

@@ -50,11 +50,10 @@ package enum ASCIIFolding {
     package static func areEqual(_ text: String, _ otherText: String) -> Bool {
         let (left, right) = (text.utf8, otherText.utf8)
         guard left.count == right.count else { return false }
-        // Most that are not equal differ in their first letter.
-        guard let first = left.first, let otherFirst = right.first else { return true }
-        guard folded(first) == folded(otherFirst) else { return false }
-        var (one, other) = (text, otherText)
-        return one.withUTF8 { one in other.withUTF8 { other in areEqual(one, other) } }
+        let isEqual = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in areEqual(left, right) }
+        }
+        return isEqual.flatMap { $0 } ?? left.elementsEqual(right) { folded($0) == folded($1) }
     }
 
     /// Whether the bytes of two texts are equal once folded.

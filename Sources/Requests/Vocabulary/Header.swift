@@ -3,26 +3,32 @@
 /// A repeated field stays as many fields; reading it by name gives one value joined as RFC 9110 §5.3 allows.
 /// Equality is that of the fields in their order.
 public struct Header: Sendable {
-    private var fields: [Field]
+    private enum Storage: Sendable {
+        case fields([Field])
+        /// As they were received, until something is changed.
+        case received(ReceivedFields)
+    }
 
-    /// Fields in the place of `fields`, as they were received; nil once something has been changed.
-    private var received: ReceivedFields?
+    // One reference: headers are copied wherever a message goes.
+    private var storage: Storage
 
     /// A header of `fields`, in their order; repeated names are kept.
     public init(_ fields: [Field]) {
-        self.fields = fields
+        storage = .fields(fields)
     }
 
     /// A header of fields that were received.
     package init(_ received: ReceivedFields) {
-        fields = []
-        self.received = received
+        storage = .received(received)
     }
 
-    /// Makes the fields of what was received, so that they can be changed.
-    private mutating func make() {
-        guard let received = received.take() else { return }
-        fields = (0..<received.count).map { received[$0] }
+    /// Changes the fields in place; those that were received are made first.
+    private mutating func change(_ body: (inout [Field]) -> Void) {
+        var fields = list
+        // Who else refers to them makes them be copied, and here nobody does.
+        storage = .fields([])
+        body(&fields)
+        storage = .fields(fields)
     }
 
     /// A header of `fields`, in their order; repeated names are kept.
@@ -60,11 +66,18 @@ public struct Header: Sendable {
     }
 
     private func index(of name: Field.Name, after index: Int = -1) -> Int? {
-        if let received { return received.firstIndex(of: name, from: index + 1) }
-        return fields[(index + 1)...].firstIndex { $0.name == name }
+        switch storage {
+        case .received(let received): received.firstIndex(of: name, from: index + 1)
+        case .fields(let fields): fields[(index + 1)...].firstIndex { $0.name == name }
+        }
     }
 
-    private func value(at index: Int) -> String { received?.value(at: index) ?? fields[index].value }
+    private func value(at index: Int) -> String {
+        switch storage {
+        case .received(let received): received.value(at: index)
+        case .fields(let fields): fields[index].value
+        }
+    }
 
     /// The position of the first field called `name`; nil when there is none.
     public func firstIndex(of name: Field.Name) -> Int? { index(of: name) }
@@ -80,6 +93,23 @@ public struct Header: Sendable {
         return values
     }
 
+    /// The fields as an array.
+    var list: [Field] {
+        switch storage {
+        case .fields(let fields): fields
+        case .received(let received): (0..<received.count).map { received[$0] }
+        }
+    }
+
+    /// What is wrong with the first field that may not be sent, and its name where that can be told.
+    var problem: (InvalidRequest, Field.Name?)? {
+        for field in list {
+            guard field.name.isValid else { return (.invalidFieldName, nil) }
+            guard Token.isFieldValue(field.value) else { return (.invalidFieldValue, field.name) }
+        }
+        return nil
+    }
+
     /// Whether a field is called `name`.
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
 
@@ -88,55 +118,57 @@ public struct Header: Sendable {
         of name: Field.Name, _ read: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result? {
         guard let first = index(of: name), index(of: name, after: first) == nil else { return nil }
-        if let received { return received.withBytes(at: first) { _, value, _ in read(value) } }
-        var value = fields[first].value
-        return value.withUTF8(read)
+        switch storage {
+        case .received(let received): return received.withBytes(at: first) { _, value, _ in read(value) }
+        case .fields(let fields):
+            var value = fields[first].value
+            return value.withUTF8(read)
+        }
     }
 }
 
 extension Header {
     /// Appends `field`; fields of the same name stay.
     public mutating func add(_ field: Field) {
-        make()
-        // Fields seldom come alone.
-        if fields.isEmpty { fields.reserveCapacity(4) }
-        fields.append(field)
+        change { fields in
+            // Fields seldom come alone.
+            if fields.isEmpty { fields.reserveCapacity(4) }
+            fields.append(field)
+        }
     }
 
     /// Appends `newFields` in their order; fields of the same names stay.
     public mutating func add(_ newFields: some Sequence<Field>) {
-        make()
-        fields.append(contentsOf: newFields)
+        change { $0.append(contentsOf: newFields) }
     }
 
     /// Makes `field` the only field of its name, in the place of the first it replaces, or last.
     ///
     /// The name keeps the spelling of the field that it replaces.
     public mutating func set(_ field: Field) {
-        make()
-        guard let first = index(of: field.name) else { return fields.append(field) }
-        let spelling = fields[first].name
-        fields[first] = Field(name: spelling, value: field.value)
-        guard index(of: field.name, after: first) != nil else { return }
-        fields = fields[...first] + fields[(first + 1)...].filter { $0.name != field.name }
+        guard let first = index(of: field.name) else { return change { $0.append(field) } }
+        let isRepeated = index(of: field.name, after: first) != nil
+        change { fields in
+            fields[first] = Field(name: fields[first].name, value: field.value)
+            guard isRepeated else { return }
+            fields = fields[...first] + fields[(first + 1)...].filter { $0.name != field.name }
+        }
     }
 
     /// Removes every field called `name`; gives the first of them, with the joined value, or nil when there was none.
     @discardableResult
     public mutating func remove(_ name: Field.Name) -> Field? {
         guard let first = index(of: name), let value = self[name] else { return nil }
-        make()
-        let spelling = fields[first].name
-        fields.removeAll { $0.name == name }
+        let spelling = self[first].name
+        change { $0.removeAll { $0.name == name } }
         return Field(name: spelling, value: value)
     }
 
     /// Removes the fields for which `condition` holds.
     public mutating func removeAll(where condition: (Field) -> Bool) {
         // Most headers have none: then the storage stays shared.
-        guard contains(where: condition) else { return }
-        make()
-        fields.removeAll(where: condition)
+        guard list.contains(where: condition) else { return }
+        change { $0.removeAll(where: condition) }
     }
 
     /// This header with `field` appended.
@@ -162,8 +194,7 @@ extension Header {
 
     /// Makes room for `capacity` fields.
     public mutating func reserveCapacity(_ capacity: Int) {
-        make()
-        fields.reserveCapacity(capacity)
+        change { $0.reserveCapacity(capacity) }
     }
 }
 
@@ -172,16 +203,26 @@ extension Header: RandomAccessCollection {
     public var startIndex: Int { 0 }
 
     /// The position after the last field.
-    public var endIndex: Int { received?.count ?? fields.count }
+    public var endIndex: Int {
+        switch storage {
+        case .received(let received): received.count
+        case .fields(let fields): fields.count
+        }
+    }
 
     /// The field at `position`, which must be a valid index.
-    public subscript(position: Int) -> Field { received?[position] ?? fields[position] }
+    public subscript(position: Int) -> Field {
+        switch storage {
+        case .received(let received): received[position]
+        case .fields(let fields): fields[position]
+        }
+    }
 }
 
 extension Header: Hashable {
     /// Whether the fields are the same, in the same order.
     public static func == (left: Self, right: Self) -> Bool {
-        if left.received == nil, right.received == nil { return left.fields == right.fields }
+        if case .fields(let left) = left.storage, case .fields(let right) = right.storage { return left == right }
         return left.count == right.count && left.elementsEqual(right)
     }
 

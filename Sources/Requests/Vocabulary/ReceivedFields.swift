@@ -37,36 +37,51 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
     /// How many there are.
     package var count: Int { counts.fields }
 
-    /// Appends a field of the `line`, whose value is what lies in `value` there, and whose name its first `nameCount`
-    /// bytes; false when there would be more of them than 2 GiB.
-    package mutating func append(
-        _ line: UnsafeBufferPointer<UInt8>, nameCount: Int, value: Range<Int>, isASCII: Bool
-    ) -> Bool {
-        let line = line.prefix(value.upperBound)
+    /// Appends a field whose name and value lie so in text that follows: it may not be read before ``append(text:)``.
+    ///
+    /// False when there would be more of them than 2 GiB.
+    @inline(__always)
+    package mutating func append(name: Range<Int>, value: Range<Int>, isASCII: Bool) -> Bool {
         let (counts, stride) = (counts, MemoryLayout<Mark>.stride)
-        let needed = counts.text + line.count + (counts.fields + 1) * stride
-        guard needed <= Int32.max else { return false }
-        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { grow(toHold: needed) }
+        let end = counts.text &+ value.upperBound
+        guard name.lowerBound >= 0, name.upperBound <= value.lowerBound, end <= Int32.max else { return false }
+        if !hasRoom(for: counts.text &+ (counts.fields &+ 1) &* stride) { return false }
         let mark = Mark(
-            start: UInt32(counts.text), nameCount: UInt32(nameCount),
-            valueStart: UInt32(counts.text + value.lowerBound), valueCount: UInt32(value.count), isASCII: isASCII)
+            start: UInt32(truncatingIfNeeded: counts.text &+ name.lowerBound),
+            nameCount: UInt32(truncatingIfNeeded: name.count),
+            valueStart: UInt32(truncatingIfNeeded: counts.text &+ value.lowerBound),
+            valueCount: UInt32(truncatingIfNeeded: value.count), isASCII: isASCII)
         memory.withUnsafeMutablePointers { counts, bytes in
-            _ = UnsafeMutableBufferPointer(start: bytes + counts.pointee.text, count: line.count)
-                .initialize(fromContentsOf: line)
-            counts.pointee.text += line.count
-            counts.pointee.fields += 1
-            UnsafeMutableRawPointer(bytes + counts.pointee.capacity - counts.pointee.fields * stride)
+            counts.pointee.fields &+= 1
+            UnsafeMutableRawPointer(bytes + counts.pointee.capacity - counts.pointee.fields &* stride)
                 .storeBytes(of: mark, as: Mark.self)
         }
         return true
     }
 
-    /// Appends a field of the parts given, like ``append(_:nameCount:value:isASCII:)``.
+    /// Appends the text that the fields appended since the last one lie in; false when that would be more than 2 GiB.
+    package mutating func append(text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard hasRoom(for: counts.text + text.count + counts.fields * MemoryLayout<Mark>.stride) else { return false }
+        memory.withUnsafeMutablePointers { counts, bytes in
+            _ = UnsafeMutableBufferPointer(start: bytes + counts.pointee.text, count: text.count)
+                .initialize(fromContentsOf: text)
+            counts.pointee.text += text.count
+        }
+        return true
+    }
+
+    /// Appends a field of the parts given; false when there would be more of them than 2 GiB.
     package mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) -> Bool {
         let line = Array(name) + Array(value)
-        return line.withUnsafeBufferPointer {
-            append($0, nameCount: name.count, value: name.count..<$0.count, isASCII: false)
-        }
+        return append(name: 0..<name.count, value: name.count..<line.count, isASCII: false)
+            && line.withUnsafeBufferPointer { append(text: $0) }
+    }
+
+    /// Makes sure that `needed` bytes can be held, in memory of its own; false when that is too much.
+    private mutating func hasRoom(for needed: Int) -> Bool {
+        guard needed <= Int32.max else { return false }
+        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { grow(toHold: needed) }
+        return true
     }
 
     /// Takes away the last, if there is one.

@@ -146,6 +146,10 @@ extension TargetURI {
     /// `added`, which is encoded, behind the query it has.
     func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
         let own = parts.requestTarget
+        // Nothing has to be put together below the root of a host.
+        if own == "/", items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {
+            return TargetURI(Parts(parts.server, added, pathLength: added.utf8.count, fragment: fragment))
+        }
         let capacity =
             own.utf8.count + added.utf8.count + items.encodedCapacity(with: .strict) + (query?.utf8.count ?? 0) + 3
         var pathLength = 0

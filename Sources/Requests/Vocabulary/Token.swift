@@ -17,15 +17,27 @@ package enum Token {
 
     /// Whether `text` is a token.
     static func isToken(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { isToken($0) }
+        text.utf8.withContiguousStorageIfAvailable { isToken($0) } ?? isToken(text.utf8)
     }
 
     /// Whether no byte of `text` is one that may never stand in a field value.
     static func isFieldValue(_ text: String) -> Bool {
-        var text = text
-        // Without an early end, so that many bytes are looked at in one step.
-        return text.withUTF8 { bytes in !bytes.reduce(false) { $0 || isForbiddenInValue($1) } }
+        text.utf8.withContiguousStorageIfAvailable { isFieldValue($0) }
+            ?? !text.utf8.contains(where: isForbiddenInValue)
+    }
+
+    private static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let words = UnsafeRawBufferPointer(bytes)
+        var index = 0
+        // Eight at a time, while none of them is below 0x20, 0x7F or above.
+        while bytes.count - index >= 8 {
+            let word = words.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            let isPlain = ((word &- 0x20 &* ones) | (word &+ ones) | word) & highBits == 0
+            guard isPlain || !words[index..<index + 8].contains(where: isForbiddenInValue) else { return false }
+            index += 8
+        }
+        return !words[index...].contains(where: isForbiddenInValue)
     }
 
     /// Whether `byte` may never stand in a field value: a control other than the horizontal tab, or DEL.
