@@ -320,20 +320,6 @@ static inline ssize_t rp_sendfile(int descriptor, int file, off_t offset, size_t
     return result;
 }
 
-/// Maps part of a file for reading; `offset` has to be a multiple of the page size. NULL with errno set on failure.
-///
-/// Linux only: what its system calls do with pages that are gone is known, see FileWindow.
-static inline void *rp_map(int file, off_t offset, size_t count) {
-#if defined(__linux__)
-    void *start = mmap(NULL, count, PROT_READ, MAP_SHARED, file, offset);
-    return start == MAP_FAILED ? NULL : start;
-#else
-    (void)file; (void)offset; (void)count;
-    errno = ENOTSUP;
-    return NULL;
-#endif
-}
-
 // MARK: Waking a thread that waits for descriptors
 
 /// Two ends (the same descriptor twice on Linux): what is signalled on the second makes the first readable.

@@ -5,13 +5,9 @@ import RequestsPOSIX
 ///
 /// One request at a time, over TCP, and only where the body of the answer is the number of bytes that were sent.
 final class BareFile: RequestExecutor {
-    private let isMapped: Bool
     private let channel = Lock<Channel?>(nil)
-    /// Bytes of a piece: `UP_PIECE` in the environment, in KiB; 1 MiB without.
-    private let piece = (Terminal.environment("UP_PIECE").flatMap { Int($0) } ?? 1024) << 10
-
-    /// One that reads the pieces into one buffer, or maps each of them.
-    init(mapping isMapped: Bool) { self.isMapped = isMapped }
+    /// Bytes of a piece: `UP_PIECE` in the environment, in KiB; 512 without.
+    private let piece = (Terminal.environment("UP_PIECE").flatMap { Int($0) } ?? 512) << 10
 
     private func channel(for request: PreparedRequest) throws -> Channel {
         if let channel = channel.withLock({ $0 }) { return channel }
@@ -35,49 +31,28 @@ final class BareFile: RequestExecutor {
             guard try head.withUnsafeBytes({ try channel.write($0) }) == .bytes(head.count) else {
                 throw Mistake("the head was not sent at once")
             }
-            if isMapped { try map(file, to: channel) } else { try read(file, to: channel) }
+            try send(file, to: channel)
             let answer = try Self.answer(on: channel, counting: file.size)
             return RawResponse(head: ResponseHead(status: .ok, target: request.target), body: .bytes(answer))
         }
     }
 
-    private func read(_ file: borrowing FileReader, to channel: Channel) throws {
+    private func send(_ file: borrowing FileReader, to channel: Channel) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 16)
         defer { buffer.deallocate() }
         var position: Int64 = 0
         while position < file.size {
             let count = try file.read(into: buffer, at: position)
             guard count > 0 else { throw Mistake("the file became shorter") }
-            try Self.send(count, to: channel) {
-                try channel.write(UnsafeRawBufferPointer(rebasing: buffer[$0..<count]))
+            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            while !rest.isEmpty {
+                switch try channel.write(rest) {
+                case .bytes(let sent): rest = UnsafeRawBufferPointer(rebasing: rest[sent...])
+                case .wouldBlock: try channel.waitWritableInPlace()
+                case .end: throw Mistake("the server closed")
+                }
             }
             position += Int64(count)
-        }
-    }
-
-    private func map(_ file: borrowing FileReader, to channel: Channel) throws {
-        var position: Int64 = 0
-        while position < file.size {
-            let end = min(position + Int64(piece), file.size)
-            guard let window = FileWindow(file, position..<end) else { throw Mistake("files cannot be mapped here") }
-            try Self.send(Int(end - position), to: channel) {
-                try channel.write(window, from: position + Int64($0), count: piece)
-            }
-            position = end
-        }
-    }
-
-    /// Writes until so many bytes have been sent; `write` is told how many have.
-    private static func send(
-        _ count: Int, to channel: Channel, _ write: (_ sent: Int) throws -> TransferResult
-    ) throws {
-        var sent = 0
-        while sent < count {
-            switch try write(sent) {
-            case .bytes(let more): sent += more
-            case .wouldBlock: try channel.waitWritableInPlace()
-            case .end: throw Mistake("the server closed")
-            }
         }
     }
 

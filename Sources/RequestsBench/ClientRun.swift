@@ -30,8 +30,8 @@ package struct ClientRun: Sendable {
 
     /// Understands `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
     ///
-    /// There is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file`, `bare-file-mapped` and
-    /// what `others` names.
+    /// There is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` and what
+    /// `others` names.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(Mistake) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
@@ -64,11 +64,11 @@ package struct ClientRun: Sendable {
                 throw Mistake("bare-wait does small ones, one at a time, over TCP")
             }
             executor = BareWait()
-        } else if name == "bare-file" || name == "bare-file-mapped" {
+        } else if name == "bare-file" {
             guard kind.name == "upfile1g", concurrency == 1, path == nil else {
-                throw Mistake("\(name) sends files, one at a time, over TCP")
+                throw Mistake("bare-file sends files, one at a time, over TCP")
             }
-            executor = BareFile(mapping: name == "bare-file-mapped")
+            executor = BareFile()
         } else if name == "socket" || face != .awaited {
             var limits = SocketExecutor.Configuration()
             limits.connectionsPerOrigin = concurrency

@@ -97,15 +97,6 @@ extension Channel {
         return try socket.sendFile(file, from: offset, count: count)
     }
 
-    /// Sends at most `count` bytes of a file that is mapped, without waiting.
-    ///
-    /// Throws an error that `isUnreadableMemory` where the file has become shorter, or cannot be read.
-    package func write(
-        _ window: borrowing FileWindow, from position: Int64, count: Int
-    ) throws(SystemError) -> TransferResult {
-        try write(window.bytes(from: position, count: count))
-    }
-
     /// A transfer that a test has delayed: the wait that follows it ends at once.
     private func delay(_ direction: Interest) -> TransferResult {
         point.deliver(direction)

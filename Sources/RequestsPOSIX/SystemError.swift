@@ -55,8 +55,6 @@ extension SystemError {
     package var isFullQueue: Bool { code == EAGAIN }
     /// Of sendfile: this kind of file can only be read.
     package var isNotSupportedByFile: Bool { [EINVAL, ENOSYS, ENOTSUP].contains(code) }
-    /// Of a system call that was given memory: not all of it is there.
-    package var isUnreadableMemory: Bool { code == EFAULT }
     package var isBrokenPipe: Bool { code == EPIPE }
     package var isReset: Bool { code == ECONNRESET }
 }

@@ -2,31 +2,21 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// Bytes of a file that are read and sent at once.
-    private static var pieceSize: Int { 128 << 10 }
+    /// Bytes of a file that are read and sent at once: what a cache holds, and little of the process's memory.
+    private static var pieceSize: Int { 512 << 10 }
     /// Bytes of a file that the kernel is asked to send at once.
     private static var sentSize: Int64 { 1 << 20 }
-    /// Bytes of a file that are mapped at once.
-    private static var windowSize: Int64 { 512 << 10 }
-    /// Bytes of a file that is worth reading, so that it goes out with the head in one system call; as many of a longer
-    /// one that is mapped are read, so that its end is known before it goes out.
-    private static var smallFile: Int64 { 64 << 10 }
+    /// Bytes of a file that is worth reading, so that it goes out with the head in one system call.
+    private static var smallFile: Int { 64 << 10 }
 
     /// Sends the `range` of a file; `isWhole` tells that this was all of it when it was opened.
     mutating func push(
         _ head: [UInt8], _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
-        guard range.upperBound - range.lowerBound > Self.smallFile else {
+        guard range.count > Self.smallFile, connection.fileSending == .byKernel else {
             return try await push(head, copying: file, range, isWhole)
         }
-        guard try await push(head, Data()) else { return false }
-        let way = connection.slot.pool.configuration.fileSending ?? connection.fileSending
-        let end =
-            switch way {
-            case .byKernel: try await sendFile(file, range, isWhole)
-            case .mapped: try await sendMapped(file, range.lowerBound..<range.upperBound - Self.smallFile)
-            }
-        guard let end else { return false }
+        guard try await push(head, Data()), let end = try await sendFile(file, range, isWhole) else { return false }
         return try await push([], copying: file, end..<range.upperBound, isWhole)
     }
 
@@ -54,28 +44,6 @@ extension Transfer {
         return position
     }
 
-    /// Sends the file from memory it is mapped to, a window at a time; gives how far it came, which is not the end where
-    /// that cannot be done or the file cannot be read, and nil when the upload ends here.
-    private mutating func sendMapped(_ file: OpenFile, _ range: Range<Int64>) async throws(RequestError) -> Int64? {
-        var position = range.lowerBound
-        while position < range.upperBound {
-            let end = min(position + Self.windowSize, range.upperBound)
-            guard let window = FileWindow(file.reader, position..<end) else { return position }
-            while position < end {
-                let result: TransferResult
-                do throws(SystemError) {
-                    result = try connection.channel.write(window, from: position, count: Int(Self.windowSize))
-                } catch {
-                    if error.isUnreadableMemory { return position }
-                    sendFailure = error
-                    return nil
-                }
-                guard try await goOn(after: result, from: &position, to: range.upperBound) else { return nil }
-            }
-        }
-        return position
-    }
-
     /// Takes note of what was sent of a file, and waits if need be; false when the upload ends here.
     private mutating func goOn(
         after result: TransferResult, from position: inout Int64, to end: Int64
@@ -99,7 +67,7 @@ extension Transfer {
         _ head: [UInt8], copying file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
         let piece = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: max(1, min(Self.pieceSize, Int(range.count))), alignment: 1)
+            byteCount: max(1, min(Self.pieceSize, range.count)), alignment: 1)
         defer { piece.deallocate() }
         var prefix = head
         var position = range.lowerBound
@@ -143,18 +111,21 @@ extension Transfer {
     }
 }
 
-/// How the bytes of a file get into a connection without being read first.
+/// How the bytes of a file that is not small get into a connection.
 package enum FileSending: CaseIterable, Sendable {
     /// By sendfile, which lends the file's pages to the connection.
     case byKernel
-    /// From memory that the file is mapped to: one copy more, and what goes to this machine is faster with it.
-    case mapped
+    /// Read in pieces into one buffer, and sent from there.
+    case copied
 }
 
 extension Connection {
-    /// To a peer on this machine every byte is copied out of the file's pages in any case, and out of a socket's memory,
-    /// which a cache holds, that is done faster than out of pages which it does not.
+    /// On the way to another machine, pages that are lent spare a copy.
+    ///
+    /// For a peer on this one every byte is copied in any case, and out of one buffer, which a cache holds, that is
+    /// done faster than out of the file's pages.
     fileprivate var fileSending: FileSending {
-        (try? channel.socket.peerAddress())?.isLocal == true ? .mapped : .byKernel
+        if let way = slot.pool.configuration.fileSending { return way }
+        return (try? channel.socket.peerAddress())?.isLocal == true ? .copied : .byKernel
     }
 }

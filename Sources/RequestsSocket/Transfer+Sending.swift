@@ -51,6 +51,7 @@ extension Transfer {
                 isFull = false
                 if try hasAnswer() { return nil }
             }
+            if isTired { return .rest }
             do throws(SystemError) {
                 isFull = try !write(prefix, part, from: &offset)
             } catch {
@@ -61,7 +62,6 @@ extension Transfer {
                 if try hasAnswer() { return nil }
                 return whileFull
             }
-            if isTired, offset < prefix.count + part.count { return .rest }
         }
         return nil
     }

@@ -15,7 +15,7 @@ let usage = """
            requests-bench describe N                   a GET described, prepared and written N times
            requests-bench download EXECUTOR MEGABYTES  growth of peak memory in MiB; EXECUTOR: socket, urlsession
     NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1),
-          bare-file and bare-file-mapped (upfile1g, 1), urlsession, urlsession-bare
+          bare-file (upfile1g, 1), urlsession, urlsession-bare
     CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 

@@ -57,42 +57,6 @@ struct FileTests {
         #expect(folder.names == ["inner"])
     }
 
-    #if os(Linux)
-    @Test("a window sends what the file has there, and says where it has become shorter, without a signal")
-    func window() async throws {
-        let content = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
-        try folder.write(content, to: "a")
-        let file = try FileReader(path: folder.path(of: "a"))
-        guard let window = FileWindow(file, 4_097..<19_999) else {
-            Issue.record("no window")
-            return
-        }
-        #expect(window.range == 4_097..<19_999)
-        let pair = try ChannelPair(on: Reactor())
-        let far = pair.far
-        async let received = far.readAll(upTo: 15_902)
-        #expect(try pair.near.write(window, from: 4_097, count: 10_000) == .bytes(10_000))
-        #expect(try pair.near.write(window, from: 14_097, count: 10_000) == .bytes(5_902))
-        #expect(try await received == Array(content[4_097..<19_999]))
-        for outside: Int64 in [4_096, 19_999] {
-            #expect(try pair.near.write(window, from: outside, count: 10) == .bytes(0))
-        }
-        #expect(truncate(folder.path(of: "a"), 0) == 0)
-        let error = #expect(throws: SystemError.self) { try pair.near.write(window, from: 8_192, count: 10) }
-        #expect(error?.isUnreadableMemory == true)
-    }
-
-    @Test(
-        "what has no pages of its own, or no bytes there, has no window",
-        arguments: ["/proc/self/maps", "/sys/kernel/mm/transparent_hugepage/enabled"])
-    func noWindow(path: String) throws {
-        let file = try FileReader(path: path)
-        for range: Range<Int64> in [0..<4_096, 0..<0] {
-            if let window = FileWindow(file, range) { Issue.record("a window of \(window.range)") }
-        }
-    }
-    #endif
-
     @Test("paths that cannot be are typed errors")
     func invalidPaths() {
         for path in ["", "a\0b"] {

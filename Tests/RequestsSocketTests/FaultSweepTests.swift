@@ -77,7 +77,7 @@ private struct FaultSweep {
             try peer.request(.post, "/chunked-\(id)", body: data),
             try peer.request(.put, "/stream-\(id)", body: stream(["ab", "c"]), delivery: .streamed),
             try peer.request(.put, "/sendfile-\(id)", body: .file(path: folder.path(of: "body"))),
-            try peer.request(.put, "/mapped-\(id)", body: .file(path: folder.path(of: "body"))),
+            try peer.request(.put, "/copied-\(id)", body: .file(path: folder.path(of: "body"))),
             try peer.request(.post, "/expect-\(id)", body: data).with { $0.continueWait = .seconds(300) },
             try peer.request(.post, "/trailers-\(id)", body: stream(["abc"])).with {
                 $0.trailers = RequestTrailers([Field(name: "T", value: "u")])
@@ -115,7 +115,7 @@ private struct FaultSweep {
             let request = try requests(number)[place]
             let executor = SocketExecutor.with {
                 $0.faults = faults
-                $0.fileSending = request.target.path.hasPrefix("/sendfile") ? .byKernel : .mapped
+                $0.fileSending = request.target.path.hasPrefix("/sendfile") ? .byKernel : .copied
             }
             do throws(RequestError) {
                 let text = try await text(inPlace ? onThread(request, by: executor) : executor.execute(request))

@@ -152,6 +152,36 @@ struct TimeTests {
         }
     }
 
+    @Test("an upload that need not wait looks up every MiB: cancelled, it ends (R-67)", arguments: FileSending.allCases)
+    func cancelledInFile(way: FileSending) async throws {
+        let folder = TemporaryFolder()
+        try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
+        let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
+        let sent = Counter()
+        let executor = SocketExecutor.with { $0.fileSending = way }
+        let request = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
+            $0.onProgress = {
+                withUnsafeCurrentTask { $0?.cancel() }
+                sent.add($0.sent - sent.value)
+            }
+        }
+        #expect(await Task { await executor.failure(of: request) }.value?.reason == .cancelled)
+        #expect(sent.value < 4 << 20)
+        #expect(executor.connections == (0, 0))
+    }
+
+    @Test("a stream that need not wait looks up every 32 chunks: cancelled, it ends (R-67)", arguments: [1 << 20, nil])
+    func cancelledInStream(length: Int?) async throws {
+        let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
+        let chunks = Counter()
+        let executor = SocketExecutor()
+        let body = RequestBody.stream(length: length, replayable: true) { CancellingChunks(count: chunks) }
+        let request = try peer.request(.put, body: body)
+        #expect(await Task { await executor.failure(of: request) }.value?.reason == .cancelled)
+        #expect(chunks.value < 100)
+        #expect(executor.connections == (0, 0))
+    }
+
     @Test("cancelled at any time, a call never gives its connection's bytes to another (R-44, R-67, R-68)")
     func randomCancels() async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -188,5 +218,15 @@ struct TimeTests {
         #expect(outcomes.0 >= 500)
         #expect(executor.waiters == 0)
         #expect(executor.connections.open == executor.connections.idle)
+    }
+}
+
+/// Gives 1,024 chunks of 1 KiB, and cancels the task that takes them.
+private struct CancellingChunks: RequestBodySource {
+    let count: Counter
+
+    mutating func next() async throws -> Data? {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return count.add(1) <= 1_024 ? Data(repeating: 97, count: 1 << 10) : nil
     }
 }
