@@ -199,6 +199,18 @@ struct PoolTests {
         await eventually { peer.notes.count == 3 }
     }
 
+    @Test("a stream that outlives its executor closes its connection at its end (R-53)")
+    func outlived() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            line.answerAll(ok)
+            peer.note("end")
+        }
+        let stream = try await SocketExecutor().execute(try peer.request(delivery: .streamed)).stream
+        #expect(peer.notes.isEmpty)
+        _ = try await #require(stream).collect()
+        await eventually { peer.notes.count == 1 }
+    }
+
     @Test("every descriptor is closed once the executor and its streams are gone (R-53, R-44)")
     func descriptors() async {
         await #expect(processExitsWith: .success) {
