@@ -18,6 +18,9 @@ extension Socket {
         try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
+    /// Whether something can be sent, or connecting has ended, at this moment.
+    var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
+
     /// In a task it looks every `slice` milliseconds whether that was cancelled: nobody tells a thread that is blocked.
     fileprivate static func poll(
         _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?, slice longest: Int32

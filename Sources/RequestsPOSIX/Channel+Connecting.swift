@@ -8,6 +8,8 @@ extension Channel {
         do throws(SystemError) {
             try faults?.admitConnecting()
             if try socket.startConnecting(to: address) { return }
+            // To a peer on this machine it stands by now: a look is cheaper than to be told.
+            if faults == nil, !Task.isCancelled, socket.isWritable { return try socket.finishConnecting() }
         } catch {
             throw .failed(error)
         }

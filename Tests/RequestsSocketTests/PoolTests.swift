@@ -199,6 +199,20 @@ struct PoolTests {
         await eventually { peer.notes.count == 3 }
     }
 
+    @Test("a call that ignores the body leaves its connection to the next, awaited or blocking (R-53)")
+    func ignoredBody() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            peer.note("connection")
+            line.answerAll(ok)
+        }
+        let executor = SocketExecutor()
+        let api = AnonymousRequestProvider(baseURL: try peer.request().url)
+        for _ in 0..<3 { try await executor.perform(api.delete("/x")) }
+        try await onThread { Result { try executor.performAndWait(api.delete("/x")) } }.get()
+        #expect(executor.connections == (1, 1))
+        #expect(peer.notes == ["connection"])
+    }
+
     @Test("a stream that outlives its executor closes its connection at its end (R-53)")
     func outlived() async throws {
         let peer = try ScriptedPeer { line, _, peer in

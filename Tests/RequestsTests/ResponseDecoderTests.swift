@@ -14,6 +14,16 @@ struct ResponseDecoderTests {
         try await StubExecutor(204).perform(api.head("/x"))
     }
 
+    @Test("a body that is ignored is read all the same, so that its connection can be used again (RQ-25)")
+    func ignored() {
+        let whole = Delivery.collected(limit: Delivery.defaultLimit)
+        #expect(ResponseDecoder<Void>.none.delivery == whole)
+        #expect(ResponseDecoder<Int> { _, _ in 1 }.delivery == whole)
+        #expect(api.delete("/x").responseDecoder.delivery == whole)
+        #expect(ResponseDecoder<ResponseHead>.head.delivery == .streamed)
+        #expect(ResponseDecoder<Int>(streaming: { _, _ in 1 }).delivery == .streamed)
+    }
+
     @Test("data is the body, text its UTF-8, repaired (RQ-25, AF-52)")
     func plain() async throws {
         #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))

@@ -1,5 +1,7 @@
 extension ResponseDecoder where Response == Void {
-    /// Ignores the body.
+    /// Ignores the body, which is read to its end so that its connection can be used again.
+    ///
+    /// One of more than 64 MiB is ``RequestError/Reason/tooLarge(limit:)``.
     @inlinable public static var none: ResponseDecoder {
         ResponseDecoder { _, _ in }
     }

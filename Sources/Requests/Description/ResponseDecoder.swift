@@ -38,9 +38,12 @@ public struct ResponseDecoder<Response>: Sendable {
 
     /// A decoder of the body as it arrives.
     ///
+    /// Disfavoured, so that a closure without a label that ignores its second parameter is given the whole body.
+    ///
     /// - Parameters:
     ///   - accepting: The media types it reads, in order of preference; empty for any.
     ///   - decode: Makes the response, which may keep the stream and pull from it later.
+    @_disfavoredOverload
     public init(
         accepting: [MediaType] = [],
         streaming decode: @escaping @Sendable (ResponseHead, ResponseStream) throws -> Response

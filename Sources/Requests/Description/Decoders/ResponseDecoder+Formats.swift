@@ -51,15 +51,15 @@ extension ResponseDecoder where Response == JSONValue {
 }
 
 extension ResponseDecoder where Response == ResponseHead {
-    /// Status and header; the body is ignored.
+    /// Status and header; the body is not read, and a connection on which there is one is closed.
     ///
     /// For HEAD, and where only a field is wanted.
-    public static let head = ResponseDecoder { head, _ in head }
+    public static let head = ResponseDecoder(streaming: { head, _ in head })
 }
 
 extension ResponseDecoder where Response == Header {
-    /// The header; the body is ignored.
+    /// The header; the body is not read, and a connection on which there is one is closed.
     ///
     /// For HEAD, and where only a field is wanted.
-    public static let header = ResponseDecoder { head, _ in head.header }
+    public static let header = ResponseDecoder(streaming: { head, _ in head.header })
 }
