@@ -28,8 +28,8 @@ struct SocketTests {
         let listener = try Socket.listening(on: address)
         let (client, server) = try await connect(to: listener, on: reactor)
         #if os(Linux)
-            // It stood at once: the reactor was asked for nothing.
-            #expect(reactor.registrations == 0)
+        // It stood at once: the reactor was asked for nothing.
+        #expect(reactor.registrations == 0)
         #endif
         client.socket.setNoDelay()
         #expect(try client.socket.peerAddress() == listener.localAddress())

@@ -78,8 +78,10 @@ extension Scenario {
         ) { context in
             try await withUnansweringPort { port in
                 let executor = context.executor()
-                let request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
-                let task = Task { try await executor.execute(request) }
+                var request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
+                // Among many other tests this one may go on late.
+                request.timeouts.connect = .seconds(50)
+                let task = Task { [request] in try await executor.execute(request) }
                 await Task.yield()
                 task.cancel()
                 let error = try await expectFailure(.cancelled) { try await task.value }
