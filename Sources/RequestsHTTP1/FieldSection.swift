@@ -9,13 +9,13 @@ struct FieldSection {
     private let isTrailer: Bool
 
     private var fields: ReceivedFields?
-    private var count = 0
-    /// Up to where the bytes at hand have been kept.
-    private var kept = 0
     /// Those of them that frame the message.
     private(set) var framing = FramingFields()
     /// What the last of them has to do with that, until it is known not to go on.
     private var role: FramingRole?
+    private var count = 0
+    /// Up to where the text of the bytes at hand is in `fields`.
+    private var kept = 0
     private(set) var bytesRead: Int
     private var folded: [UInt8] = []
     private var isFolding = false

@@ -14,7 +14,7 @@ enum Payload: Sendable {
     init(_ request: PreparedRequest) throws(RequestError) {
         let body = request.body
         if body.isNone {
-            // Trailers follow no body that is not there: such a request has been refused.
+            // One that has trailers all the same is refused before anything is sent.
             self = .none
             return
         }

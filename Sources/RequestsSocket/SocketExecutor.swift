@@ -28,13 +28,13 @@ public struct SocketExecutor: RequestExecutor {
         case unix(path: String)
     }
 
-    private let pool: PoolHandle
+    private let handle: PoolHandle
 
     /// An executor with a pool of its own.
     ///
     /// Opens nothing: connections are made when requests need them.
     public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
-        pool = PoolHandle(ConnectionPool(destination, configuration))
+        handle = PoolHandle(ConnectionPool(destination, configuration))
     }
 
     /// Sends `request` and gives the response.
@@ -42,7 +42,7 @@ public struct SocketExecutor: RequestExecutor {
     /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            return try await Exchange(request, over: pool).run()
+            return try await Exchange(request, over: handle).run()
         } catch {
             throw error.adding(request: request)
         }
@@ -52,14 +52,17 @@ public struct SocketExecutor: RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with a reason that is the same on every executor.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try Exchange(request, over: pool).runInPlace()
+        try Exchange(request, over: handle).runInPlace()
     }
 
     /// Connections that are open or being made, and those of them that are idle; for tests.
-    package var connections: (open: Int, idle: Int) { (pool.pool.counts.open, pool.pool.counts.idle) }
+    package var connections: (open: Int, idle: Int) {
+        let counts = handle.pool.counts
+        return (counts.open, counts.idle)
+    }
 
     /// Calls that wait for a connection; for tests.
-    package var waiters: Int { pool.pool.counts.waiting }
+    package var waiters: Int { handle.pool.counts.waiting }
 }
 
 extension SocketExecutor: StreamsCodedBodies {}

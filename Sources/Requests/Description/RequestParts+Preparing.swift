@@ -32,10 +32,11 @@ extension RequestParts {
         if !accepting.isEmpty, !prepared.header.contains(.accept) {
             prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
         }
-        if parameters == nil, case .none = bodyProvider.kind {
-            prepared.header.remove(.contentType)
+        // A provider that is lent is not copied.
+        if let provider = parameters?.bodyProvider(besides: bodyProvider) {
+            try Self.addBody(of: provider, to: &prepared)
         } else {
-            try addBody(besides: parameters, to: &prepared)
+            try Self.addBody(of: bodyProvider, to: &prepared)
         }
         if let custom = parameters?.custom, !custom.isEmpty {
             var request = PreparedRequest(prepared)
@@ -48,10 +49,9 @@ extension RequestParts {
         try authenticate(&prepared, defaults: defaults)
     }
 
-    private func addBody(
-        besides parameters: ResolvedParameters?, to prepared: inout PreparedRequest.Parts
+    private static func addBody(
+        of provider: BodyProvider, to prepared: inout PreparedRequest.Parts
     ) throws(RequestError) {
-        let provider = parameters?.bodyProvider(besides: bodyProvider) ?? bodyProvider
         if case .none = provider.kind {
             prepared.header.remove(.contentType)
             return
