@@ -6,9 +6,10 @@ protocol PendingCompletion: Sendable {
     func announce(for task: RequestTask)
 }
 
-/// A completion, where it runs, and what it will be given.
+/// A completion, the queue it runs on, and the outcome it will receive.
 ///
-/// The function and the value leave it on the completion queue only, so that what they hold is released there.
+/// Whether the call has completed, the function and the outcome change under one lock: an outcome that arrives after the
+/// completion has run is never seen by it. Function and outcome are released on the completion queue only.
 final class Completion<Value>: PendingCompletion {
     typealias Outcome = Result<Value, RequestError>
 
@@ -17,8 +18,14 @@ final class Completion<Value>: PendingCompletion {
         case on(DispatchQueue, @Sendable (Outcome) -> Void)
     }
 
-    private let function: Lock<Function?>
-    private let outcome = Handover<Outcome>()
+    private struct State: ~Copyable, Sendable {
+        /// Nil once the call has completed.
+        var function: Function?
+        /// The outcome between its arrival and the completion.
+        var outcome: Parcel<Outcome>?
+    }
+
+    private let state: Lock<State>
     private let place: Place
 
     private enum Place {
@@ -38,32 +45,28 @@ final class Completion<Value>: PendingCompletion {
         case .onMainActor: place = .mainActor
         case .on(let queue, _): place = .queue(queue)
         }
-        self.function = Lock(function)
+        state = Lock(State(function: function))
     }
 
     deinit {
         // A call that was never started does not complete; its function is still released where it would have run.
-        // Nothing here may still hold it then, or the last release would be this thread's.
-        let leaving = Leaving(function.withLock { $0.take() })
-        guard !leaving.isEmpty else { return }
-        place.run { leaving.release() }
+        // Nothing here may still hold it then, or the last release would be this thread's: so it is never copied.
+        let remainder = state.withLock { State(function: $0.function.take()) }
+        guard remainder.function != nil else { return }
+        release(DeferredRelease(remainder))
     }
 
-    /// Carries the function to the queue, and is all that holds it on the way.
-    private final class Leaving: Sendable {
-        private let function: Lock<Function?>
+    private func release(_ content: DeferredRelease<some ~Copyable & Sendable>) {
+        place.run { content.release() }
+    }
 
-        init(_ function: consuming Function?) {
-            self.function = Lock(function)
+    /// Keeps the outcome for the completion; one that comes after it, since the call was cancelled, is released.
+    func fulfil(_ outcome: consuming sending Outcome) {
+        var parcel = Optional(Parcel(outcome))
+        state.withLock { state in
+            if state.function != nil { state.outcome = parcel.take() }
         }
-
-        var isEmpty: Bool { function.withLock { $0 == nil } }
-
-        func release() { function.withLock { $0 = nil } }
-    }
-
-    func fulfil(_ new: sending Outcome) {
-        outcome.put(new)
+        if let late = parcel.take() { release(DeferredRelease(late)) }
     }
 
     func announce(for task: RequestTask) {
@@ -71,9 +74,10 @@ final class Completion<Value>: PendingCompletion {
     }
 
     private func complete(_ task: RequestTask) {
-        guard let function = function.withLock({ $0.take() }) else { return }
+        let state = self.state.withLock { State(function: $0.function.take(), outcome: $0.outcome.take()) }
+        guard let function = state.function else { return }
         // There is none when the call was cancelled before its work had ended.
-        let found = outcome.take()
+        let found = state.outcome?.open()
         var error: RequestError?
         if case .failure(let failure) = found { error = failure }
         error = task.complete(with: error)

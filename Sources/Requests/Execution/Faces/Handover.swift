@@ -1,12 +1,43 @@
-/// Where a call leaves its value for the thread that waits for it; the value need not be `Sendable`.
-final class Handover<Value>: @unchecked Sendable {  // put before the thread's lock tells the call's end, taken after
-    private var value: Value?
+/// A value on its way from one task to another, which need not be `Sendable`.
+///
+/// It cannot be copied, so only its owner can reach the value: to send the parcel is to send the value with it.
+struct Parcel<Value>: ~Copyable, @unchecked Sendable {  // the one owner of a value that was sent into it
+    private let value: Value
 
-    func put(_ value: sending Value) {
+    init(_ value: consuming sending Value) {
         self.value = value
     }
 
+    consuming func open() -> sending Value {
+        value
+    }
+}
+
+/// The place where a call leaves its value for the thread that waits for it.
+final class Handover<Value>: Sendable {
+    private let parcel = Lock<Parcel<Value>?>(nil)
+
+    func put(_ value: consuming sending Value) {
+        var new = Optional(Parcel(value))
+        parcel.withLock { $0 = new.take() }
+    }
+
     func take() -> sending Value? {
-        value.take()
+        parcel.withLock { $0.take() }?.open()
+    }
+}
+
+/// Carries what must be released on a certain queue, and is the only owner on the way.
+final class DeferredRelease<Content: ~Copyable & Sendable>: Sendable {
+    private let content: Lock<Content?>
+
+    init(_ content: consuming sending Content?) {
+        self.content = Lock(content)
+    }
+
+    /// Releases the content on the calling thread.
+    func release() {
+        let content = content.withLock { $0.take() }
+        _ = consume content
     }
 }

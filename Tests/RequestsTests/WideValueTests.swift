@@ -1,0 +1,188 @@
+import Dispatch
+import Requests
+import Synchronization
+import Testing
+
+/// Values of up to 1,024 words, cancelled while they move from the decoder to the caller.
+///
+/// A value of a word is moved in one step, and hides what these show: storing it and taking it at the same time.
+@Suite("Wide values and cancellation", .serialized, .timeLimit(.minutes(5)))
+struct WideValueTests {
+    /// How long each width is tried on each face.
+    private static let duration =
+        ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap { Double($0) }
+        .map { .milliseconds(Int64($0 * 1_000 / 8)) } ?? Duration.milliseconds(150)
+
+    private static let widths: [any WideValue.Type] = [
+        Objects<1>.self, Objects<8>.self, Objects<256>.self, Objects<1_024>.self,
+        Existentials<1>.self, Existentials<8>.self, Existentials<52>.self, Existentials<205>.self,
+    ]
+
+    @Test(
+        "a value that is decoded while its call is cancelled arrives whole or not at all (PM-81, PM-86, R-68)",
+        arguments: widths, Face.allCases)
+    fileprivate func cancelled(_ width: any WideValue.Type, on face: Face) async {
+        await Self.run(width, on: face)
+    }
+
+    private static func run<Value: WideValue>(_ width: Value.Type, on face: Face) async {
+        let census = Census()
+        let queue = DispatchQueue(label: "test.completion")
+        queue.setSpecific(key: completionKey, value: true)
+        await withCheckedContinuation { continuation in
+            // This thread spins and waits; a serial queue's is none of the cooperative pool's.
+            DispatchQueue(label: "test.steps").async {
+                let end = ContinuousClock.now + duration
+                while ContinuousClock.now < end {
+                    Round<Value>(census, queue).run(face)
+                }
+                continuation.resume()
+            }
+        }
+        await census.waitUntilEmpty()
+        #expect(census.damaged == 0)
+        #expect(census.completions == census.calls)
+        if face == .queue { #expect(census.releasedElsewhere == 0, "released on another queue than the completion's") }
+    }
+
+    enum Face: CaseIterable {
+        case queue, mainActor, blocking, awaited
+    }
+}
+
+private let completionKey = DispatchSpecificKey<Bool>()
+
+/// The living parts of all values of a test.
+private final class Census: Sendable {
+    private let living = Atomic(0)
+    private let damage = Atomic(0)
+    private let done = Atomic(0)
+    private let begun = Atomic(0)
+    private let elsewhere = Atomic(0)
+
+    var damaged: Int { damage.load(ordering: .sequentiallyConsistent) }
+    var completions: Int { done.load(ordering: .sequentiallyConsistent) }
+    var calls: Int { begun.load(ordering: .sequentiallyConsistent) }
+    var releasedElsewhere: Int { elsewhere.load(ordering: .sequentiallyConsistent) }
+
+    func begin() { begun.add(1, ordering: .sequentiallyConsistent) }
+
+    func complete(_ value: (any WideValue)?) {
+        done.add(1, ordering: .sequentiallyConsistent)
+        if value?.isIntact == false { damage.add(1, ordering: .sequentiallyConsistent) }
+    }
+
+    func add() { living.add(1, ordering: .sequentiallyConsistent) }
+
+    func remove() {
+        living.subtract(1, ordering: .sequentiallyConsistent)
+        if DispatchQueue.getSpecific(key: completionKey) == nil { elsewhere.add(1, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Returns when every part has been released; the suite's limit ends a test that leaks one.
+    func waitUntilEmpty() async {
+        while living.load(ordering: .sequentiallyConsistent) != 0 { await Task.yield() }
+    }
+}
+
+/// A part that knows when it is damaged, and whose last release is counted.
+private final class Part: Sendable, Carried {
+    private static let seal: UInt64 = 0x5EA1_5EA1_5EA1_5EA1
+    private let seal = Part.seal
+    private let census: Census
+
+    init(_ census: Census) {
+        self.census = census
+        census.add()
+    }
+
+    deinit { census.remove() }
+
+    var isIntact: Bool { seal == Self.seal }
+}
+
+private protocol Carried: Sendable {
+    var isIntact: Bool { get }
+}
+
+private protocol WideValue: SendableMetatype {
+    init(_ census: Census)
+    var isIntact: Bool { get }
+}
+
+/// `count` words, each a reference.
+private struct Objects<let count: Int>: WideValue {
+    let parts: InlineArray<count, Part>
+
+    init(_ census: Census) {
+        // Of each its own, so that a part that is released twice is gone.
+        parts = InlineArray { _ in Part(census) }
+    }
+
+    var isIntact: Bool { parts.indices.allSatisfy { parts[$0].isIntact } }
+}
+
+/// `count` existentials of five words.
+private struct Existentials<let count: Int>: WideValue {
+    let parts: InlineArray<count, any Carried>
+
+    init(_ census: Census) {
+        parts = InlineArray { _ in Part(census) }
+    }
+
+    var isIntact: Bool { parts.indices.allSatisfy { parts[$0].isIntact } }
+}
+
+/// One call, cancelled up to 50 µs after its decoder begins to return.
+private final class Round<Value: WideValue>: Sendable {
+    private let census: Census
+    private let queue: DispatchQueue
+    private let isReturning = Atomic(false)
+    private let end = DispatchSemaphore(value: 0)
+
+    init(_ census: Census, _ queue: DispatchQueue) {
+        self.census = census
+        self.queue = queue
+    }
+
+    func run(_ face: WideValueTests.Face) {
+        census.begin()
+        let request = AnonymousRequestProvider.example.get(
+            ResponseDecoder<Value> { [self] _, _ in
+                let value = Value(census)
+                isReturning.store(true, ordering: .sequentiallyConsistent)
+                return value
+            }, from: "/x")
+        switch face {
+        case .queue:
+            let task = StubExecutor().perform(request, on: queue) { [self] result in finish(try? result.get().value) }
+            cancelSoon { task.cancel() }
+        case .mainActor:
+            let task = StubExecutor().perform(request) { [self] result in finish(try? result.get().value) }
+            cancelSoon { task.cancel() }
+        case .blocking:
+            let task = Task { [self] in finish(Self.valueInPlace(request)) }
+            cancelSoon { task.cancel() }
+        case .awaited:
+            let task = Task { [self] in finish(try? await StubExecutor().perform(request)) }
+            cancelSoon { task.cancel() }
+        }
+    }
+
+    private static func valueInPlace(_ request: Request<AnonymousRequestProvider, Value>) -> Value? {
+        try? StubExecutor().performAndWait(request)
+    }
+
+    private func finish(_ value: Value?) {
+        census.complete(value)
+        end.signal()
+    }
+
+    private func cancelSoon(_ cancel: () -> Void) {
+        while !isReturning.load(ordering: .sequentiallyConsistent) {}
+        let moment = ContinuousClock.now + .nanoseconds(Int64.random(in: 0...50_000))
+        while ContinuousClock.now < moment {}
+        cancel()
+        end.wait()
+    }
+}
