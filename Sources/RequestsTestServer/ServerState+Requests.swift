@@ -23,7 +23,7 @@ extension ServerState {
             throw .refused(405, "tunnels are not served", [Field(name: "Allow", value: "GET")])
         }
         if head.header.contains(.expect), head.line.version >= .http11, !head.expectsContinue,
-            head.header[.expect]?.lowercased() != "100-continue"
+            !head.header.listContains("100-continue", in: .expect)
         {
             throw .refused(417, "the expectation is not one that is met")
         }
@@ -59,9 +59,12 @@ extension ServerState {
         let text = head.line.target
         let authority = head.header[.host].flatMap { $0.isEmpty ? nil : $0 } ?? "localhost"
         do throws(InvalidRequest) {
-            if text.hasPrefix("/") { return try TargetURI("http://\(authority)\(text)") }
-            if text == "*" { return try TargetURI("http://\(authority)") }
-            return try TargetURI(text)
+            switch text.utf8.first {
+            case UInt8(ascii: "/"): return try TargetURI("http://\(authority)\(text)")
+            case UInt8(ascii: "*"): return try TargetURI("http://\(authority)")
+            // The host of the target counts, not the field (RFC 9112 §3.2.2).
+            default: return try TargetURI(text)
+            }
         } catch {
             throw .refused(400, "the target cannot be read: \(error)")
         }
