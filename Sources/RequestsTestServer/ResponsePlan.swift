@@ -23,7 +23,7 @@ struct ResponsePlan {
             } else {
                 head.header[.contentLength].flatMap { Int($0) }
             }
-        let wantsClose = head.header.values(of: .connection).contains { $0.lowercased() == "close" }
+        let wantsClose = head.header.listContains("close", in: .connection)
         let endsWithConnection = if case .untilClose = framing { true } else { false }
         saysClose = wantsClose || endsWithConnection || !request.isReusable
         persists = !saysClose && behavior.fault != .closeAfterResponse
