@@ -100,11 +100,12 @@ struct ResponseOutput {
     mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
         defer { pending.removeAll(keepingCapacity: true) }
         guard let pace = behavior.pace else { return try connection.send(pending[...]) }
+        let size = max(1, pace.bytes)
         var rest = pending[...]
         while !rest.isEmpty {
             if hasSent { try input.pause(until: .after(pace.interval)) }
-            try connection.send(rest.prefix(pace.bytes))
-            rest = rest.dropFirst(pace.bytes)
+            try connection.send(rest.prefix(size))
+            rest = rest.dropFirst(size)
             hasSent = true
         }
     }

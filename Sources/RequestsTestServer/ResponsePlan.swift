@@ -21,7 +21,7 @@ struct ResponsePlan {
             } else if hasBody || head.status == 204 {
                 nil
             } else {
-                head.header[.contentLength].flatMap { Int($0) }
+                head.header[.contentLength].flatMap { UInt($0) }.map { Int(clamping: $0) }
             }
         let wantsClose = head.header.listContains("close", in: .connection)
         let endsWithConnection = if case .untilClose = framing { true } else { false }

@@ -196,6 +196,8 @@ struct MockExecutorTests {
             .on(nil, "/any", .ok()))
         #expect(try await mock.execute(request()).bytes == Data("user".utf8))
         #expect(try await mock.execute(request(.delete)).head.status == 204)
+        let any = PreparedRequest(method: .patch, target: try TargetURI("http://mock.test/any"))
+        #expect(try await mock.execute(any).head.status == 200)
         let unmatched = try await mock.execute(request(.post))
         #expect(unmatched.head.status == 500)
         #expect(unmatched.head.header["X-Requests-Mock"] == "unmatched")

@@ -271,7 +271,9 @@ private func expectMemory(mebibytes: Int, _ body: () async throws -> Void) async
     try await body()
     let peak = try #require(ProcessUsage.peakResidentKiB)
     print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB of it before")
-    #expect(peak - before < mebibytes << 10)
+    // The sanitizer's own memory comes on top, and grows when it likes.
+    let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+    #expect(isSanitized || peak - before < mebibytes << 10)
 }
 
 private func descriptors() throws -> Int {
