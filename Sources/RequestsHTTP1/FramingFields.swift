@@ -27,6 +27,8 @@ struct FramingFields {
     private(set) var keepAlive: String?
     /// How many Host there are.
     private(set) var hosts = 0
+    /// Whether one of them is not a host and an optional port.
+    private(set) var hasInvalidHost = false
 
     init() {}
 
@@ -39,7 +41,10 @@ struct FramingFields {
     /// Takes note of one more field of `role`.
     mutating func add(_ value: String, as role: FramingRole) {
         switch role {
-        case .host: hosts += 1
+        case .host:
+            hosts += 1
+            var value = value
+            if !value.withUTF8({ $0.span.isHostField }) { hasInvalidHost = true }
         case .connection: add(value, to: &connection)
         case .keepAlive: add(value, to: &keepAlive)
         case .contentLength: add(value, to: &contentLength)
@@ -48,7 +53,10 @@ struct FramingFields {
     }
 
     private func add(_ value: String, to list: inout String?) {
-        list = list.map { $0 + "," + value } ?? value
+        guard list != nil else { return list = value }
+        // In place: a copy for each of many fields would be quadratic.
+        list?.append(",")
+        list?.append(value)
     }
 }
 

@@ -113,6 +113,7 @@ package struct RequestReader: Sendable {
         guard framingFields.hosts == 1 || framingFields.hosts == 0 && line.version < .http11 else {
             throw .violation(.host)
         }
+        guard !framingFields.hasInvalidHost else { throw .violation(.hostValue) }
         let framing = try framingFields.framing(of: line)
         body = BodyReader(framing, tolerating: .request)
         phase = .body

@@ -48,7 +48,7 @@ package struct StatusLine: Hashable, Sendable {
 package struct RequestLine: Hashable, Sendable {
     /// The method, a token.
     package var method: HTTPMethod
-    /// The target as received: visible ASCII without white space, whatever its form (RFC 9112 §3.2).
+    /// The target as received, in one of the forms of RFC 9112 §3.2 that the method may have; ASCII only.
     package var target: String
     /// The version of the sender.
     package var version: HTTPVersion

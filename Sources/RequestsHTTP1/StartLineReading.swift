@@ -48,6 +48,9 @@ private func requestLineParts(
     while targetEnd < bytes.count, bytes[targetEnd] &- 0x21 < 0x5E { targetEnd &+= 1 }
     guard targetEnd < bytes.count else { return nil }
     guard targetEnd > methodEnd &+ 1, bytes[targetEnd] == Octet.space else { throw .violation(.requestLine) }
+    guard bytes.isRequestTarget(from: methodEnd &+ 1, to: targetEnd, method: start) else {
+        throw .violation(.requestTarget)
+    }
     guard let version = try version(in: bytes, at: targetEnd &+ 1) else { return nil }
     let versionEnd = targetEnd &+ 9
     guard versionEnd < bytes.count else { return nil }

@@ -61,6 +61,8 @@ package enum Violation: String, Hashable, Sendable {
     case status = "the status code is below 100 (RFC 9110 §15)"
     /// Not method, SP, target, SP, version.
     case requestLine = "the request-line is not method, SP, target, SP, version (RFC 9112 §3)"
+    /// A target of none of the four forms, of one that belongs to another method, or with a fragment.
+    case requestTarget = "the request target is not of a form that the method may have (RFC 9112 §3.2)"
     /// CR that LF does not follow.
     case bareCarriageReturn = "a CR is not followed by LF (RFC 9112 §2.2)"
     /// LF that CR does not precede, where that is not tolerated.
@@ -93,6 +95,8 @@ package enum Violation: String, Hashable, Sendable {
     case unexpectedUpgrade = "101 Switching Protocols was not asked for (RFC 9110 §15.2.2)"
     /// A request of HTTP/1.1 without Host, or any request with several.
     case host = "the request has no Host, or several (RFC 9112 §3.2)"
+    /// A Host that is neither empty nor a host with an optional port.
+    case hostValue = "the value of Host is not a host and an optional port (RFC 9112 §3.2)"
     /// A trailer field that may not be one.
     case trailer = "the field may not stand in a trailer section (RFC 9110 §6.5.1)"
 }

@@ -27,13 +27,17 @@ public struct MockRoute: Sendable {
     }
 
     /// Whether the route answers `request`: by its template, or by its path, segment by segment as they are encoded.
+    ///
+    /// Octets are compared: canonically equivalent spellings of a text are different paths.
     func matches(_ request: PreparedRequest) -> Bool {
         if let method, method != request.method { return false }
-        if pattern == request.template || pattern == request.target.path { return true }
-        let wanted = pattern.split(separator: "/", omittingEmptySubsequences: false)
-        let segments = request.target.path.split(separator: "/", omittingEmptySubsequences: false)
-        guard wanted.count == segments.count else { return false }
-        return zip(wanted, segments).allSatisfy { $0 == $1 || $0 == "{}" && !$1.isEmpty }
+        if pattern.utf8.elementsEqual(request.template.utf8) { return true }
+        let slash = UInt8(ascii: "/")
+        let wanted = pattern.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        let segments = request.target.path.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        return wanted.elementsEqual(segments) { wanted, segment in
+            wanted.elementsEqual(segment) || wanted.elementsEqual("{}".utf8) && !segment.isEmpty
+        }
     }
 }
 

@@ -18,6 +18,13 @@ extension Socket {
         try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
+    /// Blocks the calling thread until the connection has ended in both directions, whatever has arrived and was not read.
+    package func waitForHangUpInPlace(
+        by deadline: Deadline, orUntil signal: borrowing WakeSignal
+    ) throws(WaitError) {
+        try Self.poll(number, signal.reading.number, [], deadline, slice: 100)
+    }
+
     /// Whether something can be sent, or connecting has ended, at this moment.
     var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
 

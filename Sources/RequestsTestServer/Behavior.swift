@@ -48,7 +48,7 @@ public struct Behavior: Sendable {
 
     /// How fast bytes are sent.
     public struct Pace: Hashable, Sendable {
-        /// So many bytes at a time, at least 1.
+        /// The number of bytes sent at a time; values below 1 count as 1.
         public var bytes: Int
         /// The pause after each.
         public var interval: Duration

@@ -53,6 +53,15 @@ final class Connection: Sendable {
         }
     }
 
+    /// Waits until the client has left, without reading, or until `deadline`.
+    func waitForHangUp(by deadline: Deadline) throws(ConnectionEnd) {
+        do throws(WaitError) {
+            try socket.waitForHangUpInPlace(by: deadline, orUntil: wake)
+        } catch {
+            guard case .timedOut = error else { throw .closed }
+        }
+    }
+
     /// Sends all of `bytes`; ``onStall`` is told of each write that waits for a quarter of a second.
     func send(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
         var rest = bytes

@@ -23,25 +23,29 @@ final class Listener: Sendable {
         while true {
             do {
                 try socket.waitInPlace(for: .reading, orUntil: wake)
-                while let connection = try socket.accept() {
+                while state.acceptsConnections, let connection = try socket.accept() {
                     connection.setNoDelay()
                     try state.serve(connection)
                 }
-            } catch let error as SystemError where error.isShortage {
-                // A listener is never writable: this waits a little, and ends when the server does.
-                guard case .timedOut? = pause() else { return }
+                if !state.acceptsConnections, !pause() { return }
+            } catch is SystemError {
+                // Descriptors, memory or threads have run out, or a connection failed before it was accepted.
+                if !pause() { return }
             } catch {
                 return
             }
         }
     }
 
-    private func pause() -> WaitError? {
+    /// Waits a little; false when the server has stopped meanwhile.
+    private func pause() -> Bool {
         do throws(WaitError) {
+            // A listener is never writable.
             try socket.waitInPlace(for: .writing, by: .after(.milliseconds(10)), orUntil: wake)
-            return nil
+            return true
         } catch {
-            return error
+            if case .timedOut = error { return true }
+            return false
         }
     }
 }

@@ -10,6 +10,9 @@ struct RequestInput {
     private var part = [UInt8](repeating: 0, count: 16 << 10)
     private var isAtEnd = false
 
+    /// Bytes that are kept for later during a pause; more stay in the socket.
+    private static var readAhead: Int { 256 << 10 }
+
     init(_ connection: Connection, _ state: ServerState) {
         self.connection = connection
         self.state = state
@@ -26,17 +29,23 @@ struct RequestInput {
         limits.lineBytes = min(limits.lineBytes, state.limits.headBytes)
         var reader = RequestReader(limits: limits)
         var head: ReceivedRequest?
+        // What has arrived of the body at once: in chunks of a byte it would else be many small pieces.
+        var arrived = Data()
         while true {
             switch try event(of: &reader) {
             case .needMore:
+                if !arrived.isEmpty { try onBody(arrived) }
+                arrived.removeAll(keepingCapacity: true)
                 if try fill() { continue }
                 guard reader.hasStarted else { return nil }
                 throw .refused(400, "the request is cut short")
             case .head(let request):
                 head = request
                 try onHead(request)
-            case .data(let range): try onBody(Data(buffer[range]))
-            case .end(let trailers): return head.map { ($0, trailers) }
+            case .data(let range): arrived.append(contentsOf: buffer[range])
+            case .end(let trailers):
+                if !arrived.isEmpty { try onBody(arrived) }
+                return head.map { ($0, trailers) }
             }
         }
     }
@@ -75,21 +84,42 @@ struct RequestInput {
         return count > 0
     }
 
-    /// Keeps what arrives until `deadline`, or for ever; throws once the client has left.
-    mutating func pause(until deadline: Deadline? = nil) throws(ConnectionEnd) {
-        while try connection.wait(for: .reading, by: deadline) {
+    /// Waits until `deadline`, keeping what arrives for the next request; throws once the client has left.
+    mutating func pause(until deadline: Deadline) throws(ConnectionEnd) {
+        while buffer.count < Self.readAhead {
+            guard try connection.wait(for: .reading, by: deadline) else { return }
+            if try receive(), isAtEnd { throw .closed }
+        }
+        // A client that leaves now is noticed when the next bytes are sent.
+        try connection.waitForHangUp(by: deadline)
+    }
+
+    /// Waits until the client has left or the server stops, which it throws; what arrives is discarded.
+    mutating func stall() throws(ConnectionEnd) -> Never {
+        while true {
+            forget()
+            _ = try connection.wait(for: .reading)
             if try receive(), isAtEnd { throw .closed }
         }
     }
 
-    /// Reads and forgets what a refused client still sends, so that it can read the answer before the end.
+    /// Reads and discards what a refused client still sends, within limits, so that it can read the response before the
+    /// connection is closed.
     mutating func drain() throws(ConnectionEnd) {
-        var forgotten = 0
-        while !isAtEnd, forgotten < 64 << 20, try connection.wait(for: .reading, by: .after(.seconds(2))) {
-            buffer = []
-            start = 0
+        let deadline = Deadline.after(state.limits.drainTime)
+        var remaining = state.limits.drainedBytes
+        while !isAtEnd, remaining > 0 {
+            guard try connection.wait(for: .reading, by: deadline) else { return }
+            forget()
             _ = try receive()
-            forgotten += buffer.count
+            remaining -= buffer.count
         }
+        // Closing now would reset the connection, and the client could lose a response that it has not read.
+        if !isAtEnd { try connection.waitForHangUp(by: deadline) }
+    }
+
+    private mutating func forget() {
+        buffer.removeAll(keepingCapacity: true)
+        start = 0
     }
 }

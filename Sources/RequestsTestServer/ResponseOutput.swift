@@ -9,6 +9,9 @@ struct ResponseOutput {
         case chunked(sizes: [Int])
     }
 
+    /// Bytes that are kept before they are sent.
+    private static var pieceSize: Int { 256 << 10 }
+
     private let connection: Connection
     private let behavior: Behavior
     private var framing = Framing.none
@@ -50,17 +53,24 @@ struct ResponseOutput {
         throw .closed
     }
 
-    /// Appends bytes of the body.
+    /// Appends bytes of the body, and sends them where they are many: a client that does not read would otherwise have a
+    /// copy of each body kept for it.
     mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
-        var rest = data[...]
-        while !rest.isEmpty {
-            guard case .chunked(let sizes) = framing else { return try appendPayload(rest, &input) }
-            let size = sizes.isEmpty ? rest.count : max(1, sizes[min(chunk, sizes.count - 1)])
-            let payload = rest.prefix(size)
-            encoder.begin(payload.count, in: &pending)
-            try appendPayload(payload, &input)
-            rest = rest.dropFirst(size)
-            chunk += 1
+        var remaining = data[...]
+        while !remaining.isEmpty {
+            var size = remaining.count
+            if case .chunked(let sizes) = framing {
+                if !sizes.isEmpty { size = max(1, sizes[min(chunk, sizes.count - 1)]) }
+                encoder.begin(min(size, remaining.count), in: &pending)
+                chunk += 1
+            }
+            var payload = remaining.prefix(size)
+            remaining = remaining.dropFirst(size)
+            while !payload.isEmpty {
+                try appendPayload(payload.prefix(Self.pieceSize), &input)
+                payload = payload.dropFirst(Self.pieceSize)
+                if pending.count >= Self.pieceSize { try flushPart(&input) }
+            }
         }
     }
 
@@ -90,11 +100,12 @@ struct ResponseOutput {
     mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
         defer { pending.removeAll(keepingCapacity: true) }
         guard let pace = behavior.pace else { return try connection.send(pending[...]) }
+        let size = max(1, pace.bytes)
         var rest = pending[...]
         while !rest.isEmpty {
             if hasSent { try input.pause(until: .after(pace.interval)) }
-            try connection.send(rest.prefix(pace.bytes))
-            rest = rest.dropFirst(pace.bytes)
+            try connection.send(rest.prefix(size))
+            rest = rest.dropFirst(size)
             hasSent = true
         }
     }
@@ -104,7 +115,7 @@ struct ResponseOutput {
         switch behavior.fault {
         case .closeBeforeHead: throw .closed
         case .resetBeforeHead: try reset()
-        case .stallBeforeHead: try input.pause()
+        case .stallBeforeHead: try input.stall()
         case .raw(let bytes):
             pending += bytes
             try flush(&input)
@@ -112,7 +123,7 @@ struct ResponseOutput {
         case .rawWithoutClosing(let bytes):
             pending += bytes
             try flush(&input)
-            try input.pause()
+            try input.stall()
         default: break
         }
     }
@@ -128,7 +139,7 @@ struct ResponseOutput {
         try flush(&input)
         switch behavior.fault {
         case .resetBody: try reset()
-        case .stallBody: try input.pause()
+        case .stallBody: try input.stall()
         default: break
         }
         throw .closed

@@ -21,9 +21,9 @@ struct ResponsePlan {
             } else if hasBody || head.status == 204 {
                 nil
             } else {
-                head.header[.contentLength].flatMap { Int($0) }
+                head.header[.contentLength].flatMap { UInt($0) }.map { Int(clamping: $0) }
             }
-        let wantsClose = head.header.values(of: .connection).contains { $0.lowercased() == "close" }
+        let wantsClose = head.header.listContains("close", in: .connection)
         let endsWithConnection = if case .untilClose = framing { true } else { false }
         saysClose = wantsClose || endsWithConnection || !request.isReusable
         persists = !saysClose && behavior.fault != .closeAfterResponse

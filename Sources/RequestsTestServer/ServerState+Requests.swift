@@ -1,15 +1,43 @@
 import RequestsHTTP1
 
 extension ServerState {
-    /// Notes a request whose head has arrived, and gives its place in the record.
+    /// Records a request whose head has arrived, and returns its number in the record.
     func note(_ head: ReceivedRequest, connection: Int, index: Int) -> Int {
+        let exchange = TestServer.Exchange(
+            connection: connection, index: index, method: head.line.method, target: head.line.target,
+            header: head.header)
+        let size = head.line.target.utf8.count + Self.size(of: head.header)
+        return change { $0.recorded.append(exchange, size: size) }
+    }
+
+    /// Records bytes of the body of the request with the number `index`, of which `count` bytes arrived before, as far as
+    /// the limits allow.
+    func note(_ bytes: Data, behind count: Int, of index: Int) {
+        let limit = max(0, min(limits.recording.bodyBytes, limits.recording.totalBytes))
+        let kept = bytes.prefix(max(0, limit - count))
         change { record in
-            record.exchanges.append(
-                TestServer.Exchange(
-                    connection: connection, index: index, method: head.line.method, target: head.line.target,
-                    header: head.header))
-            return record.exchanges.count - 1
+            record.recorded.update(index, addingSize: kept.count) { exchange in
+                exchange.body.append(kept)
+                if kept.count < bytes.count { exchange.isBodyCut = true }
+            }
         }
+    }
+
+    /// Records that the request with the number `index` has arrived to its end; `body` is all of its body where it was
+    /// kept for the executor, whose memory the record then shares.
+    func noteEnd(_ trailers: Header, _ body: Data?, of index: Int) {
+        change { record in
+            record.recorded.update(index, addingSize: Self.size(of: trailers)) { exchange in
+                exchange.trailers = trailers
+                exchange.isComplete = true
+                if let body, !exchange.isBodyCut { exchange.body = body }
+            }
+        }
+    }
+
+    /// The bytes that a header roughly takes in memory.
+    private static func size(of header: Header) -> Int {
+        header.reduce(128) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count + 32 }
     }
 
     /// Refuses a request that is not served, before its body is read.
@@ -23,7 +51,7 @@ extension ServerState {
             throw .refused(405, "tunnels are not served", [Field(name: "Allow", value: "GET")])
         }
         if head.header.contains(.expect), head.line.version >= .http11, !head.expectsContinue,
-            head.header[.expect]?.lowercased() != "100-continue"
+            !head.header.listContains("100-continue", in: .expect)
         {
             throw .refused(417, "the expectation is not one that is met")
         }
@@ -38,18 +66,13 @@ extension ServerState {
         return root
     }
 
-    /// What the executor is asked: the request that arrived last at this place, its body as bytes.
-    ///
-    /// A body that has no meaning (RFC 9110 §9.3.1, §9.3.2, §9.3.8) is left to the record.
-    func request(
-        _ head: ReceivedRequest, connection: Int, index: Int
-    ) throws(ConnectionEnd) -> PreparedRequest {
-        let exchange = record.exchanges.last { $0.connection == connection && $0.index == index }
+    /// The request that the executor receives, its body as bytes.
+    func request(_ head: ReceivedRequest, _ body: Data) throws(ConnectionEnd) -> PreparedRequest {
         var header = head.header
         header.removeAll { $0.name.belongsToExecutor }
         var request = PreparedRequest(
             method: head.line.method, target: try target(of: head), header: header, delivery: .streamed)
-        if head.framing != .none, head.line.method.takesBody { request.body = .bytes(exchange?.body ?? Data()) }
+        if head.hasServedBody { request.body = .bytes(body) }
         request.timeouts = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
         return request
     }
@@ -59,15 +82,21 @@ extension ServerState {
         let text = head.line.target
         let authority = head.header[.host].flatMap { $0.isEmpty ? nil : $0 } ?? "localhost"
         do throws(InvalidRequest) {
-            if text.hasPrefix("/") { return try TargetURI("http://\(authority)\(text)") }
-            if text == "*" { return try TargetURI("http://\(authority)") }
-            return try TargetURI(text)
+            switch text.utf8.first {
+            case UInt8(ascii: "/"): return try TargetURI("http://\(authority)\(text)")
+            case UInt8(ascii: "*"): return try TargetURI("http://\(authority)")
+            // The host of the target counts, not the field (RFC 9112 §3.2.2).
+            default: return try TargetURI(text)
+            }
         } catch {
             throw .refused(400, "the target cannot be read: \(error)")
         }
     }
 }
 
-extension HTTPMethod {
-    fileprivate var takesBody: Bool { self != .get && self != .head && self != .trace }
+extension ReceivedRequest {
+    /// Whether the executor receives the body; one without a meaning (RFC 9110 §9.3.1, §9.3.2, §9.3.8) is recorded only.
+    var hasServedBody: Bool {
+        framing != .none && line.method != .get && line.method != .head && line.method != .trace
+    }
 }

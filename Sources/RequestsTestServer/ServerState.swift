@@ -9,7 +9,7 @@ final class ServerState: Sendable {
     }
 
     private struct State {
-        var record = TestServer.Record()
+        var record: TestServer.Record
         var connections: [Int: Connection] = [:]
         var listener: Listener?
         var isStopping = false
@@ -17,12 +17,14 @@ final class ServerState: Sendable {
         var waiters: [UInt64: Waiter] = [:]
         var nextWaiter: UInt64 = 0
         var atEnd: CheckedContinuation<Void, Never>?
+        /// Bytes of bodies that connections hold for the executor.
+        var heldBytes = 0
     }
 
     let executor: any RequestExecutor
     let limits: TestServer.Limits
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> Behavior
-    private let state = Lock(State())
+    private let state: Lock<State>
 
     init(
         executor: any RequestExecutor, limits: TestServer.Limits,
@@ -31,6 +33,7 @@ final class ServerState: Sendable {
         self.executor = executor
         self.limits = limits
         self.behavior = behavior
+        state = Lock(State(record: TestServer.Record(limits.recording)))
     }
 
     var record: TestServer.Record { state.withLock { $0.record } }
@@ -93,6 +96,11 @@ extension ServerState {
 // MARK: Connections
 
 extension ServerState {
+    /// Whether another connection may be served: the server is not stopping, and has not reached its limit.
+    var acceptsConnections: Bool {
+        state.withLock { !$0.isStopping && $0.connections.count < max(1, limits.connections) }
+    }
+
     /// Serves `socket` on a thread of its own, unless the server is stopping.
     func serve(_ socket: consuming Socket) throws(SystemError) {
         let index = state.withLock { $0.record.acceptedConnections }
@@ -133,6 +141,25 @@ extension ServerState {
         let connection = state.withLock { $0.connections.removeValue(forKey: index) }
         _ = consume connection
         change { $0.openConnections -= 1 }
+    }
+}
+
+// MARK: Bodies
+
+extension ServerState {
+    /// Counts `count` bytes of a body as held; false when that is more than all connections may hold together.
+    func hold(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard count <= limits.totalBodyBytes - state.heldBytes else { return false }
+            state.heldBytes += count
+            return true
+        }
+    }
+
+    /// Takes back what ``hold(_:)`` counted.
+    func release(_ count: Int) {
+        guard count > 0 else { return }
+        state.withLock { $0.heldBytes -= count }
     }
 }
 

@@ -7,6 +7,8 @@ struct Service {
     private let state: ServerState
     private var input: RequestInput
     private var exchange = 0
+    /// The body of the request that is being received or answered, where the executor receives it.
+    private var body = Data()
 
     init(_ connection: Connection, _ state: ServerState) {
         self.connection = connection
@@ -16,9 +18,11 @@ struct Service {
 
     /// Serves until one side has had enough.
     mutating func run() {
+        defer { releaseBody() }
         do throws(ConnectionEnd) {
             while let request = try read() {
                 guard try answer(request) else { break }
+                releaseBody()
                 exchange += 1
             }
             try leave()
@@ -27,30 +31,37 @@ struct Service {
         }
     }
 
-    /// Reads one request to its end and notes it; nil when the client has closed the connection instead.
+    /// Reads one request to its end and records it; nil when the client has closed the connection instead.
     private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
         let (state, connection, exchange) = (state, connection, exchange)
-        var position: Int?
+        var number: Int?
+        var isServed = false
         var length = 0
+        var body = Data()
+        defer { self.body = body }
         let received = try input.next { head throws(ConnectionEnd) in
-            position = state.note(head, connection: connection.index, index: exchange)
+            number = state.note(head, connection: connection.index, index: exchange)
+            isServed = head.hasServedBody
             try state.admit(head)
             if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
                 try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
             }
-        } onBody: { data throws(ConnectionEnd) in
-            length += data.count
-            guard length <= state.limits.bodyBytes else { throw .refused(413, "the body is too long") }
-            if let position { state.change { $0.exchanges[position].body.append(data) } }
+        } onBody: { bytes throws(ConnectionEnd) in
+            guard bytes.count <= state.limits.bodyBytes - length else { throw .refused(413, "the body is too long") }
+            if let number { state.note(bytes, behind: length, of: number) }
+            length += bytes.count
+            guard isServed else { return }
+            guard state.hold(bytes.count) else { throw .refused(503, "the server holds too many bodies") }
+            body.append(bytes)
         }
         guard let received else { return nil }
-        if let position {
-            state.change { record in
-                record.exchanges[position].trailers = received.trailers
-                record.exchanges[position].isComplete = true
-            }
-        }
+        if let number { state.noteEnd(received.trailers, isServed ? body : nil, of: number) }
         return received.request
+    }
+
+    private mutating func releaseBody() {
+        state.release(body.count)
+        body = Data()
     }
 
     /// Answers one request; false when the connection is to be closed.
@@ -58,7 +69,7 @@ struct Service {
         let behavior = state.behavior(connection.index, exchange)
         var output = ResponseOutput(connection, behavior)
         try output.failBeforeResponse(&input)
-        let request = try state.request(received, connection: connection.index, index: exchange)
+        let request = try state.request(received, body)
         let response = try execute(request)
         for status in behavior.interim { output.append(interim: status) }
         let plan = ResponsePlan(response, answering: received, behavior: behavior)

@@ -23,37 +23,23 @@ public struct TestServer: Sendable {
         }
     }
 
-    /// What the server takes of a request before it refuses it.
-    public struct Limits: Hashable, Sendable {
-        /// Bytes of a body, 64 MiB; beyond them it answers 413.
-        public var bodyBytes: Int
-        /// Bytes of a head, 256 KiB; beyond them it answers 431.
-        public var headBytes: Int
-        /// The methods that are served, nil for all but CONNECT; others are answered with 405.
-        public var methods: Set<HTTPMethod>?
-
-        /// Limits of the values given.
-        public init(bodyBytes: Int = 64 << 20, headBytes: Int = 256 << 10, methods: Set<HTTPMethod>? = nil) {
-            self.bodyBytes = bodyBytes
-            self.headBytes = headBytes
-            self.methods = methods
-        }
-    }
-
-    /// A request as it arrived, by the connection and the place on it: what keep-alive is judged by.
+    /// A request as it arrived, by its connection and its place there: keep-alive can be judged by them.
     public struct Exchange: Sendable {
-        /// Which of the server's connections, from 0 in the order they were accepted.
+        /// The number of the server's connection, from 0 in the order in which they were accepted.
         public let connection: Int
-        /// Which of the connection's requests, from 0.
+        /// The number of the request on its connection, from 0.
         public let index: Int
         /// The method.
         public let method: HTTPMethod
-        /// The request target as it stood on the wire.
+        /// The request target as it was sent.
         public let target: String
         /// All fields, those of the framing included.
         public let header: Header
-        /// The body, undone from its framing; what has arrived of it while ``isComplete`` is false.
+        /// The body without its framing, up to ``Recording/bodyBytes``; what has arrived of it while ``isComplete`` is
+        /// false.
         public internal(set) var body = Data()
+        /// Whether ``body`` lacks bytes that arrived, because of a limit of ``Recording``.
+        public internal(set) var isBodyCut = false
         /// The fields after the body.
         public internal(set) var trailers = Header.empty
         /// Whether the request has arrived to its end.
@@ -62,13 +48,21 @@ public struct TestServer: Sendable {
 
     /// What the server has seen up to now.
     public struct Record: Sendable {
-        /// The requests whose heads have arrived, in that order.
-        public internal(set) var exchanges: [Exchange] = []
+        var recorded: BoundedRecord<Exchange>
+
+        init(_ recording: Recording) {
+            recorded = BoundedRecord(count: recording.requests, size: recording.totalBytes)
+        }
+
+        /// The requests whose heads have arrived, in that order: the newest, within the limits of ``Recording``.
+        public var exchanges: [Exchange] { recorded.elements }
+        /// The number of requests whose heads have arrived, those included that ``exchanges`` no longer has.
+        public var requestCount: Int { recorded.total }
         /// Connections accepted.
         public internal(set) var acceptedConnections = 0
         /// Connections that are open at this moment.
         public internal(set) var openConnections = 0
-        /// Writes that waited a quarter of a second for the client to read: what back-pressure is judged by.
+        /// Writes that waited a quarter of a second for the client to read, which shows back-pressure.
         public internal(set) var stalledWrites = 0
         /// Bytes received on all connections.
         public internal(set) var receivedBytes = 0
@@ -97,7 +91,7 @@ extension TestServer {
     /// What the server has seen up to now.
     public var record: Record { state.record }
 
-    /// The requests whose heads have arrived, in that order.
+    /// The requests whose heads have arrived, in that order: the newest, within the limits of ``Recording``.
     public var exchanges: [Exchange] { record.exchanges }
 
     /// Waits until what the server has seen satisfies `condition`, which is judged after every change.

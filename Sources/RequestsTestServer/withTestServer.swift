@@ -8,7 +8,7 @@ import RequestsPOSIX
 /// - Parameters:
 ///   - executor: Answers the requests; its responses are asked for streamed, without limits.
 ///   - address: Where to listen.
-///   - limits: What is taken of a request.
+///   - limits: What is taken of a request, and of all clients together.
 ///   - behavior: How each response is sent, by the index of the connection and of the exchange on it, both from 0.
 ///   - body: What to do with the server.
 /// - Returns: What `body` gives.
@@ -38,6 +38,7 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: Answers the requests.
 ///   - address: Where to listen.
+///   - limits: What is taken of a request, and of all clients together.
 ///   - behavior: How each response is sent.
 ///   - body: What to do with the server.
 /// - Returns: What `body` gives.
@@ -45,9 +46,10 @@ public func withTestServer<Value>(
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    behaving behavior: Behavior = .standard, _ body: (TestServer) async throws -> Value
+    limits: TestServer.Limits = TestServer.Limits(), behaving behavior: Behavior = .standard,
+    _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    try await withTestServer(serving: executor, on: address, behaving: { _, _ in behavior }, body)
+    try await withTestServer(serving: executor, on: address, limits: limits, behaving: { _, _ in behavior }, body)
 }
 
 /// Runs a test server for the time of `body`, with every response of which `fault` happens.
@@ -55,16 +57,17 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: Answers the requests.
 ///   - address: Where to listen.
+///   - limits: What is taken of a request, and of all clients together.
 ///   - fault: What goes wrong.
 ///   - body: What to do with the server.
 /// - Returns: What `body` gives.
 /// - Throws: What `body` throws, or the system's error when the server cannot be started.
 @discardableResult
 public func withTestServer<Value>(
-    serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(), fault: Fault,
-    _ body: (TestServer) async throws -> Value
+    serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
+    limits: TestServer.Limits = TestServer.Limits(), fault: Fault, _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    try await withTestServer(serving: executor, on: address, behaving: .failing(fault), body)
+    try await withTestServer(serving: executor, on: address, limits: limits, behaving: .failing(fault), body)
 }
 
 /// The listener's descriptor is the threads' alone once this has returned.

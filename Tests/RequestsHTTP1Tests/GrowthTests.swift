@@ -53,7 +53,26 @@ struct GrowthTests {
         Shape(description: "a target") { "GET /" + many("a", $0) + " HTTP/1.1\r\nHost: a\r\n\r\n" },
         Shape(description: "a method") { many("A", $0) + " / HTTP/1.1\r\nHost: a\r\n\r\n" },
         Shape(description: "fields") { "GET / HTTP/1.1\r\nHost: a\r\n" + many("A: b\r\n", $0 / 4) + "\r\n" },
+        Shape(description: "escapes in a target") { "GET /" + many("%20", $0 / 3) + " HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "a host in a target") { "GET http://" + many("a", $0) + "/ HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "a scheme") { "GET " + many("a", $0) + "://b HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "an address") { "GET http://[" + many(":", $0) + "] HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "zeros before a port") { "CONNECT a:" + many("0", $0) + "1 HTTP/1.1\r\nHost: a\r\n\r\n" },
+        Shape(description: "a Host") { "GET / HTTP/1.1\r\nHost: " + many("a", $0) + "\r\n\r\n" },
+        Shape(description: "options") { put(many("Connection: a\r\n", $0 / 8), "") },
+        Shape(description: "lengths") { put(many("Content-Length: 1\r\n", $0 / 8), "a") },
+        Shape(description: "codings") { put("Transfer-Encoding: " + many(",", $0) + "chunked\r\n", "0\r\n\r\n") },
+        Shape(description: "chunks") { put(inChunks, many("1\r\na\r\n", $0 / 4) + "0\r\n\r\n") },
+        Shape(description: "an extension") { put(inChunks, "1;" + many("a", $0) + "\r\nb\r\n0\r\n\r\n") },
+        Shape(description: "trailers") { put(inChunks, "0\r\n" + many("A: b\r\n", $0 / 4) + "\r\n") },
+        Shape(description: "requests on one connection") { many("GET / HTTP/1.1\r\nHost: a\r\n\r\n", $0 / 16) },
     ]
+
+    private static let inChunks = "Transfer-Encoding: chunked\r\n"
+
+    private static func put(_ fields: String, _ body: String) -> String {
+        "PUT / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\(body)"
+    }
 
     @Test(
         "what makes a response long costs in proportion, whole and byte by byte (R-13, R-17, R-71)",

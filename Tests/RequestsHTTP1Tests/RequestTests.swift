@@ -10,9 +10,9 @@ struct RequestTests {
         let text =
             "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc\r\n"
             + "PUT /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\nT: u\r\n\r\n"
-            + "GET * HTTP/1.0\r\n\r\nGET /never HTTP/1.1\r\nHost: x\r\n\r\n"
+            + "OPTIONS * HTTP/1.0\r\n\r\nGET /never HTTP/1.1\r\nHost: x\r\n\r\n"
         let readings = try readRequests(text.utf8)
-        #expect(readings.compactMap(\.request?.line.method) == [.post, .put, .get])
+        #expect(readings.compactMap(\.request?.line.method) == [.post, .put, .options])
         #expect(readings.compactMap(\.request?.line.target) == ["/a?b=c", "/b", "*"])
         #expect(readings.map(\.body) == [Array("abc".utf8), Array("de".utf8), []])
         #expect(readings[1].trailers == [Field(name: "T", value: "u")])
@@ -53,6 +53,66 @@ struct RequestTests {
         #expect(throws: error) { try readRequests(text.utf8) }
         #expect(throws: error) { try readRequests(text.utf8, .oneByteAtATime) }
         #expect(error.statusHint.code == status)
+    }
+
+    @Test(
+        "a target has the form that its method may have (R-73)",
+        arguments: [
+            "GET /", "GET //", "GET /a/../b;c=d,e:@!$&'()*+=-._~%2F%c3%a9?/?a=b&c", "OPTIONS *", "OPTIONS /a",
+            "GET http://example.com", "GET HTTP://a.b:8080/c?d", "GET http://a?b", "PUT https://[::1]:443/",
+            "OPTIONS http://a:1", "CONNECT a.example:443", "CONNECT [2001:db8::1]:1", "CONNECT a%20b:65535", "FROB /x",
+            "GET http://a:/", "connect /a",
+        ])
+    func targets(line: String) throws {
+        let target = try #require(line.split(separator: " ").last)
+        let readings = try readRequests("\(line) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        #expect(readings.map { $0.request?.line.target } == [String(target)])
+        #expect(requestDeliveriesThatDiffer(Array("\(line) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)) == [])
+    }
+
+    @Test(
+        "a target with a fragment, of another method's form or with bytes of no URI is refused (R-73)",
+        arguments: [
+            "GET /a#b", "GET /#", "GET #a", "GET http://a/#b", "GET http://a#b", "GET *", "HEAD *", "options *",
+            "GET **",
+            "OPTIONS **", "OPTIONS */a", "OPTIONS a", "GET a", "GET a/b", "GET ?a", "GET a:1", "GET [::1]:1", "GET :a",
+            "GET 1a:b", "GET urn:a:b", "GET a.b:80", "GET http:", "GET http:a", "GET http:/a", "GET HTTPS:/a",
+            "GET http://", "GET http:///a",
+            "GET http://:80/", "GET http://?a", "GET http://a@b/", "GET http://a:b@c/", "GET http://a:65536/",
+            "GET http://a:1b/", "GET http://a:99999999999999999999999999/", "GET http://[::1/", "GET http://[]/",
+            "GET http://[::g]/", "GET http://[::1]a/", "GET http://a%2/", "GET http://a\\b/", "GET /a|b", "GET /<a>",
+            "GET /\"", "GET /a\\b", "GET /^", "GET /`", "GET /{a}", "GET /[a]", "GET /%", "GET /%2", "GET /%zz",
+            "GET /a?%f",
+            "CONNECT /", "CONNECT *", "CONNECT a", "CONNECT a:", "CONNECT :1", "CONNECT a:b", "CONNECT a:65536",
+            "CONNECT a:1/b", "CONNECT http://a:1", "CONNECT a@b:1", "CONNECT [::1]", "CONNECT a:1#b", "CONNECT a:1?b",
+        ])
+    func wrongTargets(line: String) {
+        let error = WireError.violation(.requestTarget)
+        let bytes = Array("\(line) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        for delivery in Delivery.all(for: bytes.count) {
+            #expect(throws: error) { try readRequests(bytes, delivery) }
+        }
+        #expect(error.statusHint == 400)
+    }
+
+    @Test(
+        "a Host is empty, or a host and an optional port (R-73)",
+        arguments: [
+            ("", true), ("a", true), ("a.b:80", true), ("a:", true), ("[::1]", true), ("[::1]:8080", true),
+            ("0.0.0.0=5000", true), ("a_b", true), ("a%20b", true), ("a/b", false), ("a?b", false), ("a#b", false),
+            ("a@b", false), ("a b", false), ("a,b", true), ("a:65536", false), ("a:b", false), (":80", false),
+            ("[::1", false), ("[::1]a", false), ("::1", false), ("http://a", false), ("a\u{301}", false),
+            ("%zz", false),
+        ])
+    func hosts(value: String, isValid: Bool) throws {
+        for version in ["1.0", "1.1"] {
+            let bytes = Array("GET / HTTP/\(version)\r\nHost: \(value)\r\n\r\n".utf8)
+            if isValid {
+                #expect(try readRequests(bytes).count == 1)
+            } else {
+                #expect(throws: WireError.violation(.hostValue)) { try readRequests(bytes) }
+            }
+        }
     }
 
     @Test("a head that is too large is answered with 414 or 431 (R-73)")

@@ -177,7 +177,7 @@ struct ContentDecodingLimitTests {
         #expect(error.reason == .tooLarge(limit: 1_000))
     }
 
-    @Test("a collected body has its limit before and after decoding (R-25)")
+    @Test("a collected body over its limit is an error, however short it was sent (R-25)")
     func collected() async throws {
         let long = Data(count: 5_000)
         let coded = try #require(Coding.gzip.apply(to: long))

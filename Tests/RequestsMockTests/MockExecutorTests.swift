@@ -196,9 +196,57 @@ struct MockExecutorTests {
             .on(nil, "/any", .ok()))
         #expect(try await mock.execute(request()).bytes == Data("user".utf8))
         #expect(try await mock.execute(request(.delete)).head.status == 204)
+        let any = PreparedRequest(method: .patch, target: try TargetURI("http://mock.test/any"))
+        #expect(try await mock.execute(any).head.status == 200)
         let unmatched = try await mock.execute(request(.post))
         #expect(unmatched.head.status == 500)
         #expect(unmatched.head.header["X-Requests-Mock"] == "unmatched")
+    }
+
+    @Test(
+        "a route's pattern is compared by octets: equivalent spellings of a text are different (PM-124)",
+        arguments: [
+            ("/caf\u{E9}", "/caf\u{E9}", true), ("/caf\u{E9}", "/cafe\u{301}", false),
+            ("/users/{}", "/users/{}", true), ("/users/{}\u{301}", "/users/{}", false),
+            ("/users\u{200D}/{}", "/users/{}", false), ("/\u{301}users/{}", "/users/{}", false),
+            ("/users/7", "/other", true), ("/users/{}", "/other", true), ("/users/7/", "/other", false),
+            ("users/7", "/other", false), ("/users//7", "/other", false), ("/{}/{}", "/other", true),
+            ("/{}", "/other", false), ("/users/{}{}", "/other", false),
+        ])
+    func octets(pattern: String, template: String, matches: Bool) async throws {
+        var request = request()
+        request.template = template
+        let response = try await MockExecutor(routes: .on(.get, pattern, .status(204))).execute(request)
+        #expect((response.head.status == 204) == matches)
+    }
+
+    @Test("a segment that is empty is not one of a pattern (PM-124)")
+    func emptySegment() async throws {
+        let mock = MockExecutor(routes: .on(.get, "/users/{}", .status(204)))
+        for (path, status) in [("/users/", 500), ("/users", 500), ("/users/%CC%81", 204), ("/users/a/b", 500)] {
+            let request = PreparedRequest(target: try TargetURI("http://mock.test\(path)"))
+            #expect(try await mock.execute(request).head.status.code == status, "\(path)")
+        }
+    }
+
+    @Test("the newest requests are recorded, within limits, and all are counted (PM-129, R-73)")
+    func recording() async throws {
+        let mock = MockExecutor(.ok())
+        #expect(mock.recordedCount == 0)
+        let few = mock.recording(.init(requests: 5))
+        let small = mock.recording(.init(bodyBytes: 30))
+        let none = mock.recording(.none)
+        for number in 0..<20 {
+            let request = request(.put, body: .bytes(Data(repeating: UInt8(number), count: 10)))
+            for mock in [mock, few, small, none] { _ = try await mock.execute(request) }
+        }
+        #expect([mock, few, small, none].map(\.recordedCount) == [20, 20, 20, 20])
+        #expect([mock, few, small, none].map(\.recorded.count) == [20, 5, 2, 0])
+        #expect(few.recorded.map(\.body.firstByte) == Array(15..<20))
+        #expect(small.recorded.map(\.body.firstByte) == [18, 19])
+        let large = request(.put, body: .bytes(Data(count: 31)))
+        _ = try await small.execute(large)
+        #expect(small.recorded == [large])
     }
 
     @Test("progress counts the bytes of both bodies (HT-6)")
@@ -210,6 +258,10 @@ struct MockExecutorTests {
         let last = try #require(told.withLock { $0.last })
         #expect(last == TransferProgress(sent: 3, totalToSend: 3, received: 5, totalToReceive: 5))
     }
+}
+
+extension RequestBody {
+    fileprivate var firstByte: UInt8? { if case .bytes(let data) = self { data.first } else { nil } }
 }
 
 private struct Chunks: RequestBodySource {

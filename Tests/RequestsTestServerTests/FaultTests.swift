@@ -77,6 +77,17 @@ struct FaultTests {
         #expect(ContinuousClock.now - start >= .milliseconds(5 * (head.utf8.count / 20)))
     }
 
+    @Test("a pace of no bytes is one byte at a time (PM-130)", arguments: [0, -1, .min])
+    func noPace(bytes: Int) async throws {
+        var pace = Behavior.Pace.drip(1, every: .zero)
+        pace.bytes = bytes
+        try await withTestServer(serving: mock, behaving: Behavior(pace: pace)) { server in
+            let client = try await RawClient(server)
+            try await client.send(get)
+            #expect(try await client.receive(head.utf8.count + 10) == head + "0123456789")
+        }
+    }
+
     @Test("a body whose length nobody knows is chunked, with its trailers, and closes to a client of HTTP/1.0 (PM-130)")
     func unknownLength() async throws {
         let mock = MockExecutor { _ in
@@ -125,8 +136,9 @@ struct FaultTests {
     @Test("a port refuses, and another never answers (T-87, R-48)")
     func unresponsive() async throws {
         try await withRefusingPort { port in
-            let error = await #expect(throws: (any Error).self) { try await connect(to: port, within: .seconds(30)) }
-            #expect(error as? WaitError != .timedOut)
+            let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }
+            let reason: SystemError? = if case .failed(let reason) = error { reason } else { nil }
+            #expect(reason?.isRefused == true)
         }
         try await withUnansweringPort { port in
             await #expect(throws: WaitError.timedOut) { try await connect(to: port, within: .milliseconds(300)) }

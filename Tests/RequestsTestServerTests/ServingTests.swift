@@ -82,6 +82,10 @@ struct ServingTests {
             ("GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2000))\r\n\r\n", 431),
             ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: tea\r\n\r\n", 417),
             ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400), ("GET / HT", 400),
+            ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET http://a/#b HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400), ("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ])
     func refuses(request: String, status: Int) async throws {
         let mock = MockExecutor(.ok())
@@ -95,6 +99,21 @@ struct ServingTests {
             #expect(answer.contains("\r\nConnection: close\r\n"))
         }
         #expect(mock.recorded.isEmpty)
+    }
+
+    @Test(
+        "every form of a target reaches the executor as the URI it stands for (PM-130, R-73)",
+        arguments: [
+            ("GET /b?c", "http://a/b?c"), ("GET //b", "http://a//b"), ("OPTIONS *", "http://a/"),
+            ("GET http://B:8080/c", "http://b:8080/c"), ("GET http://b?c", "http://b/?c"),
+        ])
+    func targets(line: String, expected: String) async throws {
+        let mock = MockExecutor { request in .ok("\(request.target)") }
+        try await withTestServer(serving: mock) { server in
+            let client = try await RawClient(server)
+            try await client.send("\(line) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            #expect(try await client.receive().hasSuffix("\r\n\r\n\(expected)"))
+        }
     }
 
     @Test("a response without a body has none: HEAD, 204, 304 (PM-130)")

@@ -93,6 +93,10 @@ package struct RequestCase: Decodable, Sendable, CustomStringConvertible {
 
     package var bytes: [UInt8] { Array(requestB64) }
     package var description: String { "\(id) \(name)" }
+
+    /// Whether the target is `*` and the method is not OPTIONS: M-SEARCH of SSDP, which the collection accepts and
+    /// RFC 9112 §3.2.4 does not.
+    package var isAsteriskForAnotherMethod: Bool { id == "llhttp-req-023" }
 }
 
 /// The bytes of a field as the collections write them: name and value, ISO-8859-1, a colon between.

@@ -5,7 +5,8 @@ extension ContentDecoding {
     public struct Limits: Hashable, Sendable {
         /// Bytes that a body may decode to; 16 GiB.
         ///
-        /// For a body that is collected its ``Delivery/collected(limit:)`` holds as well, before and after decoding.
+        /// A body that is collected also has the limit of its ``Delivery/collected(limit:)``, which counts decoded bytes.
+        /// As it is sent, such a body may have 16 times that limit, and 16 MiB in any case.
         public var bodySize = 16 << 30
 
         /// How many times as long as it was sent a body may become; 256.

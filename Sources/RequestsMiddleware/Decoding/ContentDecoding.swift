@@ -24,8 +24,9 @@ package import RequestsPOSIX
 /// - requests for files that an executor behind this one goes on with (``ResumingDownloads``, in either order), or decodes
 ///   by itself (URLSession).
 ///
-/// So are responses without content, empty ones, parts (206), and redirects that are going to be followed, whose bodies
-/// nobody reads.
+/// So are responses without content (HEAD, 204, 304, a Content-Length of 0), parts (206), and redirects that are going to be
+/// followed. A body that has no bytes and does not declare it, such as an empty chunked one, ends before its coding does and
+/// is an error.
 public struct ContentDecoding: Middleware {
     private let limits: Limits
     private let codings: [ContentCoding]
@@ -80,8 +81,8 @@ public struct ContentDecoding: Middleware {
             guard case .bytes(let data) = response.body else {
                 return .suspended { () async throws(RequestError) in try await decode(response, to: request) }
             }
-            guard !data.isEmpty, let chain = try chain(for: response.head, answering: request) else {
-                return .response(response)
+            guard !response.declaresNoContent, let chain = try chain(for: response.head, answering: request) else {
+                return .response(try response.within(request.delivery, of: request))
             }
             var body = DecodedCollection(chain, of: response, to: request)
             body.put(data)
@@ -120,10 +121,15 @@ extension ContentDecoding {
         return (next as? any NeedsFileDelivery)?.needsFileDelivery != true
     }
 
-    /// The request as it goes on: a file is written here, of what has been decoded.
+    /// The request that is sent on.
+    ///
+    /// Files are written and limits of size are kept here, where the body is decoded: the next executor would count coded
+    /// bytes. One that streams bodies with a coding by itself may collect the others, which is faster.
     private func offering(_ request: PreparedRequest) -> PreparedRequest {
-        guard case .file = request.delivery else { return request.offering(offer, streamingCoded: isNextStreaming) }
-        return request.offering(offer, streamingCoded: false, delivery: .streamed)
+        switch request.delivery {
+        case .collected where isNextStreaming: request.offering(offer, streamingCoded: true)
+        case .collected, .streamed, .file: request.offering(offer, streamingCoded: false, delivery: .streamed)
+        }
     }
 }
 
@@ -139,7 +145,7 @@ extension ContentDecoding {
         case .bytes(let data): stream = ResponseStream(data)
         case .file: return response
         }
-        guard stream.length != 0, let chain = try chain(for: response.head, answering: request) else {
+        guard !response.declaresNoContent, let chain = try chain(for: response.head, answering: request) else {
             return try await response.asAsked(by: request)
         }
         if case .collected = request.delivery {
@@ -181,17 +187,47 @@ extension PreparedRequest {
 }
 
 extension RawResponse {
+    /// Whether the head says that there is no content, so that a coding it names was applied to nothing.
+    ///
+    /// A body whose length is not declared is a coded one even when it has no bytes: it ends before its coding does.
+    fileprivate var declaresNoContent: Bool {
+        switch body {
+        case .stream(let stream): return stream.length == 0
+        case .bytes(let data):
+            guard data.isEmpty, let length = head.header[.contentLength] else { return false }
+            return Int(length) == 0
+        case .file: return false
+        }
+    }
+
     /// This response, whose body is left as it is, in memory where it was to be collected.
     fileprivate func asAsked(by request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else { return self }
-        var copy = self
-        do throws(RequestError) {
-            copy.body = .bytes(try await stream.collect(limit: limit))
-            copy.trailers = stream.trailers
-            return copy
-        } catch {
-            throw error.adding(request: request, response: head)
+        guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else {
+            return try within(request.delivery, of: request)
         }
+        var (copy, whole) = (self, Data())
+        do throws(RequestError) {
+            if let length = stream.length, length > limit {
+                throw RequestError(.tooLarge(limit: limit), detail: "\(length) bytes announced")
+            }
+            while let chunk = try await stream.next() {
+                guard chunk.count <= limit - whole.count else { throw RequestError(.tooLarge(limit: limit)) }
+                whole.append(chunk)
+            }
+        } catch {
+            throw error.adding(request: request, response: head, body: whole)
+        }
+        copy.body = .bytes(whole)
+        copy.trailers = stream.trailers
+        return copy
+    }
+
+    /// This response, unless its body is in memory and longer than `delivery` allows.
+    fileprivate func within(_ delivery: Delivery, of request: PreparedRequest) throws(RequestError) -> RawResponse {
+        guard case .collected(let limit) = delivery, case .bytes(let data) = body, data.count > max(0, limit) else {
+            return self
+        }
+        throw RequestError(.tooLarge(limit: limit)).adding(request: request, response: head)
     }
 
     /// This response with a header that describes the decoded body, and metrics that tell what it was.

@@ -1,7 +1,9 @@
 /// A body that is decoded into memory.
 struct DecodedCollection: ~Copyable, Sendable {
-    /// How much longer than the limit a body may be as it is sent: what does not shrink grows a little.
-    private static var overhead: Int { 64 << 10 }
+    /// How many times the limit, and how many bytes at least, a body may have as it is sent: nothing of that is kept, but a
+    /// peer could send coded nothing without end.
+    private static var encodedRatio: Int { 16 }
+    private static var encodedMinimum: Int { 16 << 20 }
 
     private var chain: DecodingChain
     private var decoded: RawResponse
@@ -30,7 +32,9 @@ struct DecodedCollection: ~Copyable, Sendable {
             while true {
                 let step = try chain.step()
                 guard case .piece = step else {
-                    guard chain.encodedCount - Self.overhead <= limit else { throw tooLarge("as it was sent") }
+                    guard chain.encodedCount <= encodedLimit else {
+                        throw tooLarge("more than \(encodedLimit) bytes as it was sent")
+                    }
                     return step
                 }
                 let piece = chain.piece
@@ -57,6 +61,11 @@ struct DecodedCollection: ~Copyable, Sendable {
         return response
     }
 
+    private var encodedLimit: Int {
+        let (product, overflows) = limit.multipliedReportingOverflow(by: Self.encodedRatio)
+        return overflows ? .max : max(product, Self.encodedMinimum)
+    }
+
     private func tooLarge(_ detail: String) -> RequestError {
         RequestError(.tooLarge(limit: limit), detail: detail)
     }
@@ -69,9 +78,6 @@ struct DecodedCollection: ~Copyable, Sendable {
 extension DecodedCollection {
     /// Decodes what `stream` gives, to its end.
     consuming func collect(_ stream: ResponseStream) async throws(RequestError) -> RawResponse {
-        if let length = stream.length, length - Self.overhead > limit {
-            throw complete(tooLarge("\(length) bytes announced"))
-        }
         while true {
             switch try advance() {
             case .tired:

@@ -78,11 +78,11 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // the memory it points 
 
     /// Takes note that the body has ended.
     ///
-    /// A body without a byte is one in every coding: servers name one for it all the same.
+    /// A body without a byte has not: whoever declares that there is no content is not decoded at all.
     ///
     /// - Throws: `RequestError` with `protocolViolation` when a coding has not come to its end.
     func finish() throws(RequestError) {
-        for stage in stages where stage.read > 0 && !stage.decoder.isAtEnd {
+        for stage in stages where !stage.decoder.isAtEnd {
             throw RequestError(ContentCodingError(coding: stage.name, problem: .endsEarly, offset: stage.read))
         }
     }

@@ -1,3 +1,5 @@
+import Requests
+
 /// A content coding that can be undone where the system has the library for it (RFC 9110 §8.4.1).
 package enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate
@@ -6,8 +8,12 @@ package enum ContentCoding: String, CaseIterable, Sendable {
 
     /// The coding that a member of Content-Encoding names, in any case; nil for one that is not known.
     package init?(named name: String) {
-        let name = name.lowercased()
-        self.init(rawValue: name == "x-gzip" ? "gzip" : name)
+        if ASCIIFolding.areEqual(name, "x-gzip") {
+            self = .gzip
+            return
+        }
+        guard let coding = Self.allCases.first(where: { ASCIIFolding.areEqual($0.rawValue, name) }) else { return nil }
+        self = coding
     }
 
     /// Those whose library is here, in the order in which they are offered; looked for once.

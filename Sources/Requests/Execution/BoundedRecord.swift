@@ -1,0 +1,61 @@
+/// The newest of what was recorded, within limits of count and of size.
+///
+/// Beyond a limit the oldest elements are removed, a tenth of the limit at a time, so that recording stays cheap and
+/// ``elements`` is an array without gaps. The newest element is kept whatever its size, unless nothing is recorded at all.
+package struct BoundedRecord<Element: Sendable>: Sendable {
+    /// The elements that are kept, oldest first.
+    package private(set) var elements: [Element] = []
+    /// How many were recorded, those that were removed included.
+    package private(set) var total = 0
+
+    private var sizes: [Int] = []
+    private var size = 0
+    private let countLimit: Int
+    private let sizeLimit: Int
+
+    /// An empty record of at most `count` elements, whose sizes add up to at most `size`; negative limits count as 0.
+    package init(count: Int, size: Int) {
+        countLimit = max(0, count)
+        sizeLimit = max(0, size)
+    }
+
+    /// Records `element`, and returns its number for ``update(_:addingSize:_:)``.
+    @discardableResult
+    package mutating func append(_ element: Element, size: Int) -> Int {
+        elements.append(element)
+        sizes.append(size)
+        total += 1
+        self.size += size
+        trim()
+        return total - 1
+    }
+
+    /// Changes the element with the number `index` in place, unless it has been removed.
+    ///
+    /// - Returns: Whether there is such an element.
+    @discardableResult
+    package mutating func update(_ index: Int, addingSize more: Int = 0, _ body: (inout Element) -> Void) -> Bool {
+        let position = index - (total - elements.count)
+        guard elements.indices.contains(position) else { return false }
+        body(&elements[position])
+        sizes[position] += more
+        size += more
+        trim()
+        return true
+    }
+
+    private mutating func trim() {
+        guard elements.count > countLimit || size > sizeLimit else { return }
+        let (countGoal, sizeGoal) = (countLimit - countLimit / 10, sizeLimit - sizeLimit / 10)
+        let isFull = elements.count > countLimit
+        var removed = 0
+        while removed < elements.count - (countLimit > 0 ? 1 : 0),
+            isFull && elements.count - removed > countGoal || size > (removed == 0 ? sizeLimit : sizeGoal)
+        {
+            size -= sizes[removed]
+            removed += 1
+        }
+        elements.removeFirst(removed)
+        sizes.removeFirst(removed)
+    }
+}

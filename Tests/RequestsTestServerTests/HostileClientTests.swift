@@ -1,0 +1,295 @@
+import Foundation
+import RequestsPOSIX
+import RequestsTestServer
+import Testing
+
+/// How many clients attack; more behind an environment variable.
+private let crowd = ProcessInfo.processInfo.environment["REQUESTS_HOSTILE_CLIENTS"].flatMap(Int.init) ?? 240
+
+private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+/// Answers with as many bytes as the path says, and keeps nothing.
+private struct Zeros: RequestExecutor {
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        let count = Int(
+            request.target.path.utf8.dropFirst().reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) })
+        let body = Data(count: count ?? 2)
+        let header: Header = [Field(name: .contentLength, value: String(body.count))]
+        return RawResponse(
+            head: ResponseHead(status: 200, header: header, target: request.target), body: .bytes(body))
+    }
+}
+
+// Each test has a process of its own, because it measures what the process uses.
+@Suite("Test server: hostile clients", .timeLimit(.minutes(10)))
+struct HostileClientTests {
+    @Test("600 MiB of bodies leave no more than the limits of the record in memory (R-73)")
+    func bodies() async {
+        await #expect(processExitsWith: .success) {
+            try await expectMemory(mebibytes: 256) {
+                try await withTestServer(serving: Zeros()) { server in
+                    let body = [UInt8](repeating: 97, count: 1 << 20)
+                    try await inParallel(600) { number in
+                        let client = try await RawClient(server)
+                        try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+                        try await client.send(body)
+                        client.endSending()
+                        #expect(try await client.receive().hasPrefix("HTTP/1.1 200 "))
+                    }
+                    #expect(server.record.requestCount == 600)
+                    let kept = server.exchanges.reduce(0) { $0 + $1.body.count }
+                    #expect(kept <= 64 << 20 && kept >= 48 << 20)
+                    #expect(server.exchanges.allSatisfy { !$0.isBodyCut })
+                }
+            }
+        }
+    }
+
+    @Test("bodies that are held at one time are limited together, and room is made again (R-73)")
+    func heldBodies() async throws {
+        var limits = TestServer.Limits()
+        limits.totalBodyBytes = 1_000
+        limits.drainTime = .milliseconds(10)
+        try await withTestServer(serving: Zeros(), limits: limits) { server in
+            let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n"
+            let first = try await RawClient(server)
+            try await first.send(head + String(repeating: "a", count: 599))
+            try await server.waitUntil { $0.receivedBytes == head.utf8.count + 599 }
+            let second = try await RawClient(server)
+            try await second.send(head + String(repeating: "b", count: 600))
+            #expect(try await second.receive().hasPrefix("HTTP/1.1 503 "))
+            try await first.send("a")
+            first.endSending()
+            #expect(try await first.receive().hasPrefix("HTTP/1.1 200 "))
+            try await server.waitUntil { $0.openConnections == 0 }
+            let third = try await RawClient(server)
+            try await third.send(head + String(repeating: "c", count: 600))
+            third.endSending()
+            #expect(try await third.receive().hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test("a client that sends on after a refusal gets the response (R-73, R-45)")
+    func refused() async throws {
+        var limits = TestServer.Limits(bodyBytes: 8)
+        limits.drainTime = .seconds(600)
+        try await withTestServer(serving: Zeros(), limits: limits) { server in
+            let client = try await RawClient(server)
+            try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 80000\r\n\r\n")
+            try await client.send([UInt8](repeating: 0, count: 80_000))
+            client.endSending()
+            #expect(try await client.receive().hasPrefix("HTTP/1.1 413 "))
+            try await server.waitUntil { $0.openConnections == 0 }
+            #expect(server.record.receivedBytes >= 80_000)
+        }
+    }
+
+    @Test("a client that sends on without end after a refusal is read no further than the limit (R-73)")
+    func draining() async throws {
+        var limits = TestServer.Limits(bodyBytes: 8)
+        limits.drainedBytes = 100_000
+        limits.drainTime = .milliseconds(300)
+        try await withTestServer(serving: Zeros(), limits: limits) { server in
+            let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n"
+            let client = try await RawClient(server)
+            try await client.send(head)
+            // Until the server closes.
+            await #expect(throws: (any Error).self) {
+                while true { try await client.send([UInt8](repeating: 0, count: 65_536)) }
+            }
+            try await server.waitUntil { $0.openConnections == 0 }
+            #expect(server.record.receivedBytes <= head.utf8.count + 100_000 + 32_768)
+        }
+    }
+
+    @Test("a refused client that keeps its connection without a word is left after the time for it (R-73)")
+    func lingering() async throws {
+        var limits = TestServer.Limits(methods: [.put])
+        limits.drainTime = .milliseconds(50)
+        try await withTestServer(serving: Zeros(), limits: limits) { server in
+            let client = try await RawClient(server)
+            try await client.send(get)
+            try await server.waitUntil { $0.acceptedConnections == 1 && $0.openConnections == 0 }
+            #expect(try await client.receive().hasPrefix("HTTP/1.1 405 "))
+        }
+    }
+
+    @Test("clients that never read, and clients that flood a stalled response, cost little memory (R-73)")
+    func unread() async {
+        await #expect(processExitsWith: .success) {
+            try await expectMemory(mebibytes: 128) {
+                try await withTestServer(serving: Zeros()) { server in
+                    var clients: [RawClient] = []
+                    for _ in 0..<100 {
+                        clients.append(try await RawClient(server))
+                        try await clients.last?.send("GET /8000000 HTTP/1.1\r\nHost: a\r\n\r\n")
+                    }
+                    try await server.waitUntil { $0.stalledWrites >= 100 }
+                    #expect(server.record.openConnections == clients.count)
+                }
+                try await withTestServer(serving: Zeros(), fault: .stallBeforeHead) { server in
+                    let flood = [UInt8](repeating: 97, count: 1 << 20)
+                    try await inParallel(8) { _ in
+                        let client = try await RawClient(server)
+                        try await client.send(get)
+                        for _ in 0..<64 { try await client.send(flood) }
+                    }
+                    try await server.waitUntil { $0.receivedBytes >= 8 * 64 << 20 }
+                }
+            }
+        }
+    }
+
+    @Test("more connections than are served at one time wait until one ends (R-73)")
+    func connections() async throws {
+        var limits = TestServer.Limits()
+        limits.connections = 2
+        try await withTestServer(serving: Zeros(), limits: limits) { server in
+            let holders = [try await RawClient(server), try await RawClient(server)]
+            try await server.waitUntil { $0.openConnections == 2 }
+            let waiting = try await RawClient(server)
+            try await waiting.send(get)
+            try await holders[0].send(get)
+            #expect(try await holders[0].receive(12).hasPrefix("HTTP/1.1 200"))
+            #expect(server.record.acceptedConnections == 2)
+            holders[1].endSending()
+            #expect(try await waiting.receive(12).hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test("a crowd of hostile clients leaves an honest one served, no descriptor and no thread (R-73)")
+    func storm() async {
+        await #expect(processExitsWith: .success) {
+            try await exchange(with: Zeros())
+            let before = try descriptors()
+            try await expectMemory(mebibytes: 256) {
+                var limits = TestServer.Limits(bodyBytes: 64 << 10)
+                limits.drainTime = .milliseconds(100)
+                try await withTestServer(serving: Zeros(), limits: limits) { server in
+                    // As many as the system has descriptors for: each has one here and two in the server.
+                    var attached: [RawClient] = []
+                    for number in 0..<min(crowd, descriptorLimit() / 6) {
+                        attached.append(try await RawClient(server))
+                        // Heads that never end, one byte at a time, and a few that say nothing at all.
+                        if number % 4 != 0 {
+                            try await attached.last?.send(String(get.prefix(number % get.utf8.count)))
+                        }
+                    }
+                    try await inParallel(crowd) { number in try? await Attack.all[number % Attack.all.count](server) }
+                    let honest = try await RawClient(server)
+                    try await honest.send(get)
+                    #expect(try await honest.receive(12).hasPrefix("HTTP/1.1 200"))
+                    #expect(server.record.openConnections > attached.count)
+                    // The scope ends with all of them attached.
+                }
+            }
+            // A thread says that it ends a moment before it has ended.
+            while try threads(named: "test-") > 0 || descriptors() > before {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+}
+
+/// What a hostile client does; each ends with an error when the server has enough.
+private enum Attack {
+    static let all: [@Sendable (TestServer) async throws -> Void] = [
+        { _ = try await RawClient($0) },
+        { try await RawClient($0).send("GET / HT") },
+        { try await RawClient($0).send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc") },
+        { try await endlessly($0, after: "GET /", String(repeating: "a", count: 1_000)) },
+        {
+            try await endlessly(
+                $0, after: "GET / HTTP/1.1\r\nHost: a\r\n", "A: \(String(repeating: "b", count: 90))\r\n")
+        },
+        { try await endlessly($0, after: "GET / HTTP/1.1\r\nHost: a\r\nA: ", String(repeating: "b", count: 1_000)) },
+        { try await endlessly($0, after: chunkedHead + "1;", String(repeating: "x", count: 1_000)) },
+        { try await endlessly($0, after: chunkedHead, "1\r\na\r\n") },
+        { try await endlessly($0, after: chunkedHead, String(repeating: "0", count: 1_000)) },
+        { try await endlessly($0, after: chunkedHead + "0\r\n", "A: b\r\n") },
+        { try await endlessly($0, after: "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999999\r\n\r\n", "abc") },
+        { try await endlessly($0, after: chunkedHead + "7fffffffffffffff\r\n", String(repeating: "x", count: 4_000)) },
+        { try await endlessly($0, after: "", get, atMost: 20_000) },
+        { try await RawClient($0).send([UInt8](repeating: 0, count: 100_000)) },
+        { server in
+            let client = try await RawClient(server)
+            try await client.send("GET /1000000 HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await client.receive(1_000)
+        },
+        { server in
+            let numbers = ["9223372036854775807", "9223372036854775808", "18446744073709551616", "-1", "1e9", "0x10"]
+            for number in numbers + [String(repeating: "9", count: 400)] {
+                let client = try await RawClient(server)
+                try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(number)\r\n\r\n")
+                let expected = number == "9223372036854775807" ? "HTTP/1.1 413" : "HTTP/1.1 400"
+                #expect(try await client.receive(12).hasPrefix(expected))
+            }
+        },
+    ]
+
+    private static let chunkedHead = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// Sends `more` until the server refuses, or so many bytes.
+    private static func endlessly(
+        _ server: TestServer, after start: String, _ more: String, atMost limit: Int = .max
+    ) async throws {
+        let client = try await RawClient(server)
+        try await client.send(start)
+        let more = Array(String(repeating: more, count: max(1, 4_000 / more.utf8.count)).utf8)
+        var sent = 0
+        while sent < limit {
+            try await client.send(more)
+            sent += more.count
+        }
+    }
+}
+
+/// One honest exchange, which starts what lives as long as the process.
+private func exchange(with executor: some RequestExecutor) async throws {
+    try await withTestServer(serving: executor) { server in
+        let client = try await RawClient(server)
+        try await client.send(get)
+        #expect(try await client.receive(12).hasPrefix("HTTP/1.1 200"))
+    }
+}
+
+/// Runs `body` for each number, 32 at a time.
+private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<count {
+            if number >= 32 { try await group.next() }
+            group.addTask { try await body(number) }
+        }
+        try await group.waitForAll()
+    }
+}
+
+/// Expects that the process takes no more than so much memory above what it had, while `body` runs.
+private func expectMemory(mebibytes: Int, _ body: () async throws -> Void) async throws {
+    let before = try #require(ProcessUsage.peakResidentKiB)
+    try await body()
+    let peak = try #require(ProcessUsage.peakResidentKiB)
+    print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB of it before")
+    // The sanitizer's own memory comes on top, and grows when it likes.
+    let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+    #expect(isSanitized || peak - before < mebibytes << 10)
+}
+
+private func descriptors() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+}
+
+private func descriptorLimit() -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 256 }
+    return Int(clamping: limit.rlim_cur)
+}
+
+/// Threads of the process whose names begin with `prefix`.
+private func threads(named prefix: String) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
+        let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+        return name?.hasPrefix(prefix) == true
+    }
+}

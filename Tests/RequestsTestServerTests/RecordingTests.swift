@@ -1,0 +1,99 @@
+import RequestsMock
+import RequestsTestServer
+import Testing
+
+private func post(_ body: String) -> String {
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+}
+
+@Suite("Test server: what is recorded", .timeLimit(.minutes(1)))
+struct RecordingTests {
+    /// Serves `requests` on one connection, and returns the record and what the executor received.
+    private func record(
+        of requests: [String], _ recording: TestServer.Recording
+    ) async throws -> (record: TestServer.Record, served: [Data?]) {
+        let mock = MockExecutor(.status(204))
+        let limits = TestServer.Limits(recording: recording)
+        let record = try await withTestServer(serving: mock, limits: limits) { server in
+            let client = try await RawClient(server)
+            try await client.send(requests.joined())
+            client.endSending()
+            let statuses = try RawClient.statuses(in: try await client.receiveBytes(), answering: [])
+            #expect(statuses == requests.map { _ in 204 })
+            return server.record
+        }
+        return (record, mock.recorded.map(\.body.bytes))
+    }
+
+    @Test("by default a request is recorded whole, and nothing is said to be cut (R-73, PM-130)")
+    func standard() async throws {
+        let body = String(repeating: "0123456789", count: 200_000)
+        let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: y\r\n\r\n"
+        let (record, served) = try await record(of: [post(body), chunked], TestServer.Recording())
+        #expect(record.exchanges.map(\.body) == [Data(body.utf8), Data("a".utf8)])
+        #expect(record.exchanges.map(\.isBodyCut) == [false, false])
+        #expect(record.exchanges.map(\.isComplete) == [true, true])
+        #expect(record.exchanges.map(\.trailers) == [.empty, [Field(name: "X", value: "y")]])
+        #expect(served == [Data(body.utf8), Data("a".utf8)])
+    }
+
+    @Test("a longer body is cut in the record, says so, and reaches the executor whole (R-73)")
+    func cutBodies() async throws {
+        let (record, served) = try await record(
+            of: [post("1234"), post("12345"), post(""), post("abcdefgh")], TestServer.Recording(bodyBytes: 4))
+        #expect(record.exchanges.map(\.body) == ["1234", "1234", "", "abcd"].map { Data($0.utf8) })
+        #expect(record.exchanges.map(\.isBodyCut) == [false, true, false, true])
+        #expect(record.exchanges.allSatisfy { $0.isComplete })
+        #expect(served == ["1234", "12345", "", "abcdefgh"].map { Data($0.utf8) })
+    }
+
+    @Test("beyond a number of requests the oldest are removed, and all are counted (R-73)")
+    func count() async throws {
+        let requests = (0..<50).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+        let (record, _) = try await record(of: requests, TestServer.Recording(requests: 8))
+        #expect(record.exchanges.map(\.target) == (42..<50).map { "/\($0)" })
+        #expect(record.exchanges.map(\.index) == Array(42..<50))
+        #expect(record.requestCount == 50)
+    }
+
+    @Test("beyond a size of all requests the oldest are removed, however many there are (R-73)")
+    func size() async throws {
+        let body = String(repeating: "x", count: 10_000)
+        let (record, _) = try await record(
+            of: (0..<50).map { _ in post(body) }, TestServer.Recording(totalBytes: 100_000))
+        #expect(record.requestCount == 50)
+        #expect((7...9).contains(record.exchanges.count))
+        #expect(record.exchanges.last?.index == 49)
+        #expect(record.exchanges.allSatisfy { $0.body.count == 10_000 && $0.isComplete })
+    }
+
+    @Test("a request that is removed while its body arrives is served all the same (R-73)")
+    func removedInside() async throws {
+        let mock = MockExecutor(.status(204))
+        let limits = TestServer.Limits(recording: TestServer.Recording(requests: 1))
+        try await withTestServer(serving: mock, limits: limits) { server in
+            let slow = try await RawClient(server)
+            try await slow.send("PUT /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
+            try await server.waitUntil { $0.exchanges.last?.body.count == 2 }
+            let quick = try await RawClient(server)
+            try await quick.send("GET /quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            _ = try await quick.receive()
+            try await slow.send("cd")
+            slow.endSending()
+            #expect(try await slow.receive().hasPrefix("HTTP/1.1 204 "))
+            #expect(server.exchanges.map(\.target) == ["/quick"] && server.record.requestCount == 2)
+        }
+        #expect(mock.recorded.map(\.body.bytes) == [nil, Data("abcd".utf8)])
+    }
+
+    @Test("recording can be switched off: requests are served and counted (R-73)")
+    func off() async throws {
+        let (record, served) = try await record(of: [post("abc"), post("d")], .none)
+        #expect(record.exchanges.isEmpty && record.requestCount == 2)
+        #expect(served == ["abc", "d"].map { Data($0.utf8) })
+    }
+}
+
+extension RequestBody {
+    fileprivate var bytes: Data? { if case .bytes(let data) = self { data } else { nil } }
+}

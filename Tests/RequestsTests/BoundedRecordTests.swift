@@ -1,0 +1,45 @@
+import Requests
+import Testing
+
+@Suite("Bounded record")
+struct BoundedRecordTests {
+    @Test("the newest elements are kept within both limits, whatever is recorded and grows (R-73)")
+    func random() {
+        var random = SystemRandomNumberGenerator()
+        for (count, size) in [(10, 1_000), (1_000, 100), (7, 7), (1, 1), (50, 100_000), (3, 0)] {
+            var record = BoundedRecord<Int>(count: count, size: size)
+            var sizes: [Int] = []
+            for number in 0..<2_000 {
+                sizes.append(Int.random(in: 0...20, using: &random))
+                #expect(record.append(number, size: sizes[number]) == number)
+                let grown = Int.random(in: 0...number, using: &random)
+                let wasKept = record.elements.contains(grown)
+                let more = Int.random(in: 0...5, using: &random)
+                if record.update(grown, addingSize: more, { #expect($0 == grown) }) { sizes[grown] += more }
+                #expect(wasKept || !record.elements.contains(grown))
+                let kept = record.elements
+                #expect(kept == Array((number - kept.count + 1)...number))
+                #expect(kept.count <= count && kept.count >= 1)
+                #expect(kept.count == 1 || kept.reduce(0) { $0 + sizes[$1] } <= size)
+                #expect(record.total == number + 1)
+            }
+        }
+    }
+
+    @Test("nine tenths of the limit are kept at least (R-73)")
+    func tenth() {
+        var record = BoundedRecord<Int>(count: 100, size: 1_000)
+        for number in 0..<1_000 {
+            record.append(number, size: 1)
+            #expect(record.elements.count >= min(number + 1, 90))
+        }
+    }
+
+    @Test("a limit of none keeps nothing and counts (R-73)", arguments: [0, -1, .min])
+    func none(limit: Int) {
+        var record = BoundedRecord<Int>(count: limit, size: limit)
+        for number in 0..<10 { record.append(number, size: 1) }
+        #expect(record.elements.isEmpty && record.total == 10)
+        #expect(!record.update(9) { _ in Issue.record("nothing is kept") })
+    }
+}
