@@ -48,7 +48,10 @@ struct FramingFields {
     }
 
     private func add(_ value: String, to list: inout String?) {
-        list = list.map { $0 + "," + value } ?? value
+        guard list != nil else { return list = value }
+        // In place: a copy for each of many fields would be quadratic.
+        list?.append(",")
+        list?.append(value)
     }
 }
 

@@ -12,17 +12,20 @@ package struct KeepAlive: Hashable, Sendable {
     /// A parameter that is no decimal number, or too large for one, is taken as absent.
     package init(_ value: String) {
         for parameter in TokenList(value).elements {
-            let parts = parameter.split(separator: "=", maxSplits: 1)
+            let parts = parameter.utf8.split(separator: Self.equalsSign, maxSplits: 1)
             guard parts.count == 2, let number = Self.number(parts[1]) else { continue }
-            switch ASCIIFolding.folded(String(parts[0])) {
-            case "timeout": timeout = number
-            case "max": max = number
-            default: break
+            let name = String(Substring(parts[0]))
+            if ASCIIFolding.areEqual(name, "timeout") {
+                timeout = number
+            } else if ASCIIFolding.areEqual(name, "max") {
+                max = number
             }
         }
     }
 
-    private static func number(_ text: Substring) -> Int? {
-        text.utf8.allSatisfy(Octet.isDigit) ? Int(text) : nil
+    private static let equalsSign: UInt8 = 0x3D
+
+    private static func number(_ text: Substring.UTF8View) -> Int? {
+        text.allSatisfy(Octet.isDigit) ? Int(Substring(text)) : nil
     }
 }

@@ -3,7 +3,7 @@ package import RequestsPOSIX
 /// The codings of a body, in the order in which they were applied (RFC 9110 §8.4).
 package struct ContentCodingList: Sendable {
     /// What a server means that names one of these; the second is no coding, but is sent.
-    private static let none: Set = ["identity", "none"]
+    private static let none = ["identity", "none"]
 
     /// The names, as the server wrote them; empty when there is nothing to undo.
     package let names: [String]
@@ -11,17 +11,16 @@ package struct ContentCodingList: Sendable {
     /// The codings that Content-Encoding names in `header`.
     package init(_ header: Header) {
         names = header.values(of: .contentEncoding).flatMap { value in
-            value.split(separator: ",").map(Self.trimmed).filter {
-                !$0.isEmpty && !Self.none.contains($0.lowercased())
+            value.utf8.split(separator: UInt8(ascii: ",")).map(Self.trimmed).filter { name in
+                !name.isEmpty && !Self.none.contains { ASCIIFolding.areEqual($0, name) }
             }
         }
     }
 
-    private static func trimmed(_ member: Substring) -> String {
-        let blanks = member.prefix { $0 == " " || $0 == "\t" }.count
-        let rest = member.dropFirst(blanks)
-        let end = rest.lastIndex { $0 != " " && $0 != "\t" }.map { rest.index(after: $0) } ?? rest.startIndex
-        return String(rest[..<end])
+    private static func trimmed(_ member: Substring.UTF8View) -> String {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let end = member.lastIndex { !isBlank($0) }.map(member.index(after:)) ?? member.startIndex
+        return String(Substring(member[..<end].drop(while: isBlank)))
     }
 
     /// The codings, when all of them are of `known` and there are not too many.
