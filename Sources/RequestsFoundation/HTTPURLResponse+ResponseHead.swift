@@ -46,21 +46,26 @@ package enum SetCookieList {
     /// The cookies of `joined`: a comma separates two where a name and `=` follow it.
     package static func split(_ joined: String) -> [String] {
         var cookies: [String] = []
-        var rest = joined[...]
+        // By octets: a mark behind a comma or an equals sign makes another Character of it.
+        var rest = joined.utf8[...]
         var searchStart = rest.startIndex
-        while let comma = rest[searchStart...].firstIndex(of: ",") {
-            let following = rest[rest.index(after: comma)...].drop { $0 == " " || $0 == "\t" }
+        while let comma = rest[searchStart...].firstIndex(of: UInt8(ascii: ",")) {
+            let following = rest[rest.index(after: comma)...].drop(while: isBlank)
             searchStart = following.startIndex
             guard beginsCookie(following) else { continue }
-            cookies.append(String(rest[..<comma]))
+            cookies.append(String(Substring(rest[..<comma])))
             rest = following
         }
-        cookies.append(String(rest))
+        cookies.append(String(Substring(rest)))
         return cookies
     }
 
-    private static func beginsCookie(_ text: Substring) -> Bool {
-        guard let end = text.firstIndex(where: { "=;,".contains($0) }), text[end] == "=" else { return false }
-        return !text[..<end].isEmpty && !text[..<end].contains { $0 == " " || $0 == "\t" }
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func beginsCookie(_ text: Substring.UTF8View) -> Bool {
+        guard let end = text.firstIndex(where: { "=;,".utf8.contains($0) }), text[end] == UInt8(ascii: "=") else {
+            return false
+        }
+        return !text[..<end].isEmpty && !text[..<end].contains(where: isBlank)
     }
 }

@@ -28,7 +28,7 @@ package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConverti
 }
 
 /// The first line of a response (RFC 9112 §4).
-package struct StatusLine: Hashable, Sendable {
+package struct StatusLine: Sendable {
     /// The version of the sender; 1.2 to 1.9 are read as 1.1 is.
     package var version: HTTPVersion
     /// The status, 100 to 999: one above 599 is a client's to treat as a 5xx (RFC 9110 §15).
@@ -41,6 +41,18 @@ package struct StatusLine: Hashable, Sendable {
         self.version = version
         self.status = status
         self.reason = reason
+    }
+}
+
+extension StatusLine: Hashable {
+    /// Whether all parts are the same, the reason octet by octet.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.status == right.status && left.version == right.version && OctetText.areEqual(left.reason, right.reason)
+    }
+
+    /// Hashes the status, which tells most lines apart.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(status)
     }
 }
 

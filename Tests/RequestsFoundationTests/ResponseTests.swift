@@ -37,7 +37,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "joined Set-Cookie fields come apart at the right commas (RFC 6265 §3)",
+        "joined Set-Cookie fields come apart at the right commas (R-75, RFC 6265 §3)",
         arguments: [
             ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("a=1,b=2", ["a=1", "b=2"]),
             (
@@ -45,6 +45,8 @@ struct ResponseTests {
                 ["a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT", "b=2; Secure"]
             ),
             ("a=x,y", ["a=x,y"]), ("a=1,", ["a=1,"]), ("", [""]), ("a=1, =2", ["a=1, =2"]), (",,", [",,"]),
+            // A mark behind a delimiter hides none.
+            ("a=1, b=\u{301}2", ["a=1", "b=\u{301}2"]), ("a=1,\u{200D}b=2", ["a=1", "\u{200D}b=2"]),
         ])
     func setCookie(joined: String, cookies: [String]) {
         #expect(SetCookieList.split(joined) == cookies)

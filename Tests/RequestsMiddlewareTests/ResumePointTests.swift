@@ -79,6 +79,7 @@ struct ResumePointTests {
             (206, [(.contentRange, "bytes 40-100/101")], .startOver),
             (206, [(.contentRange, "bytes 40-99/99")], .startOver),
             (206, [(.contentRange, "lines 40-99/100")], .startOver),
+            (206, [(.contentRange, "bytes 40-9223372036854775807/100")], .startOver),
             (206, [], .startOver),
             (
                 206, [(.contentRange, "bytes 40-99/100"), (.contentType, "multipart/byteranges; boundary=x")],
@@ -90,6 +91,25 @@ struct ResumePointTests {
         ] as [(HTTPStatus, [(Field.Name, String)], ResumePoint.Step)])
     func steps(status: HTTPStatus, fields: [(Field.Name, String)], step: ResumePoint.Step) throws {
         #expect(try ResumePoint.step(for: response(status, fields), at: point(), after: 40) == step)
+    }
+
+    @Test(
+        "a part of an unknown whole ends at a byte that can be counted, or the download starts over (R-75)",
+        arguments: [
+            ("9223372036854775806", .append(end: .max, length: nil)), ("9223372036854775807", .startOver),
+            ("9223372036854775808", .startOver), ("18446744073709551616", .startOver), ("-1", .startOver),
+            (String(repeating: "9", count: 400), .startOver),
+        ] as [(String, ResumePoint.Step)])
+    func extremes(last: String, step: ResumePoint.Step) throws {
+        let part = try response(206, [(.contentRange, "bytes 40-\(last)/*")])
+        #expect(try ResumePoint.step(for: part, at: point(length: nil), after: 40) == step)
+    }
+
+    @Test(
+        "a length that is not a decimal number is unknown (R-9, R-75)",
+        arguments: ["+5", "-5", "9223372036854775808", ""])
+    func lengths(text: String) throws {
+        #expect(try point(length: text).length == nil)
     }
 
     @Test("416 ends a download that has all bytes, and is an error to one that asked for the whole")

@@ -121,6 +121,47 @@ struct ResumingDownloadTests {
         #expect(served.recorded.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
     }
 
+    @Test("a part that ends at no byte that can be counted leads to the whole (R-75)", arguments: Way.allCases)
+    func extremes(way: Way) async throws {
+        for last in ["9223372036854775807", "9223372036854775808", "18446744073709551616"] {
+            let server = RangeServer(content)
+            server.set { $0.cuts = [100_000] }
+            try await way.reaching(server.executor) { api, executor in
+                #expect(await failure(api, executor)?.reason == .connectionLost)
+                server.set {
+                    $0.change = { response in
+                        guard response.status == 206 else { return }
+                        response.header.set(Field(name: .contentRange, value: "bytes 100000-\(last)/*"))
+                    }
+                }
+                _ = try await download(api, executor)
+            }
+            #expect(isWhole() && folder.names == ["f"], "\(last)")
+        }
+    }
+
+    @Test("progress leaves out a total that cannot be counted (R-75)")
+    func uncountedProgress() async throws {
+        let executor = MockExecutor { request in
+            var response = MockResponse(header: [Field(name: .etag, value: "\"v1\"")])
+            response.body = [.bytes(Data(repeating: 1, count: 10)), .failure(RequestError(.connectionLost))]
+            guard request.header.contains(.range) else { return response }
+            response.status = 206
+            response.header.add(Field(name: .contentRange, value: "bytes 10-19/*"))
+            response.header.add(Field(name: .contentLength, value: "9223372036854775807"))
+            return response
+        }
+        let seen = Lock<[TransferProgress]>([])
+        let api = AnonymousRequestProvider("http://e.com")
+        for _ in 0..<2 {
+            let request = api.get(.download(to: folder.path("f")), from: "/f")
+                .onProgress { progress in seen.withLock { $0.append(progress) } }
+            await #expect(throws: RequestError.self) { try await executor.resumingDownloads().perform(request) }
+        }
+        let last = try #require(seen.withLock { $0.last })
+        #expect(last.received >= 10 && last.totalToReceive == nil)
+    }
+
     @Test("a server that gives a range in small parts is asked until there is no more", arguments: Way.allCases)
     func parts(way: Way) async throws {
         let server = RangeServer(content)

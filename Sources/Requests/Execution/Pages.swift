@@ -60,7 +60,9 @@ extension Request {
     }
 }
 
-/// The pages of a list, each asked for when the one before has been taken.
+/// The pages of a list, each requested when the one before has been taken.
+///
+/// A list whose pages lead back to an earlier one ends with an error.
 public struct Pages<API: RequestProviding, Page>: AsyncSequence {
     /// What ended the pages early.
     public typealias Failure = RequestError
@@ -81,6 +83,8 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
         fileprivate let client: Client<API>
         fileprivate var request: Request<API, Page>?
         fileprivate let paging: Paging<API, Page>
+        /// The URLs that have been requested, without fragments, which are never sent.
+        fileprivate var requested: Set<String> = []
 
         /// The next page; nil after the last, and after an error.
         public mutating func next() async throws(RequestError) -> Page? {
@@ -89,14 +93,21 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
 
         /// The next page; nil after the last, and after an error.
         ///
-        /// A page that leads to itself is ``RequestError/Reason/other``.
+        /// A page that leads to itself or to an earlier page is ``RequestError/Reason/other``: the pages would never end.
+        /// A page is its URL without the fragment, so the iterator keeps the URLs of all pages it has requested.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> Page? {
             guard let current = request else { return nil }
             request = nil
             let response = try await client.response(for: current)
             let following = try RequestError.wrapping(.other) { try paging.next(response, current) }
-            if let following, try following.target() == current.target() {
-                throw RequestError(.other, detail: "the page leads to itself", response: response.head)
+            if let following {
+                requested.insert(try current.target().absoluteForm)
+                let target = try following.target()
+                guard !requested.contains(target.absoluteForm) else {
+                    throw RequestError(
+                        .other, detail: "the pages form a cycle: \(target) was requested before",
+                        response: response.head)
+                }
             }
             request = following
             return response.value

@@ -78,12 +78,34 @@ package enum ASCIIFolding {
         return String(decoding: string.utf8.map(folded), as: UTF8.self)
     }
 
-    /// Hashes the folded bytes.
+    /// Hashes the folded bytes with the hasher's seed: a peer cannot choose names that collide.
     package static func hash(_ string: String, into hasher: inout Hasher) {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in string.utf8 {
-            sum = (sum ^ UInt64(folded(byte))) &* 0x0100_0000_01b3
+        var string = string
+        string.withUTF8 { text in
+            let bytes = UnsafeRawBufferPointer(text)
+            var index = 0
+            while text.count - index >= 8 {
+                hasher.combine(folded(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
+                index += 8
+            }
+            var rest: UInt64 = 0
+            while index < text.count {
+                rest = rest << 8 | UInt64(folded(text[index]))
+                index += 1
+            }
+            hasher.combine(rest)
+            // The length tells apart what zeros at an end would not.
+            hasher.combine(text.count)
         }
-        hasher.combine(sum)
+    }
+
+    /// Eight bytes folded at once.
+    private static func folded(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let low = word & (0x7F &* ones)
+        // The high bit of a byte is set where it is at least A, and where it is more than Z.
+        let fromA = low &+ (0x80 - 0x41) &* ones
+        let afterZ = low &+ (0x80 - 0x5B) &* ones
+        return word | ((fromA & ~afterZ & ~word & (0x80 &* ones)) &>> 2)
     }
 }

@@ -1,7 +1,7 @@
 /// A cookie as a request carries it: a name and a value (RFC 6265 §4.2).
 ///
 /// It has no domain, path or date: which request carries it is for the caller to say.
-public struct Cookie: Hashable, Sendable {
+public struct Cookie: Sendable {
     /// The name, a token; `a` and `A` are two cookies.
     public let name: String
 
@@ -22,6 +22,19 @@ public struct Cookie: Hashable, Sendable {
     }
 
     fileprivate static var semicolon: UInt8 { 0x3B }
+}
+
+extension Cookie: Hashable {
+    /// Whether name and value have the same octets.
+    public static func == (left: Self, right: Self) -> Bool {
+        OctetText.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
+    }
+
+    /// Hashes the octets, so that equal cookies hash alike.
+    public func hash(into hasher: inout Hasher) {
+        OctetText.hash(name, into: &hasher)
+        OctetText.hash(value, into: &hasher)
+    }
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {

@@ -1,7 +1,7 @@
 /// One field of a header or trailer section: a name and a value (RFC 9110 §5).
 ///
 /// Names compare without regard to case, values byte for byte.
-public struct Field: Hashable, Sendable {
+public struct Field: Sendable {
     /// The field's name.
     public var name: Name
 
@@ -34,6 +34,20 @@ public struct Field: Hashable, Sendable {
     /// The bytes of the value: as received, or the UTF-8 of ``value``.
     public var valueBytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
+    }
+}
+
+extension Field: Hashable {
+    /// Whether the names are the same, ignoring ASCII case, and the values octet by octet.
+    public static func == (left: Self, right: Self) -> Bool {
+        // A value that was no UTF-8 never has the octets of one that is.
+        left.isLatin1 == right.isLatin1 && left.name == right.name && OctetText.areEqual(left.value, right.value)
+    }
+
+    /// Hashes the folded name and the octets of the value, so that equal fields hash alike.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        OctetText.hash(value, into: &hasher)
     }
 }
 

@@ -241,12 +241,18 @@ extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomRefl
 
     /// The fields by name, repeated ones joined as reading by name does; the spelling is that of the first of its name.
     public var dictionaryValue: [String: String] {
-        var dictionary: [String: String] = [:]
-        var seen: Set<Field.Name> = []
-        for field in self where seen.insert(field.name).inserted {
-            dictionary[field.name.rawValue] = self[field.name]
+        var places: [Field.Name: Int] = [:]
+        var joined: [Field] = []
+        for field in self {
+            // By place: reading by name for each of many fields would be quadratic.
+            guard let place = places[field.name] else {
+                places[field.name] = joined.count
+                joined.append(field)
+                continue
+            }
+            if field.name != .setCookie { joined[place].value += (field.name == .cookie ? "; " : ",") + field.value }
         }
-        return dictionary
+        return joined.reduce(into: [:]) { $0[$1.name.rawValue] = $1.value }
     }
 
     /// One `Name: value` line for each field; the values of secret fields are replaced by a mark.

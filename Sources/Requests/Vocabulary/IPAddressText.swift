@@ -34,27 +34,28 @@ package enum IPAddressText {
 
     /// The eight groups of an IPv6 address, or nil.
     private static func ipv6Groups(_ text: Substring) -> [UInt16]? {
-        guard let gap = text.firstRange(of: "::") else {
-            return groups(text, isLast: true).flatMap { $0.count == 8 ? $0 : nil }
+        let bytes = text.utf8
+        guard let gap = bytes.firstRange(of: "::".utf8) else {
+            return groups(bytes, isLast: true).flatMap { $0.count == 8 ? $0 : nil }
         }
-        guard let left = groups(text[..<gap.lowerBound], isLast: false),
-            let right = groups(text[gap.upperBound...], isLast: true), left.count + right.count < 8
+        guard let left = groups(bytes[..<gap.lowerBound], isLast: false),
+            let right = groups(bytes[gap.upperBound...], isLast: true), left.count + right.count < 8
         else { return nil }
         return left + Array(repeating: 0, count: 8 - left.count - right.count) + right
     }
 
     /// The groups that the text is, or nil when one of them is none; the last may be an IPv4 address.
-    private static func groups(_ text: Substring, isLast: Bool) -> [UInt16]? {
+    private static func groups(_ text: Substring.UTF8View, isLast: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }
         var groups: [UInt16] = []
-        for part in text.split(separator: ":", omittingEmptySubsequences: false) {
-            if isLast, part.endIndex == text.endIndex, isIPv4(part) {
-                let bytes = part.split(separator: ".").compactMap { UInt16($0) }
+        for part in text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
+            if isLast, part.endIndex == text.endIndex, isIPv4(Substring(part)) {
+                let bytes = part.split(separator: UInt8(ascii: ".")).compactMap { UInt16(Substring($0)) }
                 groups += [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]]
                 continue
             }
-            guard 1...4 ~= part.utf8.count, part.utf8.allSatisfy({ Hex.value(of: $0) != nil }) else { return nil }
-            guard let group = UInt16(part, radix: 16) else { return nil }
+            guard 1...4 ~= part.count, part.allSatisfy({ Hex.value(of: $0) != nil }) else { return nil }
+            guard let group = UInt16(Substring(part), radix: 16) else { return nil }
             groups.append(group)
         }
         return groups
@@ -62,22 +63,22 @@ package enum IPAddressText {
 
     /// Whether `text` is an IPv4 address: four decimal numbers of 0 to 255 without leading zeros.
     package static func isIPv4(_ text: Substring) -> Bool {
-        let numbers = text.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return numbers.count == 4
             && numbers.allSatisfy { number in
-                1...3 ~= number.utf8.count && number.utf8.allSatisfy(isDigit) && UInt8(number) != nil
-                    && (number.utf8.count == 1 || number.utf8.first != UInt8(ascii: "0"))
+                1...3 ~= number.count && number.allSatisfy(isDigit) && UInt8(Substring(number)) != nil
+                    && (number.count == 1 || number.first != UInt8(ascii: "0"))
             }
     }
 
     /// Whether the last label of `host` is a decimal or hexadecimal number, which no name of a host ends in.
     package static func endsInNumber(_ host: Substring) -> Bool {
-        var labels = host.split(separator: ".", omittingEmptySubsequences: false)
-        if labels.count > 1, labels.last == "" { labels.removeLast() }
+        var labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
         guard let last = labels.last, !last.isEmpty else { return false }
-        if last.utf8.allSatisfy(isDigit) { return true }
-        guard last.hasPrefix("0x") || last.hasPrefix("0X") else { return false }
-        return last.utf8.dropFirst(2).allSatisfy { Hex.value(of: $0) != nil }
+        if last.allSatisfy(isDigit) { return true }
+        guard last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8) else { return false }
+        return last.dropFirst(2).allSatisfy { Hex.value(of: $0) != nil }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

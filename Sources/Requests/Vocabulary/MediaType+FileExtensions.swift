@@ -3,9 +3,12 @@ extension MediaType {
     ///
     /// Extensions are compared without regard to ASCII case. Folders in front of the name do not matter.
     public init(forFileName name: some StringProtocol) {
-        let last = name.split(separator: "/").last ?? ""
-        let pieces = last.split(separator: ".", omittingEmptySubsequences: false)
-        self = pieces.count > 1 ? MediaType(fileExtension: pieces[pieces.count - 1]) ?? .binary : .binary
+        // By octets: a mark behind a slash or dot would make another Character of it.
+        let bytes = Array(name.utf8)
+        let last = bytes.split(separator: UInt8(ascii: "/")).last ?? []
+        let dot = last.lastIndex(of: UInt8(ascii: "."))
+        let type = dot.flatMap { MediaType(fileExtension: String(decoding: last[($0 + 1)...], as: UTF8.self)) }
+        self = type ?? .binary
     }
 
     /// The media type usual for files whose names end in a dot and `fileExtension`; nil when it is unknown.

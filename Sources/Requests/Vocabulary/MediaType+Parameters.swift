@@ -2,8 +2,8 @@ extension MediaType {
     /// The parameters of a media type: names and values, in order.
     public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
         /// One parameter.
-        public struct Element: Hashable, Sendable {
-            /// The name, compared without regard to ASCII case by ``MediaType/parameter(_:)``.
+        public struct Element: Sendable {
+            /// The name, compared without regard to ASCII case.
             public let name: String
             /// The value, unquoted.
             public let value: String
@@ -35,6 +35,19 @@ extension MediaType {
 
         /// The parameter at `position`, which must be a valid index.
         public subscript(position: Int) -> Element { elements[position] }
+    }
+}
+
+extension MediaType.Parameters.Element: Hashable {
+    /// Whether the names are the same, ignoring ASCII case, and the values octet by octet.
+    public static func == (left: Self, right: Self) -> Bool {
+        ASCIIFolding.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
+    }
+
+    /// Hashes the folded name and the octets of the value, so that equal parameters hash alike.
+    public func hash(into hasher: inout Hasher) {
+        ASCIIFolding.hash(name, into: &hasher)
+        OctetText.hash(value, into: &hasher)
     }
 }
 

@@ -58,13 +58,10 @@ extension MediaType {
         /// The parameters up to the end, each after a semicolon.
         mutating func parameters() -> [Parameters.Element] {
             var elements: [Parameters.Element] = []
+            var names = DistinctNames()
             while skip(UInt8(ascii: ";")) {
                 skipWhitespace()
-                if let element = parameter(),
-                    !elements.contains(where: { ASCIIFolding.areEqual($0.name, element.name) })
-                {
-                    elements.append(element)
-                }
+                if let element = parameter(), names.insert(element.name) { elements.append(element) }
                 _ = upToSemicolon()
             }
             return elements

@@ -30,7 +30,8 @@ struct Download {
     /// Where to go on, when what there is began as an answer to `target` and is not empty.
     func point(for target: TargetURI) -> ResumePoint? {
         guard count > 0, let data = try? Data(contentsOf: URL(filePath: pointPath)),
-            let point = try? JSONDecoder().decode(ResumePoint.self, from: data), point.target == "\(target)"
+            let point = try? JSONDecoder().decode(ResumePoint.self, from: data),
+            OctetText.areEqual(point.target, "\(target)")
         else { return nil }
         return point
     }

@@ -17,7 +17,9 @@ package struct ResumePoint: Codable, Hashable, Sendable {
     package init?(_ response: RawResponse) {
         let head = response.head
         guard head.status == 200, response.metrics.contentEncoding == nil else { return nil }
-        guard !head.header.values(of: .acceptRanges).contains(where: { $0.lowercased() == "none" }) else { return nil }
+        guard !head.header.values(of: .acceptRanges).contains(where: { ASCIIFolding.areEqual($0, "none") }) else {
+            return nil
+        }
         if head.header.contains(.etag) {
             guard let tag = head.header.entityTag, !tag.isWeak else { return nil }
             validator = tag.fieldValue
@@ -29,7 +31,12 @@ package struct ResumePoint: Codable, Hashable, Sendable {
             validator = text
         }
         target = "\(head.target)"
-        length = head.header[.contentLength].flatMap { Int($0) }
+        length = head.header[.contentLength].flatMap(Self.length)
+    }
+
+    /// The number in Content-Length; nil when it is not a number of decimal digits up to `Int.max`.
+    private static func length(_ text: String) -> Int? {
+        text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int(text) : nil
     }
 
     /// The fields that ask for what follows the first `count` bytes, or for everything when it has changed.
@@ -63,7 +70,9 @@ package struct ResumePoint: Codable, Hashable, Sendable {
             guard let range = head.header.contentRange, let bytes = range.bytes, bytes.lowerBound == count,
                 response.metrics.contentEncoding == nil, point.agrees(with: head, range)
             else { return .startOver }
-            return .append(end: bytes.upperBound + 1, length: range.length ?? point.length)
+            // The server chose the number: one that no length can count belongs to no representation.
+            let (end, isTooLarge) = bytes.upperBound.addingReportingOverflow(1)
+            return isTooLarge ? .startOver : .append(end: end, length: range.length ?? point.length)
         case 416:
             guard let point else { return .handOver }
             guard let range = head.header.contentRange, range.length == count, point.length ?? count == count else {

@@ -86,8 +86,14 @@ extension PreparedRequest {
         guard let onProgress else { return copy }
         copy.onProgress = { progress in
             var progress = progress
-            progress.received += count
-            progress.totalToReceive = point.length ?? progress.totalToReceive.map { $0 + count }
+            progress.received = progress.received.addingReportingOverflow(count).partialValue
+            progress.totalToReceive =
+                point.length
+                ?? progress.totalToReceive.flatMap { total in
+                    // The server chose the total: a sum that no number can hold is unknown.
+                    let (sum, isTooLarge) = total.addingReportingOverflow(count)
+                    return isTooLarge ? nil : sum
+                }
             onProgress(progress)
         }
         return copy

@@ -55,6 +55,29 @@ struct PagesTests {
         }
     }
 
+    @Test(
+        "pages that lead back to an earlier one end with an error, however long the way", .timeLimit(.minutes(1)),
+        arguments: [1, 2, 7])
+    func cycles(length: Int) async throws {
+        // The fragment differs each time, and is never sent.
+        let executor = Recorder { number, request in
+            let next = number < 3 ? number : 3 + (number - 2) % length
+            return .stub(
+                200, header: [Field(name: .link, value: "<?page=\(next)#\(number)>; rel=next")], "[\(number)]",
+                to: request)
+        }
+        let client = Client(AnonymousRequestProvider.example, executor: executor)
+        var pages = client.pages(of: client.api.get(.json([Int].self), from: "/list"), by: .linkHeader)
+            .makeAsyncIterator()
+        var taken = 0
+        let error = await #expect(throws: RequestError.self) { while try await pages.next() != nil { taken += 1 } }
+        #expect(
+            error?.reason == .other
+                && Set(executor.urls.map { $0.split(separator: "#")[0] }).count == executor.urls.count)
+        #expect(taken == length + 2 && executor.urls.count == length + 3)
+        #expect(try await pages.next() == nil)
+    }
+
     @Test("cursors and page numbers, until there is no more")
     func cursors() async throws {
         let executor = Recorder { number, request in .stub(200, number < 3 ? "[\(number)]" : "[]", to: request) }

@@ -1,5 +1,5 @@
 /// One challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110 §11.3, §11.6.1).
-public struct AuthenticationChallenge: Hashable, Sendable {
+public struct AuthenticationChallenge: Sendable {
     /// The scheme as it was spelled; compare it with ``isScheme(_:)``.
     public var scheme: String
 
@@ -63,6 +63,7 @@ public struct AuthenticationChallenge: Hashable, Sendable {
 
     /// Reads parameters up to the scheme of the next challenge; gives whether they were well-formed.
     private mutating func readParameters(_ reader: inout FieldValueReader) -> Bool {
+        var names = DistinctNames()
         while true {
             reader.skipCommas()
             let start = reader.position
@@ -73,7 +74,7 @@ public struct AuthenticationChallenge: Hashable, Sendable {
                 return true
             }
             reader.skipWhitespace()
-            guard let value = reader.value(), parameters[name] == nil, reader.skipCommas() else { return false }
+            guard let value = reader.value(), names.insert(name), reader.skipCommas() else { return false }
             parameters.append(name, value)
         }
     }
@@ -82,5 +83,20 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     public var fieldValue: String {
         let parts = parameters.map { "\($0.name)=\(FieldValueWriter.quoted($0.value))" }
         return ([scheme] + [token68 ?? parts.joined(separator: ", ")]).filter { !$0.isEmpty }.joined(separator: " ")
+    }
+}
+
+extension AuthenticationChallenge: Hashable {
+    /// Whether the schemes are the same, ignoring ASCII case, the parameters are, and the tokens octet by octet.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.isScheme(right.scheme) && left.parameters == right.parameters
+            && OctetText.areEqual(left.token68, right.token68)
+    }
+
+    /// Hashes scheme, parameters and token, so that equal challenges hash alike.
+    public func hash(into hasher: inout Hasher) {
+        ASCIIFolding.hash(scheme, into: &hasher)
+        hasher.combine(parameters)
+        OctetText.hash(token68, into: &hasher)
     }
 }

@@ -7,7 +7,7 @@ public enum ByteRange: Hashable, Sendable {
     /// The last so many bytes.
     case suffix(Int)
 
-    /// Reads the value of a Range field; nil when the unit is not bytes or a range is malformed.
+    /// Reads the value of a Range field; nil when the unit is not bytes, a range is malformed or a number exceeds `Int.max`.
     public static func ranges(in fieldValue: String) -> [ByteRange]? {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -60,15 +60,16 @@ public struct ContentRange: Hashable, Sendable {
         self.length = length
     }
 
-    /// Reads `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`; nil for another unit or what is malformed.
+    /// Reads `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`; nil for another unit or a malformed value.
+    ///
+    /// It is nil, too, when a number exceeds `Int.max` or the last byte is at `Int.max`: no length could count it.
     public init?(fieldValue: String) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
         guard let unit = reader.token(), ASCIIFolding.areEqual(unit, "bytes"), reader.skip(" ") else { return nil }
         if !reader.skip("*") {
-            guard let first = reader.number(), reader.skip("-"), let last = reader.number(), first <= last else {
-                return nil
-            }
+            guard let first = reader.number(), reader.skip("-"), let last = reader.number(), first <= last, last < .max
+            else { return nil }
             bytes = first...last
         }
         guard reader.skip("/") else { return nil }

@@ -5,12 +5,13 @@ public struct CacheControl: Hashable, Sendable {
     /// The directives in order; a value is unquoted.
     public var directives: FieldParameters
 
-    private var bare: Set<String> = []
+    private var bare: Set<CaseInsensitiveString> = []
 
     /// The directives of a field's value; several fields are joined with commas.
     public init(_ fieldValue: String) {
         directives = FieldParameters()
         var reader = FieldValueReader(fieldValue)
+        var names = DistinctNames()
         while true {
             reader.skipCommas()
             if reader.isAtEnd { break }
@@ -21,7 +22,7 @@ public struct CacheControl: Hashable, Sendable {
                 let value = hasValue ? reader.value() : ""
                 reader.skipWhitespace()
                 let isWhole = reader.isAtEnd || reader.isAt(",")
-                add(name, isWhole ? value : nil, hasValue: hasValue)
+                if names.insert(name) { add(name, isWhole ? value : nil, hasValue: hasValue) }
             }
             while !reader.isAtEnd, !reader.isAt(",") { reader.position += 1 }
         }
@@ -29,9 +30,8 @@ public struct CacheControl: Hashable, Sendable {
 
     /// Adds a directive; a malformed argument reads as an empty one, so that what it limits counts as passed.
     private mutating func add(_ name: String, _ value: String?, hasValue: Bool) {
-        guard directives[name] == nil else { return }
         directives.append(name, value ?? "")
-        if !hasValue { bare.insert(ASCIIFolding.folded(name)) }
+        if !hasValue { bare.insert(CaseInsensitiveString(name)) }
     }
 
     /// Whether there is a directive called `name`, with or without an argument.
@@ -44,20 +44,21 @@ public struct CacheControl: Hashable, Sendable {
     public func seconds(of name: String) -> Int? {
         guard let value = directives[name] else { return nil }
         var reader = FieldValueReader(value)
-        let number = reader.number() ?? 0
-        return reader.isAtEnd ? min(number, 1 << 31) : 0
+        let number = reader.number(limitedTo: 1 << 31) ?? 0
+        return reader.isAtEnd ? number : 0
     }
 
     /// The field names that the directive called `name` is limited to, as in `no-cache="Set-Cookie"`; empty for all.
     public func fieldNames(of name: String) -> [Field.Name] {
-        (directives[name] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
-            .map { Field.Name(String($0)) }
+        (directives[name] ?? "").utf8.split(separator: UInt8(ascii: ","))
+            .map { $0.filter { $0 != 0x20 && $0 != 0x09 } }.filter { !$0.isEmpty }
+            .map { Field.Name(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// The directives as a field's value.
     public var fieldValue: String {
         directives.map { name, value in
-            bare.contains(ASCIIFolding.folded(name)) ? name : "\(name)=\(FieldValueWriter.tokenOrQuoted(value))"
+            bare.contains(CaseInsensitiveString(name)) ? name : "\(name)=\(FieldValueWriter.tokenOrQuoted(value))"
         }.joined(separator: ", ")
     }
 }

@@ -1,5 +1,5 @@
 /// How a body is meant to be presented, and under which name it would be kept (RFC 6266).
-public struct ContentDisposition: Hashable, Sendable {
+public struct ContentDisposition: Sendable {
     /// `inline`, `attachment`, `form-data` or another type, in lower case.
     public var type: String
 
@@ -28,13 +28,16 @@ public struct ContentDisposition: Hashable, Sendable {
     }
 
     /// Reads a field's value; nil when it has no type.
+    ///
+    /// The field is not a list: a comma outside a quoted string makes the parameter malformed, and a malformed parameter
+    /// is left out. `attachment; filename=foo,bar.html` is an attachment without a name.
     public init?(fieldValue: String) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
         guard let type = reader.token() else { return nil }
         reader.skipWhitespace()
         guard reader.isAtEnd || reader.isAt(";") else { return nil }
-        self.init(type, parameters: reader.parameters())
+        self.init(type, parameters: reader.parameters(.single))
     }
 
     /// The name as the sender gave it: `filename*` when it can be read, otherwise `filename`.
@@ -44,21 +47,33 @@ public struct ContentDisposition: Hashable, Sendable {
         parameters["filename*"].flatMap { ExtendedValue($0)?.text } ?? parameters["filename"]
     }
 
-    /// The last component of ``filename`` without controls; nil when nothing is left or it is `.` or `..`.
+    /// The last component of ``filename`` in a form that is safe as the name of a file; nil when nothing remains.
+    ///
+    /// - Everything up to the last `/` or `\` is removed, whatever follows that octet.
+    /// - NUL, other controls, line separators, noncharacters and the marks that reverse the direction of text
+    ///   (`evil\u{202E}gpj.exe` is shown as `evilexe.jpg`) are removed.
+    /// - Dots, white space, combining marks and joiners at the beginning are removed, and white space at the end: a peer
+    ///   can neither hide a file nor name the folder or its parent.
+    /// - A name of more than 240 bytes of UTF-8 is cut before its extension, because most file systems allow 255 bytes.
+    ///
+    /// It is not checked against names that some systems reserve, nor whether such a file exists.
     public var safeFilename: String? {
-        let last = filename?.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
-        let visible = last.unicodeScalars.filter { $0.properties.generalCategory != .control }
-        let name = String(String.UnicodeScalarView(visible)).trimmingPrefix(while: \.isWhitespace)
-        let isName = name.contains { $0 != "." && !$0.isWhitespace }
-        return isName ? String(name) : nil
+        filename.flatMap(SafeFilename.make)
     }
 
     /// The disposition as a field's value.
-    public var fieldValue: String {
-        parameters.reduce(type) { text, parameter in
-            let isExtended = parameter.name.hasSuffix("*")
-            return text + "; \(parameter.name)="
-                + (isExtended ? parameter.value : FieldValueWriter.quoted(parameter.value))
-        }
+    public var fieldValue: String { FieldValueWriter.parameters(parameters, after: type) }
+}
+
+extension ContentDisposition: Hashable {
+    /// Whether the types are the same, ignoring ASCII case, and the parameters.
+    public static func == (left: Self, right: Self) -> Bool {
+        ASCIIFolding.areEqual(left.type, right.type) && left.parameters == right.parameters
+    }
+
+    /// Hashes type and parameters, so that equal dispositions hash alike.
+    public func hash(into hasher: inout Hasher) {
+        ASCIIFolding.hash(type, into: &hasher)
+        hasher.combine(parameters)
     }
 }

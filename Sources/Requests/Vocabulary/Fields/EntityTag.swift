@@ -1,5 +1,5 @@
-/// The name of one state of a resource (RFC 9110 §8.8.3).
-public struct EntityTag: Hashable, Sendable {
+/// The name of one state of a resource, compared octet by octet (RFC 9110 §8.8.3).
+public struct EntityTag: Sendable {
     /// The text between the quotation marks.
     public var opaqueTag: String
 
@@ -30,14 +30,27 @@ public struct EntityTag: Hashable, Sendable {
 
     /// Whether both name the same bytes: neither is weak (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
-        !isWeak && !other.isWeak && opaqueTag == other.opaqueTag
+        !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
     /// Whether both name equivalent states (RFC 9110 §8.8.3.2).
-    public func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag == other.opaqueTag }
+    public func matchesWeakly(_ other: EntityTag) -> Bool { OctetText.areEqual(opaqueTag, other.opaqueTag) }
 
     /// The tag as a field's value.
     public var fieldValue: String { "\(isWeak ? "W/" : "")\"\(opaqueTag)\"" }
+}
+
+extension EntityTag: Hashable {
+    /// Whether both have the same octets and strength.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.isWeak == right.isWeak && left.matchesWeakly(right)
+    }
+
+    /// Hashes the octets and the strength, so that equal tags hash alike.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(isWeak)
+        OctetText.hash(opaqueTag, into: &hasher)
+    }
 }
 
 /// The states that If-Match or If-None-Match names (RFC 9110 §13.1.1, §13.1.2).

@@ -1,7 +1,8 @@
 /// Names and values that belong to a part of a field's value, in order: `; rel="next"; title=x` (RFC 9110 §5.6.6).
 ///
-/// Names compare without regard to ASCII case; values are unquoted here and quoted on output where they must be.
-public struct FieldParameters: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+/// Names compare without regard to ASCII case, values octet by octet; values are unquoted here and quoted on output where
+/// they must be.
+public struct FieldParameters: Sendable, ExpressibleByDictionaryLiteral {
     private var names: [String] = []
     private var values: [String] = []
 
@@ -36,6 +37,21 @@ public struct FieldParameters: Hashable, Sendable, ExpressibleByDictionaryLitera
 
     private func index(of name: String) -> Int? {
         names.firstIndex { ASCIIFolding.areEqual($0, name) }
+    }
+}
+
+extension FieldParameters: Hashable {
+    /// Whether both have the same names, ignoring ASCII case, and values, octet by octet, in the same order.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.names.elementsEqual(right.names, by: ASCIIFolding.areEqual)
+            && left.values.elementsEqual(right.values) { OctetText.areEqual($0, $1) }
+    }
+
+    /// Hashes the folded names and the octets of the values, so that equal parameters hash alike.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for name in names { ASCIIFolding.hash(name, into: &hasher) }
+        for value in values { OctetText.hash(value, into: &hasher) }
     }
 }
 

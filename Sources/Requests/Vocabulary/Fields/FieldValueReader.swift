@@ -6,6 +6,9 @@ package struct FieldValueReader {
     /// Where the next read begins.
     package var position = 0
 
+    /// Where no quoted string begins: an attempt at the first of these bytes reached the last without its end.
+    private var unclosed = 0..<0
+
     /// A reader at the beginning of `text`.
     package init(_ text: some StringProtocol) {
         bytes = Array(text.utf8)
@@ -61,32 +64,39 @@ package struct FieldValueReader {
         text(while: Token.isTokenByte)
     }
 
-    /// A number of decimal digits; one too large to count is the largest there is, nil when no digit is next.
+    /// A number of decimal digits; nil, and nothing read, when no digit is next or the number exceeds `Int.max`.
     package mutating func number() -> Int? {
-        text { $0 &- 0x30 < 10 }.map { Int($0) ?? .max }
+        let start = position
+        guard let digits = text(while: { $0 &- 0x30 < 10 }), let number = Int(digits) else {
+            position = start
+            return nil
+        }
+        return number
     }
 
-    /// A quoted string, its escapes undone (RFC 9110 §5.6.4); nil, and nothing read, when it is malformed or unclosed.
+    /// A number of decimal digits; `limit` for any larger number, nil when no digit is next.
+    package mutating func number(limitedTo limit: Int) -> Int? {
+        text { $0 &- 0x30 < 10 }.map { min(Int($0) ?? limit, limit) }
+    }
+
+    /// A quoted string without its escapes (RFC 9110 §5.6.4); nil, and nothing read, when it is malformed or unclosed.
     package mutating func quotedString() -> String? {
         let start = position
+        // A quotation mark inside an unclosed string was an escaped one; reading on from it reaches the same end.
+        guard !unclosed.contains(start), skip("\"") else { return nil }
         var text: [UInt8] = []
-        guard skip("\"") else { return nil }
-        while let byte {
+        while let byte, !Token.isForbiddenInValue(byte) {
             position += 1
-            switch byte {
-            case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                guard let escaped = self.byte, !Token.isForbiddenInValue(escaped) else { break }
-                text.append(escaped)
-                position += 1
-                continue
-            case _ where Token.isForbiddenInValue(byte): break
-            default:
+            if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+            if byte != UInt8(ascii: "\\") {
                 text.append(byte)
                 continue
             }
-            break
+            guard let escaped = self.byte, !Token.isForbiddenInValue(escaped) else { break }
+            text.append(escaped)
+            position += 1
         }
+        unclosed = start..<position
         position = start
         return nil
     }
@@ -96,34 +106,59 @@ package struct FieldValueReader {
         isAt("\"") ? quotedString() : token()
     }
 
-    /// The parameters up to a comma or the end, each after a semicolon (RFC 9110 §5.6.6); of a name said twice the
-    /// first, malformed ones left out.
-    package mutating func parameters() -> FieldParameters {
+    /// How the parameters of a field are written.
+    package enum ParameterStyle {
+        /// Values are tokens or quoted strings, and a comma has no meaning (RFC 9110 §5.6.6).
+        case single
+        /// As in Link: a comma ends the parameters, an unquoted value is any text (RFC 8288 Appendix B.3).
+        case link
+    }
+
+    /// The parameters up to the end, or in a Link up to a comma, each after a semicolon.
+    ///
+    /// Of parameters with the same name the first is kept; malformed ones are left out.
+    package mutating func parameters(_ style: ParameterStyle) -> FieldParameters {
         var parameters = FieldParameters()
+        var names = DistinctNames()
         while true {
             skipWhitespace()
             guard skip(";") else { break }
             skipWhitespace()
-            if let name = token() {
-                skipWhitespace()
-                var value: String? = ""
-                if skip("=") {
-                    skipWhitespace()
-                    value = self.value()
-                }
-                skipWhitespace()
-                let isWhole = isAtEnd || isAt(";") || isAt(",")
-                if isWhole, let value, parameters[name] == nil { parameters.append(name, value) }
-            }
-            skipToSeparator()
+            if let (name, value) = parameter(style), names.insert(name) { parameters.append(name, value) }
+            skipToSeparator(style)
         }
-        skipToSeparator(isSemicolon: false)
+        if style == .link { skipToSeparator(style, isSemicolon: false) }
         return parameters
     }
 
-    /// Steps to the next comma, or semicolon, that is in no quoted string.
-    private mutating func skipToSeparator(isSemicolon: Bool = true) {
-        while let byte, byte != UInt8(ascii: ","), !isSemicolon || byte != UInt8(ascii: ";") {
+    /// A parameter that ends where a separator or the end is next; nil when it is malformed.
+    private mutating func parameter(_ style: ParameterStyle) -> (name: String, value: String)? {
+        guard let name = token() else { return nil }
+        skipWhitespace()
+        var value: String? = ""
+        if skip("=") {
+            skipWhitespace()
+            value = style == .link && !isAt("\"") ? linkValue() : self.value()
+            skipWhitespace()
+        }
+        guard let value, isAtEnd || isAt(";") || style == .link && isAt(",") else { return nil }
+        return (name, value)
+    }
+
+    /// The text up to a semicolon, comma or the end, without white space at its end; nil when it holds a control byte.
+    private mutating func linkValue() -> String? {
+        let start = position
+        while let byte, byte != UInt8(ascii: ";"), byte != UInt8(ascii: ",") { position += 1 }
+        var end = position
+        while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+        let value = bytes[start..<end]
+        return value.contains(where: Token.isForbiddenInValue) ? nil : String(decoding: value, as: UTF8.self)
+    }
+
+    /// Skips to the next semicolon, and in a Link to a comma, that is not inside a quoted string.
+    private mutating func skipToSeparator(_ style: ParameterStyle, isSemicolon: Bool = true) {
+        while let byte {
+            if isSemicolon && byte == UInt8(ascii: ";") || style == .link && byte == UInt8(ascii: ",") { return }
             if quotedString() == nil { position += 1 }
         }
     }
@@ -138,6 +173,22 @@ package enum FieldValueWriter {
 
     /// `text` as a quoted string (RFC 9110 §5.6.4).
     package static func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        bytes.reserveCapacity(text.utf8.count + 2)
+        // By octets: a quotation mark is one whatever combining mark follows it.
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The parameters of a field, each after a semicolon; the value of a name that ends in `*` is written as it is.
+    static func parameters(_ parameters: FieldParameters, after text: String) -> String {
+        parameters.reduce(into: text) { text, parameter in
+            let isExtended = parameter.name.utf8.last == UInt8(ascii: "*")
+            text += "; \(parameter.name)=" + (isExtended ? parameter.value : quoted(parameter.value))
+        }
     }
 }

@@ -2,9 +2,9 @@ extension HTTPDate {
     /// Reads any of the three forms that a recipient must accept (RFC 9110 §5.6.7).
     ///
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Names match
-    /// without regard to ASCII case, white space around the text is dropped. A two-digit year is the one within 50
-    /// years of `now`, never more than 50 years ahead; where a century earlier fits the day of the week and the nearer
-    /// does not, it is that. A leap second counts as the second after. Nil for everything else.
+    /// without regard to ASCII case, white space around the text is dropped. A two-digit year is the latest one with
+    /// these digits that has such a day and is at most 50 years after `now`, whatever the day of the week. A leap second
+    /// counts as the second after. Nil for everything else.
     ///
     /// - Parameters:
     ///   - text: The date, as it stands in a field.
@@ -107,11 +107,10 @@ extension HTTPDate {
             limit.year += 50
             let latest = limit.secondsSince1970 + now.secondsSince1970 - days * 86_400
             let century = limit.year / 100 * 100
-            let candidates = [century, century - 100, century - 200].map { century in
+            // The day of the week has no say (RFC 9110 §5.6.7): it could only choose a date more than 50 years ago (0022).
+            return [century, century - 100, century - 200].lazy.map { century in
                 CivilDate(year: century + year, month: month, day: day)
-            }.filter { $0.exists && $0.secondsSince1970 + secondOfDay <= latest }.prefix(2)
-            let fitting = candidates.first { CivilDate.weekday(ofDay: $0.daysSince1970) == weekday }
-            return fitting ?? candidates.first
+            }.first { $0.exists && $0.secondsSince1970 + secondOfDay <= latest }
         }
     }
 }
