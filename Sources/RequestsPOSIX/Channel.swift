@@ -43,6 +43,22 @@ package final class Channel: Sendable {
     }
 
     package var isAbandoned: Bool { point.isClosed }
+
+    /// The state of the waits here, for observers that must not keep the descriptor open.
+    package var waitReport: WaitReport { WaitReport(point: point) }
+
+    /// Lets other tasks of the executor run before the current one.
+    package func yield() async {
+        await point.yield()
+    }
+}
+
+/// The state of the waits of a channel.
+package struct WaitReport: Sendable {
+    fileprivate let point: WaitPoint
+
+    /// A number that differs from wait to wait while a task that was resumed has not been run; nil otherwise.
+    package var dueTicket: UInt64? { point.dueTicket }
 }
 
 // MARK: Transfers
