@@ -26,10 +26,9 @@ final class Connection: PooledConnection, @unchecked Sendable {
 
     /// Whether an idle connection can carry another request.
     ///
-    /// Its time is not over, the peer has not ended it, and nothing that nobody asked for has arrived. In a forked child
-    /// it cannot: the connection is the parent's.
+    /// Its time is not over, the peer has not closed it, and no unsolicited bytes have arrived.
     func isUsable(at now: Deadline) -> Bool {
-        now < idleUntil && channel.socket.liveness() == .idle && (try? channel.reactor.checkProcess()) != nil
+        now < idleUntil && channel.socket.liveness() == .idle
     }
 }
 

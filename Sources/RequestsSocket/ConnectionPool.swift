@@ -13,6 +13,7 @@ final class ConnectionPool: Sendable {
     private let proxy: Result<ProxyRoute, RequestError>?
     private let idleNanoseconds: Int64
     private let state: Lock<State>
+    private let forks = ForkCount.current
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
@@ -41,14 +42,27 @@ final class ConnectionPool: Sendable {
         return route.proxy.serves(host) ? route : nil
     }
 
+    /// Whether this is a child that was forked without exec, and the connections are its parent's.
+    private var isInherited: Bool { ForkCount.current != forks }
+
     /// Closes the idle connections, which refer to their pool, and keeps no other from now on.
     func close() {
+        if isInherited { return closeInherited() }
         let (sweeper, idle) = state.withLock { state in
             state.isClosed = true
             return (state.sweeper.take(), state.ledger.takeIdle())
         }
         sweeper?.cancel()
         // They close here, outside the lock.
+        _ = consume idle
+    }
+
+    /// Closes the descriptors of the idle connections, which stay open in the parent.
+    private func closeInherited() {
+        let idle = state.withLockIfAvailable { state in
+            state.isClosed = true
+            return state.ledger.takeIdle()
+        }
         _ = consume idle
     }
 
@@ -87,6 +101,8 @@ final class PoolHandle: Sendable {
 extension ConnectionPool {
     /// An idle connection that lives; those that do not are closed.
     func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
+        // Before the lock, which a thread may have held that a forked child does not have.
+        if isInherited { return nil }
         while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
             if connection.isUsable(at: now) { return connection }
         }
@@ -95,6 +111,7 @@ extension ConnectionPool {
 
     /// An idle connection that is alive, or the right to establish one; waits for either in the order of the calls.
     func lease(_ origin: Origin, _ patience: Patience) async throws(RequestError) -> Lease {
+        if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         if let lease = claim({ $0.claim(origin) }, origin) { return check(lease, at: patience.began) }
         // A blocked thread runs this call: it can continue when no other one can be run.
         let waiter = Ledger.Waiter(
@@ -217,6 +234,7 @@ extension ConnectionPool {
     /// Counts out the connection at `place`, which has closed or was never established: the call that has waited longest
     /// of those that can use its place receives it.
     func vacate(_ place: Int, _ holding: Holding) {
+        if isInherited { return }
         let waiter = state.withLock { state in
             state.holdings.removeAll { $0 === holding }
             return state.ledger.end(at: place)
