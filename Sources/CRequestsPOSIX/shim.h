@@ -32,6 +32,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -362,6 +363,17 @@ static inline int rp_get_descriptor_flags(int descriptor) { return fcntl(descrip
 
 // glibc declares which limit and which timer with an enum of its own.
 static inline int rp_limit_descriptors(const struct rlimit *limit) { return setrlimit(RLIMIT_NOFILE, limit); }
+
+// Swift does not offer fork and _exit; a child of a process with threads may do little before it ends.
+static inline pid_t rp_fork(void) { return fork(); }
+static inline void rp_exit_child(int status) { _exit(status); }
+static inline int rp_wait_for_child(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) { return -1; }
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 static inline int rp_start_timer(const struct itimerval *interval) {
     return setitimer(ITIMER_REAL, interval, NULL);

@@ -31,7 +31,9 @@ package final class Channel: Sendable {
     }
 
     deinit {
-        guard let token = registration.withLock({ $0.token }) else { return }
+        // To close the descriptor is all that a forked child does: the reactor is its parent's, and a thread that no longer
+        // exists may have held the locks.
+        guard !reactor.isInherited, let token = registration.withLock({ $0.token }) else { return }
         reactor.core.queue.remove(socket.number)
         reactor.core.table.withLock { $0.remove(token) }
     }
@@ -43,6 +45,22 @@ package final class Channel: Sendable {
     }
 
     package var isAbandoned: Bool { point.isClosed }
+
+    /// The state of the waits here, for observers that must not keep the descriptor open.
+    package var waitReport: WaitReport { WaitReport(point: point) }
+
+    /// Lets other tasks of the executor run before the current one.
+    package func yield() async {
+        await point.yield()
+    }
+}
+
+/// The state of the waits of a channel.
+package struct WaitReport: Sendable {
+    fileprivate let point: WaitPoint
+
+    /// A number that differs from wait to wait while a task that was resumed has not been run; nil otherwise.
+    package var dueTicket: UInt64? { point.dueTicket }
 }
 
 // MARK: Transfers
@@ -219,13 +237,14 @@ extension Channel {
     private func watch(
         _ wanted: Interest, _ standing: Bool, as registration: inout Registration
     ) throws(SystemError) {
-        try reactor.checkProcess()
         let standing = standing && wanted == .reading
         if standing, registration.isStanding { return }
         let core = reactor.core
         if let token = registration.token {
             try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
         } else {
+            // The queue checks as well, but after the table has been changed.
+            try reactor.checkProcess()
             let token = core.table.withLock { $0.insert(point) }
             do throws(SystemError) {
                 try core.queue.add(socket.number, token: token, interest: wanted, standing: standing)

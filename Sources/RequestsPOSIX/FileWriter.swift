@@ -9,6 +9,7 @@ package struct FileWriter: ~Copyable, Sendable {
     private let temporaryPath: String
     private let descriptor: Descriptor
     private var isFinished = false
+    private let forks = ForkCount.current
     /// Bytes written so far.
     package private(set) var size: Int64 = 0
 
@@ -26,7 +27,8 @@ package struct FileWriter: ~Copyable, Sendable {
     }
 
     deinit {
-        guard !isFinished else { return }
+        // A forked child leaves its parent's file in place.
+        guard !isFinished, ForkCount.current == forks else { return }
         _ = unlink(temporaryPath)
     }
 

@@ -15,7 +15,7 @@ package final class Reactor: Sendable {
     ///
     /// It is for who has been forked, without exec, as often as this process; a child's child is not.
     package init(forks: Int = ForkCount.current) throws(SystemError) {
-        let core = try ReactorCore()
+        let core = try ReactorCore(forks: forks)
         self.core = core
         self.forks = forks
         try DetachedThread.start(named: "Requests.wait") { core.run() }
@@ -46,8 +46,11 @@ package final class Reactor: Sendable {
 
     /// Throws in a child that was forked without exec: the thread did not come along, and no wait there would end.
     package func checkProcess() throws(SystemError) {
-        guard ForkCount.current == forks else { throw .forkedChild }
+        guard !isInherited else { throw .forkedChild }
     }
+
+    /// Whether this is a child that was forked without exec, and the reactor is its parent's.
+    package var isInherited: Bool { ForkCount.current != forks }
 }
 
 extension Reactor {
@@ -79,7 +82,9 @@ extension Reactor {
 }
 
 extension SystemError {
-    static var forkedChild: SystemError { SystemError("fork (this child has no reactor thread)", code: ENOTSUP) }
+    package static var forkedChild: SystemError {
+        SystemError("fork (this child has no reactor thread)", code: ENOTSUP)
+    }
     static var occupied: SystemError { SystemError("wait (another task waits already)", code: EALREADY) }
 }
 
@@ -92,8 +97,8 @@ final class ReactorCore: WaitClock, Sendable {
     private let signal: WakeSignal
     private let isStopping = Atomic(false)
 
-    init() throws(SystemError) {
-        queue = try ReadinessQueue()
+    init(forks: Int) throws(SystemError) {
+        queue = try ReadinessQueue(forks: forks)
         signal = try WakeSignal()
         try queue.add(signal)
     }

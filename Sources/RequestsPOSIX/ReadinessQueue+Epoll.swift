@@ -7,11 +7,14 @@ import CRequestsPOSIX
 /// ``ReadinessQueue+Kqueue`` is the same for Darwin.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
+    private let forks: Int
 
     /// Whether it can go on to report what arrives without being asked again.
     static let canStand = true
 
-    init() throws(SystemError) {
+    /// A queue for processes that were forked, without exec, `forks` times: a child shares its parent's.
+    init(forks: Int) throws(SystemError) {
+        self.forks = forks
         let number = epoll_create1(rp_epoll_cloexec)
         guard number >= 0 else { throw .last("epoll_create1") }
         queue = Descriptor(adopting: number)
@@ -24,18 +27,26 @@ struct ReadinessQueue: ~Copyable, Sendable {
 
     /// Watches a descriptor until it is ready, once, or with `standing` ever after; what is ready already is reported too.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        try checkProcess()
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest, standing), token)
     }
 
     /// Watches a descriptor that was added once more, and for nothing else.
     func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        try checkProcess()
         try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest, standing), token)
     }
 
     /// Forgets a descriptor before it is closed: one that a forked child still holds would be reported for ever.
     func remove(_ descriptor: Int32) {
+        guard ForkCount.current == forks else { return }
         var unused = epoll_event()
         _ = epoll_ctl(queue.number, EPOLL_CTL_DEL, descriptor, &unused)
+    }
+
+    /// Throws in a forked child, whose changes would be made to its parent's queue.
+    private func checkProcess() throws(SystemError) {
+        guard ForkCount.current == forks else { throw .forkedChild }
     }
 
     private func control(

@@ -6,11 +6,14 @@ import CRequestsPOSIX
 /// ``ReadinessQueue+Epoll`` is the same for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
+    private let forks: Int
 
     /// Whether it can go on to report what arrives without being asked again: not changed for filters that exist.
     static let canStand = false
 
-    init() throws(SystemError) {
+    /// A queue for processes that were forked, without exec, `forks` times: a child has none of its parent's.
+    init(forks: Int) throws(SystemError) {
+        self.forks = forks
         let number = kqueue()
         guard number >= 0 else { throw .last("kqueue") }
         queue = Descriptor(adopting: number)
@@ -25,6 +28,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
 
     /// Watches a descriptor until it is ready, once; what is ready already is reported too.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
+        guard ForkCount.current == forks else { throw .forkedChild }
         if interest.contains(.reading) {
             try change(descriptor, filter: EVFILT_READ, flags: EV_ADD | EV_ONESHOT, token)
         }
@@ -42,6 +46,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
     ///
     /// Closing it does the same, so an error (one filter was never added) means nothing.
     func remove(_ descriptor: Int32) {
+        guard ForkCount.current == forks else { return }
         try? change(descriptor, filter: EVFILT_READ, flags: EV_DELETE, .wakeSignal)
         try? change(descriptor, filter: EVFILT_WRITE, flags: EV_DELETE, .wakeSignal)
     }

@@ -28,6 +28,9 @@ package final class ThreadPoll: Sendable {
     package init() throws(SystemError) {
         signal = try WakeSignal()
     }
+
+    /// Whether this is the process that made it; a forked child can neither be woken here nor wake its parent.
+    package var isOwn: Bool { signal.isOwn }
 }
 
 // MARK: The thread's side

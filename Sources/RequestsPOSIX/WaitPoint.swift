@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import Synchronization
 
 /// A direction of a connection.
 package enum Direction: Sendable {
@@ -126,6 +127,8 @@ final class WaitPoint: Sendable {
     }
 
     private let state = Lock(State())
+    /// Whether a task was resumed here that has not been run since.
+    private let isDue = Atomic(false)
 }
 
 // MARK: The waiting task's side
@@ -180,7 +183,7 @@ extension WaitPoint {
             if case .armed = state[direction].phase { state[direction].phase = .cancelled }
             return state[direction].takeWaiter()
         }
-        waiter?.resume(returning: .cancelled)
+        resume(waiter, .cancelled)
     }
 
     /// Suspends until the wait that has begun with `ticket` is over, and tells how it ended.
@@ -189,7 +192,7 @@ extension WaitPoint {
     func wait(
         for direction: Direction, ticket: UInt64, by deadline: Int64, clock: some WaitClock
     ) async -> Outcome {
-        await withTaskCancellationHandler {
+        let outcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 if let outcome = park(continuation, direction, deadline: deadline) {
                     continuation.resume(returning: outcome)
@@ -200,6 +203,22 @@ extension WaitPoint {
         } onCancel: {
             cancel(direction, ticket: ticket)
         }
+        isDue.store(false, ordering: .relaxed)
+        return outcome
+    }
+
+    /// Lets other tasks of the executor run before the current one.
+    func yield() async {
+        state.withLock { $0.reading.ticket &+= 1 }
+        isDue.store(true, ordering: .relaxed)
+        await Task.yield()
+        isDue.store(false, ordering: .relaxed)
+    }
+
+    /// A number that differs from wait to wait while a resumed task has not been run; nil otherwise.
+    var dueTicket: UInt64? {
+        guard isDue.load(ordering: .relaxed) else { return nil }
+        return state.withLock { $0.reading.ticket &+ $0.writing.ticket }
     }
 }
 
@@ -209,7 +228,7 @@ extension WaitPoint {
     /// Wakes who waits, or latches the readiness for who comes next.
     func deliver(_ ready: Interest) {
         if ready == .reading {
-            state.withLock { $0.latchReading() }?.resume(returning: .ready)
+            resume(state.withLock { $0.latchReading() }, .ready)
             return
         }
         let (reader, writer) = state.withLock { state in
@@ -218,8 +237,15 @@ extension WaitPoint {
                 ready.contains(.writing) ? state.writing.latch() : nil
             )
         }
-        reader?.resume(returning: .ready)
-        writer?.resume(returning: .ready)
+        resume(reader, .ready)
+        resume(writer, .ready)
+    }
+
+    private func resume(_ waiter: Continuation?, _ outcome: Outcome) {
+        guard let waiter else { return }
+        // Before it is resumed, so that the task finds it set and not the other way round.
+        isDue.store(true, ordering: .relaxed)
+        waiter.resume(returning: outcome)
     }
 
     /// Ends the waits whose time is over and returns the earliest deadline of those that go on.
@@ -229,8 +255,8 @@ extension WaitPoint {
             let writer = state.writing.takeWaiter(overdueAt: now)
             return (reader, writer, min(state.reading.deadline, state.writing.deadline))
         }
-        reader?.resume(returning: .timedOut)
-        writer?.resume(returning: .timedOut)
+        resume(reader, .timedOut)
+        resume(writer, .timedOut)
         return next
     }
 
@@ -240,8 +266,8 @@ extension WaitPoint {
             state.isClosed = true
             return (state.reading.takeWaiter(), state.writing.takeWaiter())
         }
-        reader?.resume(returning: .closed)
-        writer?.resume(returning: .closed)
+        resume(reader, .closed)
+        resume(writer, .closed)
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }

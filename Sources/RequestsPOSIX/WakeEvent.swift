@@ -15,6 +15,8 @@ package final class WakeEvent: Sendable {
     }
 
     deinit {
+        // A thread that no longer exists in a forked child may have held the table's lock.
+        guard !reactor.isInherited else { return }
         let token = token
         reactor.core.table.withLock { $0.remove(token) }
     }

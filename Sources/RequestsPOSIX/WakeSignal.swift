@@ -2,10 +2,15 @@ import CRequestsPOSIX
 
 /// Wakes a thread that waits for descriptors.
 ///
-/// Signals are not counted: any number before the waiter looks make one wake.
+/// Signals are not counted: any number before the waiter looks make one wake. A child that was forked shares the
+/// descriptors with its parent, and neither signals nor drains.
 package struct WakeSignal: ~Copyable, Sendable {
     let reading: Descriptor
     private let writing: Descriptor?
+    private let forks = ForkCount.current
+
+    /// Whether this process opened it.
+    package var isOwn: Bool { ForkCount.current == forks }
 
     package init() throws(SystemError) {
         var ends: (Int32, Int32) = (-1, -1)
@@ -15,6 +20,7 @@ package struct WakeSignal: ~Copyable, Sendable {
     }
 
     package func signal() {
+        guard isOwn else { return }
         switch writing {
         case .some(let end): rp_wake_signal(end.number)
         case .none: rp_wake_signal(reading.number)
@@ -23,6 +29,7 @@ package struct WakeSignal: ~Copyable, Sendable {
 
     /// Forgets the signals given so far.
     package func drain() {
+        guard isOwn else { return }
         rp_wake_drain(reading.number)
     }
 }

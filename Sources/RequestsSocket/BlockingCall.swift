@@ -21,6 +21,8 @@ private final class SocketPause: ThreadPause {
     func wake() {
         poll.wake()
     }
+
+    var isUsable: Bool { poll.isOwn }
 }
 
 extension CallingThread {

@@ -4,10 +4,12 @@ import RequestsPOSIX
 /// A connection that stands, with the buffer its responses are received into.
 ///
 /// It is closed when the last reference goes away, and its place in the pool is free again.
-final class Connection: @unchecked Sendable {  // one exchange owns it at a time: the pool hands it out under its lock
+// Unchecked, since one exchange owns it at a time: the pool hands it out under its lock.
+final class Connection: PooledConnection, @unchecked Sendable {
     // Before the slot, so that the descriptor is closed when somebody else may open one.
     let channel: Channel
     let slot: Slot
+    var place: Int { slot.place }
     let inbound = ReceiveBuffer()
     /// Whether it was the only one of its origin in use when it was taken.
     var wasAlone = false
@@ -19,14 +21,14 @@ final class Connection: @unchecked Sendable {  // one exchange owns it at a time
     init(_ channel: Channel, in slot: Slot) {
         self.channel = channel
         self.slot = slot
+        slot.holding.begin(channel)
     }
 
     /// Whether an idle connection can carry another request.
     ///
-    /// Its time is not over, the peer has not ended it, and nothing that nobody asked for has arrived. In a forked child
-    /// it cannot: the connection is the parent's.
+    /// Its time is not over, the peer has not closed it, and no unsolicited bytes have arrived.
     func isUsable(at now: Deadline) -> Bool {
-        now < idleUntil && channel.socket.liveness() == .idle && (try? channel.reactor.checkProcess()) != nil
+        now < idleUntil && channel.socket.liveness() == .idle
     }
 }
 

@@ -13,13 +13,17 @@ final class ConnectionPool: Sendable {
     private let proxy: Result<ProxyRoute, RequestError>?
     private let idleNanoseconds: Int64
     private let state: Lock<State>
+    private let forks = ForkCount.current
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
         proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
-        state = Lock(State(ledger: PoolLedger(configuration)))
+        let limits = PoolLimits(
+            total: configuration.connections, perOrigin: configuration.connectionsPerOrigin,
+            idlePerOrigin: configuration.idleConnectionsPerOrigin)
+        state = Lock(State(ledger: PoolLedger(limits)))
     }
 
     private static func route(
@@ -38,8 +42,12 @@ final class ConnectionPool: Sendable {
         return route.proxy.serves(host) ? route : nil
     }
 
+    /// Whether this is a child that was forked without exec, and the connections are its parent's.
+    private var isInherited: Bool { ForkCount.current != forks }
+
     /// Closes the idle connections, which refer to their pool, and keeps no other from now on.
     func close() {
+        if isInherited { return closeInherited() }
         let (sweeper, idle) = state.withLock { state in
             state.isClosed = true
             return (state.sweeper.take(), state.ledger.takeIdle())
@@ -49,24 +57,29 @@ final class ConnectionPool: Sendable {
         _ = consume idle
     }
 
-    private struct State {
-        var ledger: PoolLedger
-        var waiters: [Waiter] = []
-        var sweeper: Task<Void, Never>?
-        /// Whether nobody is left who could ask for a connection.
-        var isClosed = false
+    /// Closes the descriptors of the idle connections, which stay open in the parent.
+    private func closeInherited() {
+        let idle = state.withLockIfAvailable { state in
+            state.isClosed = true
+            return state.ledger.takeIdle()
+        }
+        _ = consume idle
     }
 
-    private enum Claim {
-        case lease(Lease)
-        /// An idle connection to another origin that makes room: drop it and claim again.
-        case evicted(Connection)
-        case full
+    typealias Ledger = PoolLedger<Origin, Connection, WakeEvent>
+
+    private struct State {
+        var ledger: Ledger
+        /// Of the slots there are.
+        var holdings: [Holding] = []
+        var sweeper: Task<Void, Never>?
+        /// Whether the last handle of the executor was released.
+        var isClosed = false
     }
 
     /// Connections that are open or being made, those of them that are idle, and calls that wait; for tests.
     var counts: (open: Int, idle: Int, waiting: Int) {
-        state.withLock { ($0.ledger.open, $0.ledger.idle, $0.waiters.count) }
+        state.withLock { ($0.ledger.open, $0.ledger.idle, $0.ledger.waiting) }
     }
 }
 
@@ -88,63 +101,85 @@ final class PoolHandle: Sendable {
 extension ConnectionPool {
     /// An idle connection that lives; those that do not are closed.
     func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
+        // Before the lock, which a thread may have held that a forked child does not have.
+        if isInherited { return nil }
         while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
             if connection.isUsable(at: now) { return connection }
         }
         return nil
     }
 
-    /// An idle connection that lives, or the right to make one; waits for either in the order of the calls.
+    /// An idle connection that is alive, or the right to establish one; waits for either in the order of the calls.
     func lease(_ origin: Origin, _ patience: Patience) async throws(RequestError) -> Lease {
+        if isInherited { throw .notConnected(.forkedChild).beforeSending() }
+        if let lease = claim({ $0.claim(origin) }, origin) { return check(lease, at: patience.began) }
+        // A blocked thread runs this call: it can continue when no other one can be run.
+        let waiter = Ledger.Waiter(
+            for: origin, isBlocking: CallingThread.current != nil, WakeEvent(on: try reactor()))
+        if let lease = claim({ $0.enter(waiter) }, origin) { return check(lease, at: patience.began) }
+        return check(try await wait(waiter, patience), at: .now)
+    }
+
+    /// Claims until no more idle connections have to make room; nil when there is nothing to be had.
+    private func claim(_ claim: (inout Ledger) -> Ledger.Claim, _ origin: Origin) -> Lease? {
         while true {
-            switch claim(origin) {
-            case .lease(let lease): return check(lease, at: patience.began)
+            switch state.withLock({ claim(&$0.ledger) }) {
+            case .granted(.connection(let connection)): return .connection(connection)
+            case .granted(.place(let place)): return .slot(makeSlot(origin, at: place))
+            // It closes here, outside the lock.
             case .evicted: continue
-            case .full:
-                if let lease = try await wait(for: origin, patience) { return check(lease, at: .now) }
+            case .full: return nil
             }
         }
     }
 
-    private func claim(_ origin: Origin) -> Claim {
-        state.withLock { state in
-            if let connection = state.ledger.takeIdle(origin) { return .lease(.connection(connection)) }
-            if let place = state.ledger.begin(origin) { return .lease(.slot(Slot(origin, at: place, in: self))) }
-            guard state.ledger.allows(origin) else { return .full }
-            return state.ledger.takeOldestIdle().map { .evicted($0) } ?? .full
-        }
+    private func makeSlot(_ origin: Origin, at place: Int) -> Slot {
+        let slot = Slot(origin, at: place, in: self)
+        state.withLock { $0.holdings.append(slot.holding) }
+        return slot
     }
 
-    /// Queues up; nil when there was room in the meantime and the call should claim again.
-    private func wait(for origin: Origin, _ patience: Patience) async throws(RequestError) -> Lease? {
-        let waiter = Waiter(for: origin, on: try reactor())
-        let isFull = state.withLock { state in
-            // Claimed once more, under the lock that queues: else a place that became free in between is missed.
-            if let connection = state.ledger.takeIdle(origin) {
-                waiter.give(.connection(connection))
-            } else if let place = state.ledger.begin(origin) {
-                waiter.give(.slot(Slot(origin, at: place, in: self)))
-            } else if state.ledger.allows(origin), state.ledger.idle > 0 {
-                return false
-            } else {
-                state.waiters.append(waiter)
+    private func wait(_ waiter: Ledger.Waiter, _ patience: Patience) async throws(RequestError) -> Lease {
+        let limit = min(patience.connecting, patience.total)
+        var watch = StallWatch()
+        while true {
+            do throws(WaitError) {
+                try await waiter.signal.wait(by: waiter.isBlocking ? min(limit, .after(StallWatch.interval)) : limit)
+            } catch .timedOut where waiter.isBlocking && !limit.hasPassed {
+                intervene(for: waiter, &watch)
+            } catch {
+                withdraw(waiter)
+                throw patience.error(error, until: patience.connecting, in: .waitingForConnection)
             }
-            return true
+            if let lease = claim({ $0.takeUp(waiter) }, waiter.origin) { return lease }
         }
-        guard isFull else { return nil }
-        do throws(WaitError) {
-            try await waiter.wait(by: min(patience.connecting, patience.total))
-        } catch {
-            withdraw(waiter)
-            throw patience.error(error, until: patience.connecting, in: .waitingForConnection)
-        }
-        return waiter.take()
     }
 
-    /// Leaves the queue; what was given in the meantime goes to the next.
-    private func withdraw(_ waiter: Waiter) {
-        state.withLock { $0.waiters.removeAll { $0 === waiter } }
-        if case .connection(let connection) = waiter.take() { putBack(connection) }
+    /// Leaves the queue; what was granted in the meantime goes to the next call.
+    private func withdraw(_ waiter: Ledger.Waiter) {
+        switch state.withLock({ $0.ledger.withdraw(waiter) }) {
+        case nil: return
+        case .connection(let connection): putBack(connection)
+        case .place(let place): state.withLock { $0.ledger.end(at: place) }?.signal.signal()
+        }
+    }
+
+    /// Looks for connections that calls have which are not being run, on behalf of a blocked thread.
+    private func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
+        let origin = waiter.origin
+        let (next, holdings, oldestUntaken, grants) = state.withLock { state in
+            let next = state.ledger.takeOver(origin, upTo: watch.grants)
+            // With the limit of its origin reached, no other connection is in the way.
+            let place = state.ledger.allows(origin) ? nil : state.ledger.place(of: origin)
+            let holdings = state.holdings.filter { place == nil || $0.place == place }
+            return (next, holdings, state.ledger.oldestUntaken, state.ledger.grants)
+        }
+        next?.signal.signal()
+        let isStalled = watch.check(holdings, oldestUntaken: oldestUntaken, grants: grants, at: .now)
+        while case .evicted = state.withLock({ state -> Ledger.Claim in
+            waiter.mayExceed = isStalled
+            return isStalled ? state.ledger.exceed(for: waiter) : .full
+        }) {}
     }
 
     /// Replaces an idle connection that does not live by another one, or by its slot.
@@ -181,39 +216,30 @@ extension ConnectionPool {
         putBack(connection)
     }
 
-    /// Hands a connection to who waits for one, or keeps it; drops it when there are enough.
+    /// Grants a connection to the next call that waits for one, or keeps it; drops it when there are enough.
     private func putBack(_ connection: Connection) {
-        let waiter: Waiter? = state.withLock { state in
+        let waiter: Ledger.Waiter? = state.withLock { state in
             if state.isClosed { return nil }
-            if !state.waiters.isEmpty {
-                let origin = connection.slot.origin
-                if let place = state.waiters.firstIndex(where: { $0.origin == origin }) {
-                    return state.waiters.remove(at: place)
-                }
-                // Who waits for another origin needs its place more.
-                if state.ledger.isFull { return nil }
+            switch state.ledger.putBack(connection) {
+            case .granted(let waiter): return waiter
+            case .kept:
+                if state.sweeper == nil { state.sweeper = sweeper(on: connection.channel.reactor) }
+                return nil
+            case .refused: return nil
             }
-            if state.ledger.keep(connection), state.sweeper == nil {
-                state.sweeper = sweeper(on: connection.channel.reactor)
-            }
-            return nil
         }
-        waiter?.give(.connection(connection))
+        waiter?.signal.signal()
     }
 
-    /// The connection at `place` has closed, or was never made: whoever has waited longest gets what it leaves.
-    func vacate(_ place: Int) {
-        let granted: (waiter: Waiter, slot: Slot)? = state.withLock { state in
-            state.ledger.end(at: place)
-            for (number, waiter) in state.waiters.enumerated() {
-                guard let place = state.ledger.begin(waiter.origin) else { continue }
-                state.waiters.remove(at: number)
-                return (waiter, Slot(waiter.origin, at: place, in: self))
-            }
-            return nil
+    /// Counts out the connection at `place`, which has closed or was never established: the call that has waited longest
+    /// of those that can use its place receives it.
+    func vacate(_ place: Int, _ holding: Holding) {
+        if isInherited { return }
+        let waiter = state.withLock { state in
+            state.holdings.removeAll { $0 === holding }
+            return state.ledger.end(at: place)
         }
-        guard let granted else { return }
-        granted.waiter.give(.slot(granted.slot))
+        waiter?.signal.signal()
     }
 }
 

@@ -1,57 +1,105 @@
-import RequestsPOSIX
+package import RequestsPOSIX
 
-/// The pool's books: how many connections are open to whom, and which of them are idle.
+/// The properties of a connection that the ledger of a pool reads and writes.
+package protocol PooledConnection: AnyObject {
+    /// The number of its lane in the ledger.
+    var place: Int { get }
+    /// When the pool closes the connection unless it is used before.
+    var idleUntil: Deadline { get }
+    /// Whether it was the only connection of its origin in use when it was taken.
+    var wasAlone: Bool { get set }
+}
+
+/// The limits of a pool.
+package struct PoolLimits: Sendable {
+    /// Connections in all, at least 1.
+    package let total: Int
+    /// Connections to one origin, at least 1.
+    package let perOrigin: Int
+    /// Idle connections to one origin, at least 0.
+    package let idlePerOrigin: Int
+
+    /// Limits; values that are too small are raised to the least that is valid.
+    package init(total: Int, perOrigin: Int, idlePerOrigin: Int) {
+        self.total = max(1, total)
+        self.perOrigin = max(1, perOrigin)
+        self.idlePerOrigin = max(0, idlePerOrigin)
+    }
+}
+
+/// The bookkeeping of a pool: the connections that are open, those of them that are idle, and the calls that wait.
 ///
-/// A value without lock or clock. Every origin has a lane for as long as something is open to it; a lane is known by its
-/// place, so that only the arrival of a request has to look an origin up.
-struct PoolLedger {
-    private struct Lane {
+/// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin has
+/// a lane while a connection to it is open; a lane is identified by its place, so that only the arrival of a request has
+/// to look up an origin.
+package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnection, Signal: Sendable> {
+    struct Lane {
         var origin: Origin
+        /// Zero in a vacant lane, whose origin then means nothing.
         var open = 0
-        /// In the order they became idle; the last is used first.
+        /// In the order in which they became idle; the last is used first.
         var idle: [Connection] = []
     }
 
-    private let limit: Int
-    private let limitPerOrigin: Int
-    private let idleLimitPerOrigin: Int
+    let limits: PoolLimits
+    private(set) var lanes: [Lane] = []
     private var places: [Origin: Int] = [:]
-    private var lanes: [Lane] = []
     private var vacantPlaces: [Int] = []
-    /// Of the lane asked for last, which most often is the one asked for next.
+    /// The lane of the last lookup, which is most often the one that is needed next.
     private var recent = 0
+    /// The calls that wait, in the order of their arrival; those that were granted something stay until they take it.
+    var queue: [Waiter] = []
+    /// How many grants have been made.
+    package internal(set) var grants = 0
 
-    /// Connections that are open or being made.
-    private(set) var open = 0
+    /// Connections that are open or being established.
+    package private(set) var open = 0
 
-    init(_ configuration: SocketExecutor.Configuration) {
-        limit = max(1, configuration.connections)
-        limitPerOrigin = max(1, configuration.connectionsPerOrigin)
-        idleLimitPerOrigin = max(0, configuration.idleConnectionsPerOrigin)
+    package init(_ limits: PoolLimits) {
+        self.limits = limits
     }
+}
 
-    /// Whether all connections there may be are open.
-    var isFull: Bool { open >= limit }
+// MARK: Counts
+
+extension PoolLedger {
+    /// Whether all the connections that the total limit allows are open.
+    package var isFull: Bool { open >= limits.total }
 
     /// Connections that are idle.
-    var idle: Int { lanes.reduce(0) { $0 + $1.idle.count } }
+    package var idle: Int { lanes.reduce(0) { $0 + $1.idle.count } }
 
-    /// Whether another connection to `origin` is allowed as far as that origin is concerned.
-    func allows(_ origin: Origin) -> Bool {
-        guard let place = places[origin] else { return true }
-        return lanes[place].open < limitPerOrigin
-    }
+    /// Connections to `origin` that are open or being established.
+    package func open(to origin: Origin) -> Int { places[origin].map { lanes[$0].open } ?? 0 }
 
-    /// Counts a connection to `origin` that will be made; gives its lane, or nil when there is no room.
-    mutating func begin(_ origin: Origin) -> Int? {
-        guard !isFull, allows(origin) else { return nil }
-        let place = place(for: origin)
+    /// Idle connections to `origin`.
+    package func idle(to origin: Origin) -> Int { places[origin].map { lanes[$0].idle.count } ?? 0 }
+
+    /// Whether the limit of one origin allows another connection to `origin`.
+    package func allows(_ origin: Origin) -> Bool { open(to: origin) < limits.perOrigin }
+
+    /// The lane of `origin`; nil when no connection to it is open.
+    package func place(of origin: Origin) -> Int? { places[origin] }
+
+    /// Whether more connections than a limit allows are open, the one at `place` being one of those it concerns.
+    func isSurplus(at place: Int) -> Bool { lanes[place].open > limits.perOrigin || open > limits.total }
+}
+
+// MARK: Opening and closing
+
+extension PoolLedger {
+    /// Counts a connection to `origin` that will be established, and returns its lane; nil when a limit forbids it.
+    ///
+    /// Each limit may be exceeded by `excess`.
+    mutating func begin(_ origin: Origin, exceedingBy excess: Int = 0) -> Int? {
+        guard open < limits.total + excess, open(to: origin) < limits.perOrigin + excess else { return nil }
+        let place = makePlace(for: origin)
         lanes[place].open += 1
         open += 1
         return place
     }
 
-    private mutating func place(for origin: Origin) -> Int {
+    private mutating func makePlace(for origin: Origin) -> Int {
         if let place = places[origin] { return place }
         let place = vacantPlaces.popLast() ?? lanes.count
         if place == lanes.count { lanes.append(Lane(origin: origin)) } else { lanes[place].origin = origin }
@@ -59,26 +107,23 @@ struct PoolLedger {
         return place
     }
 
-    /// A connection of the lane at `place` is no longer.
-    mutating func end(at place: Int) {
+    /// Counts out the connection at `place`, which has closed or was never established.
+    mutating func close(at place: Int) {
         open -= 1
         lanes[place].open -= 1
         guard lanes[place].open == 0 else { return }
         places[lanes[place].origin] = nil
         vacantPlaces.append(place)
     }
+}
 
-    /// Keeps an idle connection, unless its origin has enough of them.
-    mutating func keep(_ connection: Connection) -> Bool {
-        let place = connection.slot.place
-        guard lanes[place].idle.count < idleLimitPerOrigin else { return false }
-        lanes[place].idle.append(connection)
-        return true
-    }
+// MARK: Idle connections
 
-    /// The connection to `origin` that became idle last.
-    mutating func takeIdle(_ origin: Origin) -> Connection? {
-        if recent >= lanes.count || lanes[recent].origin != origin {
+extension PoolLedger {
+    /// Takes the connection to `origin` that became idle last.
+    package mutating func takeIdle(_ origin: Origin) -> Connection? {
+        // A vacant lane keeps the origin it had, so that only one with an open connection can match.
+        if recent >= lanes.count || lanes[recent].open == 0 || lanes[recent].origin != origin {
             guard let place = places[origin] else { return nil }
             recent = place
         }
@@ -87,23 +132,31 @@ struct PoolLedger {
         return connection
     }
 
-    /// The connection, to whomever, whose idle time ends first of those at the front of their lanes.
+    /// Keeps an idle connection; false when its origin has as many as the limit allows.
+    mutating func keep(_ connection: Connection) -> Bool {
+        let place = connection.place
+        guard lanes[place].idle.count < limits.idlePerOrigin else { return false }
+        lanes[place].idle.append(connection)
+        return true
+    }
+
+    /// Takes the connection, to any origin, whose idle time ends first of those at the front of their lanes.
     mutating func takeOldestIdle() -> Connection? {
         let oldest = lanes.lazy.compactMap(\.idle.first).min { $0.idleUntil < $1.idleUntil }
         guard let oldest else { return nil }
-        return lanes[oldest.slot.place].idle.removeFirst()
+        return lanes[oldest.place].idle.removeFirst()
     }
 
-    /// All idle connections.
-    mutating func takeIdle() -> [Connection] {
+    /// Takes all idle connections.
+    package mutating func takeIdle() -> [Connection] {
         lanes.indices.flatMap { place in
             defer { lanes[place].idle = [] }
             return lanes[place].idle
         }
     }
 
-    /// The idle connections whose time is over, and when that will be true of the next; nil when none is left.
-    mutating func takeOverdue(at now: Deadline) -> (overdue: [Connection], next: Deadline?) {
+    /// Takes the idle connections whose time is over at `now`; `next` is when the next one is due, nil without any.
+    package mutating func takeOverdue(at now: Deadline) -> (overdue: [Connection], next: Deadline?) {
         var overdue: [Connection] = []
         var next: Deadline?
         for place in lanes.indices where !lanes[place].idle.isEmpty {

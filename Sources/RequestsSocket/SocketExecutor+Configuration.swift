@@ -6,7 +6,9 @@ extension SocketExecutor {
     public struct Configuration: Sendable {
         /// Connections to one origin at a time, those being made included; 64, at least 1.
         ///
-        /// Calls beyond that wait in the order they came, under the request's connect limit.
+        /// Calls beyond that wait in the order of their arrival, under the request's connect limit. A blocking call opens
+        /// one connection more when a task that holds a connection cannot run, because threads of its executor are
+        /// blocked; the same is true of ``connections``.
         public var connectionsPerOrigin = 64
 
         /// Connections in all, those being made included; 256, at least 1.

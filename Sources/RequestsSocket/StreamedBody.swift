@@ -16,6 +16,12 @@ struct StreamedBody: PulledSource, ~Copyable {
     /// What one receive gives; nil at the end.
     mutating func next() async throws(RequestError) -> Data? {
         try transfer.value.patience.check()
+        do throws(SystemError) {
+            // In a forked child the bytes are the parent's.
+            try transfer.value.connection.channel.reactor.checkProcess()
+        } catch {
+            throw RequestError(.connectionLost, detail: error.description, underlying: error)
+        }
         let room = min(Self.chunkSize, max(1, transfer.value.expectedLength ?? Self.chunkSize))
         var buffer = BodyBuffer(expecting: room, limit: room)
         let count = try await transfer.value.receiveBody(into: buffer.space())

@@ -119,7 +119,7 @@ extension Transfer {
         headArrived = nil
         guard case .wait(let wanted, let limit, let phase) = pause else {
             try patience.check()
-            return await Task.yield()
+            return await connection.channel.yield()
         }
         do throws(WaitError) {
             try await connection.wait(for: wanted, by: patience.total.orEarlier(limit), atHead: status == nil)

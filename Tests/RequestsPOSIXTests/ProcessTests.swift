@@ -94,6 +94,38 @@ struct ProcessTests {
         }
     }
 
+    @Test("a child that releases a channel, a signal or a file leaves them to its parent (R-58)")
+    func forked() async {
+        await #expect(processExitsWith: .success) {
+            let folder = try TemporaryFolder()
+            let inheritance = try Inheritance(folder)
+            let far = try await inheritance.begin()
+            for round in 0..<20 {
+                let child = rp_fork()
+                if child == 0 {
+                    inheritance.signal.signal()
+                    inheritance.release()
+                    rp_exit_child(0)
+                }
+                #expect(rp_wait_for_child(child) == 0)
+                // The reactor still watches the channel, and nothing was signalled.
+                try far.writeOnce([1])
+                try await inheritance.receive()
+                #expect(inheritance.isSignalled == false, "round \(round)")
+            }
+            inheritance.signal.signal()
+            let child = rp_fork()
+            if child == 0 {
+                inheritance.signal.drain()
+                rp_exit_child(0)
+            }
+            #expect(rp_wait_for_child(child) == 0)
+            #expect(inheritance.isSignalled)
+            try inheritance.finish()
+            #expect(folder.names == ["a"])
+        }
+    }
+
     @Test("a storm of signals interrupts system calls and loses no byte (R-55)")
     func signalStorm() async {
         await #expect(processExitsWith: .success) {
@@ -117,6 +149,53 @@ struct ProcessTests {
                 #expect(error == .timedOut)
             }
         }
+    }
+}
+
+/// What a child inherits; nothing else refers to it, so that the child can release it.
+private final class Inheritance: @unchecked Sendable {  // one thread at a time uses it
+    let signal: WakeSignal
+    private var writer: FileWriter?
+    private var near: Channel?
+    private var quiet: Socket?
+
+    init(_ folder: TemporaryFolder) throws {
+        signal = try WakeSignal()
+        writer = try FileWriter(replacing: folder.path(of: "a"))
+        quiet = try Socket.listening(on: .loopback())
+    }
+
+    /// Has the reactor watch a channel; returns its other end.
+    func begin() async throws -> Channel {
+        let pair = try ChannelPair(on: try Reactor.shared())
+        near = pair.near
+        try pair.far.writeOnce([1])
+        try await receive()
+        return pair.far
+    }
+
+    func receive() async throws {
+        guard let near else { return }
+        try await near.waitUntilReadable(by: .after(.seconds(20)))
+        #expect(try near.readOnce() == .bytes(1))
+    }
+
+    var isSignalled: Bool {
+        do {
+            try quiet?.waitInPlace(for: .reading, by: .now, orUntil: signal)
+            return false
+        } catch {
+            return error == .closed
+        }
+    }
+
+    func release() {
+        near = nil
+        writer = nil
+    }
+
+    func finish() throws {
+        try writer.take()?.finish()
     }
 }
 

@@ -199,6 +199,37 @@ struct PoolTests {
         await eventually { peer.notes.count == 3 }
     }
 
+    @Test("an idle connection is used whatever became of the connections before it (R-52, R-53)", arguments: [2, 64])
+    func vacatedLane(limit: Int) async throws {
+        let first = try ScriptedPeer { line, number, _ in
+            // The connection is closed by the response to its second request.
+            _ = line.receiveRequest()
+            line.send(ok)
+            if number == 0, line.receiveRequest() != nil {
+                return _ = line.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+            }
+            line.answerAll(ok)
+        }
+        let silent = try ScriptedPeer { line, _, peer in
+            _ = line.receiveRequest()
+            peer.note("request")
+            line.waitForEnd()
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
+        let request = try first.request()
+        #expect(try await executor.execute(request).text == "ok")
+        let unanswered = Task { [request = try silent.request()] in try await executor.execute(request) }
+        await eventually { silent.notes == ["request"] }
+        #expect(try await executor.execute(request).text == "ok")
+        await eventually { executor.connections.open == 1 }
+        unanswered.cancel()
+        _ = await unanswered.result
+        #expect(executor.connections == (0, 0))
+        for _ in 0..<4 { #expect(try await executor.execute(request).text == "ok") }
+        #expect(first.connections == 2)
+        #expect(executor.connections == (1, 1))
+    }
+
     @Test("a call that ignores the body leaves its connection to the next, awaited or blocking (R-53)")
     func ignoredBody() async throws {
         let peer = try ScriptedPeer { line, _, peer in

@@ -28,4 +28,18 @@ public import Synchronization
             return try body(&value)
         }
     }
+
+    /// Runs `body` unless another thread is in here; nil when one is.
+    ///
+    /// For a forked child, where a thread that held the lock no longer exists.
+    @inlinable
+    public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        try mutex.withLockIfAvailable { value throws(Failure) in
+            _ = handover.load(ordering: .acquiring)
+            defer { handover.store(true, ordering: .releasing) }
+            return try body(&value)
+        }
+    }
 }

@@ -74,11 +74,10 @@ extension CallingThread {
     /// A thread to make a call on, one that has made one before if there is.
     private static func begin() -> CallingThread {
         busyCount.add(1, ordering: .relaxed)
-        return threads.withLock { threads in
-            let thread = threads.idle.popLast() ?? CallingThread()
-            threads.busy.append(thread)
-            return thread
-        }
+        let used = threads.withLock { $0.idle.popLast() }
+        let thread = used.flatMap { $0.pause.isUsable ? $0 : nil } ?? CallingThread()
+        threads.withLock { $0.busy.append(thread) }
+        return thread
     }
 
     /// The call on `thread` is over; with `isReusable` no job of it is left.

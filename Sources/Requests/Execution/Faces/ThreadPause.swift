@@ -14,6 +14,9 @@ package protocol ThreadPause: AnyObject, Sendable {
 
     /// Ends the wait of the thread, or the next one if there is none.
     func wake()
+
+    /// Whether it can wait and be woken: not in a forked child, when it has descriptors of the parent.
+    var isUsable: Bool { get }
 }
 
 /// Waits for jobs and nothing else.
@@ -30,6 +33,8 @@ final class SemaphorePause: ThreadPause {
     }
 
     func look() {}
+
+    var isUsable: Bool { true }
 
     func wake() {
         semaphore.signal()

@@ -1,0 +1,380 @@
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// A repeatable source of random numbers (SplitMix64).
+private struct Dice: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    mutating func isLucky(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+}
+
+/// A connection without a socket.
+private final class Link: PooledConnection {
+    let origin: Int
+    let place: Int
+    var idleUntil = Deadline.distantFuture
+    var wasAlone = false
+
+    init(to origin: Int, at place: Int) {
+        self.origin = origin
+        self.place = place
+    }
+}
+
+private typealias Ledger = PoolLedger<Int, Link, Int>
+
+/// What a model without lanes, lookups or shortcuts knows of a pool: who has what, and who waits.
+private struct Model {
+    /// Connections in use or being established, by number of origin and lane.
+    var links: [Link] = []
+    var places: [(origin: Int, place: Int)] = []
+    /// In the order in which they became idle.
+    var idle: [Link] = []
+    /// What was granted and not taken: it is open, and in nobody's hands.
+    var granted = 0
+    var grantedByOrigin: [Int: Int] = [:]
+    var waiters: [Ledger.Waiter] = []
+    var now = 0
+
+    var open: Int { links.count + places.count + idle.count + granted }
+
+    func open(to origin: Int) -> Int {
+        links.count { $0.origin == origin } + places.count { $0.origin == origin }
+            + idle.count { $0.origin == origin } + (grantedByOrigin[origin] ?? 0)
+    }
+}
+
+/// A ledger and its model, changed in the same random steps.
+private struct Run {
+    let limits: PoolLimits
+    let origins: Int
+    var ledger: Ledger
+    var model = Model()
+    var dice: Dice
+    var steps: [String] = []
+    var served = 0
+    var exceeded = 0
+    /// Whether the grants of this run may exceed the limits.
+    let exceeds: Bool
+
+    init(_ limits: PoolLimits, origins: Int, seed: UInt64, exceeds: Bool) {
+        self.limits = limits
+        self.origins = origins
+        self.exceeds = exceeds
+        ledger = Ledger(limits)
+        dice = Dice(state: seed)
+    }
+
+    mutating func step() throws {
+        let step = Int.random(in: 0..<100, using: &dice)
+        switch step {
+        case 0..<42: try call(Int.random(in: 0..<origins, using: &dice))
+        case 42..<58: try park()
+        case 58..<66: try close()
+        case 66..<80: try takeUp()
+        case 80..<86: try withdraw()
+        case 86..<91: try loseIdle(Int.random(in: 0..<origins, using: &dice))
+        case 91..<95: try passTime()
+        case 95..<98: try takeOver(Int.random(in: 0..<origins, using: &dice))
+        default: if exceeds { try exceed() }
+        }
+        steps.append("\(step)")
+        try check()
+    }
+}
+
+// MARK: Steps
+
+extension Run {
+    /// A call arrives: it takes an idle connection, as the first look does, or claims, or waits.
+    private mutating func call(_ origin: Int) throws {
+        let expected = model.idle.last { $0.origin == origin }
+        if dice.isLucky(oneIn: 2) {
+            let link = ledger.takeIdle(origin)
+            try #require(link === expected, "the idle connection of the origin, the last one first")
+            if let link { use(link) }
+            return
+        }
+        let waiter = Ledger.Waiter(for: origin, isBlocking: dice.isLucky(oneIn: 2), model.now)
+        while true {
+            let expected = model.idle.last { $0.origin == origin }
+            switch ledger.enter(waiter) {
+            case .granted(.connection(let link)):
+                try #require(link === expected)
+                return use(link)
+            case .granted(.place(let place)):
+                try #require(expected == nil)
+                return model.places.append((origin, place))
+            case .evicted(let link):
+                try evict(link, for: origin)
+            case .full:
+                try #require(expected == nil)
+                return model.waiters.append(waiter)
+            }
+        }
+    }
+
+    private mutating func use(_ link: Link) {
+        model.idle.removeAll { $0 === link }
+        model.links.append(link)
+        let others =
+            model.links.count { $0.origin == link.origin } + model.places.count { $0.origin == link.origin }
+            + (model.grantedByOrigin[link.origin] ?? 0)
+        #expect(link.wasAlone == (others == 1))
+    }
+
+    private mutating func evict(_ link: Link, for origin: Int) throws {
+        try #require(model.open >= limits.total && model.open(to: origin) <= limits.perOrigin)
+        try #require(link.origin != origin && model.idle.contains { $0 === link })
+        model.idle.removeAll { $0 === link }
+        try end(link.place)
+    }
+
+    private mutating func end(_ place: Int) throws {
+        if let next = ledger.end(at: place) { try note(grantTo: next) }
+    }
+
+    private mutating func note(grantTo waiter: Ledger.Waiter) throws {
+        try #require(model.waiters.contains { $0 === waiter } && !waiter.isWaiting)
+        model.granted += 1
+        model.grantedByOrigin[waiter.origin, default: 0] += 1
+    }
+
+    private mutating func noteTaken(_ origin: Int) {
+        model.granted -= 1
+        model.grantedByOrigin[origin, default: 0] -= 1
+    }
+
+    /// A call ends well; or a connection that was being established is first established.
+    private mutating func park() throws {
+        if !model.places.isEmpty, dice.isLucky(oneIn: 2) || model.links.isEmpty {
+            let (origin, place) = model.places.remove(at: Int.random(in: 0..<model.places.count, using: &dice))
+            model.links.append(Link(to: origin, at: place))
+            return
+        }
+        guard !model.links.isEmpty else { return }
+        let link = model.links.remove(at: Int.random(in: 0..<model.links.count, using: &dice))
+        link.idleUntil = Deadline(nanoseconds: Int64(model.now + Int.random(in: 1...40, using: &dice)))
+        try putBack(link)
+    }
+
+    private mutating func putBack(_ link: Link) throws {
+        let first = model.waiters.first { $0.isWaiting && $0.origin == link.origin }
+        let isSurplus = model.open + 1 > limits.total || model.open(to: link.origin) + 1 > limits.perOrigin
+        let others = model.waiters.contains {
+            $0.isWaiting && $0.origin != link.origin && model.open(to: $0.origin) < limits.perOrigin
+        }
+        switch ledger.putBack(link) {
+        case .granted(let waiter):
+            try #require(isSurplus ? waiter.mayExceed : waiter === first, "in the order of arrival")
+            try note(grantTo: waiter)
+        case .kept:
+            try #require(first == nil && !isSurplus)
+            model.idle.append(link)
+        case .refused:
+            let hasEnough = model.idle.count { $0.origin == link.origin } >= limits.idlePerOrigin
+            let isNeeded = model.open + 1 >= limits.total && others
+            try #require(isSurplus || (first == nil && (hasEnough || isNeeded)), "an idle connection is kept")
+            try end(link.place)
+        }
+    }
+
+    /// A connection is lost, or is never established.
+    private mutating func close() throws {
+        if !model.places.isEmpty, dice.isLucky(oneIn: 2) {
+            return try end(model.places.remove(at: Int.random(in: 0..<model.places.count, using: &dice)).place)
+        }
+        guard !model.links.isEmpty else { return }
+        try end(model.links.remove(at: Int.random(in: 0..<model.links.count, using: &dice)).place)
+    }
+
+    /// A call that waits is run, most often one that was resumed.
+    private mutating func takeUp() throws {
+        let resumed = model.waiters.filter { !$0.isWaiting }
+        let waiter = (dice.isLucky(oneIn: 4) ? model.waiters : resumed).randomElement(using: &dice)
+        if let waiter { try takeUp(waiter) }
+    }
+
+    private mutating func takeUp(_ waiter: Ledger.Waiter) throws {
+        while true {
+            let hadGrant = waiter.grant != nil
+            switch ledger.takeUp(waiter) {
+            case .granted(let grant):
+                if hadGrant { noteTaken(waiter.origin) }
+                model.waiters.removeAll { $0 === waiter }
+                served += 1
+                switch grant {
+                case .connection(let link):
+                    try #require(link.origin == waiter.origin)
+                    if hadGrant { model.links.append(link) } else { use(link) }
+                case .place(let place): model.places.append((waiter.origin, place))
+                }
+                return
+            case .evicted(let link): try evict(link, for: waiter.origin)
+            case .full: return try #require(!hadGrant && waiter.isWaiting)
+            }
+        }
+    }
+
+    private mutating func withdraw() throws {
+        guard let waiter = model.waiters.randomElement(using: &dice) else { return }
+        let hadGrant = waiter.grant != nil
+        let grant = ledger.withdraw(waiter)
+        try #require((grant != nil) == hadGrant)
+        model.waiters.removeAll { $0 === waiter }
+        if hadGrant { noteTaken(waiter.origin) }
+        switch grant {
+        case .connection(let link): try putBack(link)
+        case .place(let place): try end(place)
+        case nil: break
+        }
+    }
+
+    /// Idle connections turn out to be dead when they are taken, until one is alive.
+    private mutating func loseIdle(_ origin: Int) throws {
+        while let link = ledger.takeIdle(origin) {
+            use(link)
+            guard dice.isLucky(oneIn: 2) else { return }
+            model.links.removeAll { $0 === link }
+            try end(link.place)
+        }
+        try #require(!model.idle.contains { $0.origin == origin })
+    }
+
+    private mutating func passTime() throws {
+        model.now += Int.random(in: 1...20, using: &dice)
+        let now = Deadline(nanoseconds: Int64(model.now))
+        let (overdue, next) = ledger.takeOverdue(at: now)
+        let expected = model.idle.filter { $0.idleUntil <= now }
+        try #require(Set(overdue.map(ObjectIdentifier.init)) == Set(expected.map(ObjectIdentifier.init)))
+        model.idle.removeAll { $0.idleUntil <= now }
+        try #require(next == model.idle.map(\.idleUntil).min())
+        for link in overdue { try end(link.place) }
+    }
+
+    /// A blocked thread takes what a call that is not being run has not taken.
+    private mutating func takeOver(_ origin: Int) throws {
+        let next = model.waiters.first { $0.isWaiting && $0.isBlocking && $0.origin == origin }
+        let late = model.waiters.first { !$0.isBlocking && $0.grant != nil && $0.origin == origin }
+        let taken = ledger.takeOver(origin, upTo: ledger.grants)
+        try #require(taken === (late == nil ? nil : next))
+        if taken != nil { try #require(late?.grant == nil && late?.isWaiting == false && taken?.grant != nil) }
+    }
+
+    private mutating func exceed() throws {
+        let waiter = model.waiters.filter { $0.isWaiting && $0.isBlocking }.randomElement(using: &dice)
+        guard let waiter else { return }
+        waiter.mayExceed = true
+        while true {
+            switch ledger.exceed(for: waiter) {
+            case .granted:
+                // One that an eviction made room for is counted already.
+                if model.open < ledger.open { try note(grantTo: waiter) }
+                exceeded += 1
+                return
+            case .evicted(let link):
+                model.idle.removeAll { $0 === link }
+                try end(link.place)
+            case .full:
+                return try #require(
+                    model.open > limits.total || model.open(to: waiter.origin) > limits.perOrigin)
+            }
+        }
+    }
+}
+
+// MARK: Invariants
+
+extension Run {
+    private func check() throws {
+        try #require(ledger.open == model.open && ledger.idle == model.idle.count, "counts never drift")
+        try #require(ledger.waiting == model.waiters.count)
+        try #require(ledger.open <= limits.total + (exceeds ? 1 : 0))
+        for origin in 0..<origins {
+            let open = ledger.open(to: origin)
+            let idle = ledger.idle(to: origin)
+            try #require(open == model.open(to: origin) && (open > 0) == (ledger.place(of: origin) != nil))
+            try #require(idle == model.idle.count { $0.origin == origin })
+            try #require(open <= limits.perOrigin + (exceeds ? 1 : 0) && idle <= limits.idlePerOrigin)
+        }
+        for waiter in model.waiters where waiter.isWaiting {
+            try #require(ledger.idle(to: waiter.origin) == 0, "no call waits beside an idle connection")
+            if ledger.allows(waiter.origin) {
+                try #require(ledger.isFull && ledger.idle == 0, "no call waits beside capacity")
+            }
+        }
+    }
+
+    /// Ends everything that is in use, and runs everything that waits.
+    mutating func finish() throws {
+        while !model.waiters.isEmpty || !model.links.isEmpty || !model.places.isEmpty {
+            if let waiter = model.waiters.first(where: { !$0.isWaiting }) { try takeUp(waiter) } else { try close() }
+            try check()
+        }
+        for link in ledger.takeIdle() {
+            model.idle.removeAll { $0 === link }
+            try end(link.place)
+        }
+        try check()
+        try #require(ledger.open == 0)
+    }
+}
+
+@Suite("The bookkeeping of the pool", .timeLimit(.minutes(5)))
+struct PoolLedgerTests {
+    static let limits = [
+        PoolLimits(total: 8, perOrigin: 2, idlePerOrigin: 8), PoolLimits(total: 3, perOrigin: 3, idlePerOrigin: 1),
+        PoolLimits(total: 4, perOrigin: 1, idlePerOrigin: 1), PoolLimits(total: 1, perOrigin: 1, idlePerOrigin: 0),
+        PoolLimits(total: 12, perOrigin: 5, idlePerOrigin: 2), PoolLimits(total: 2, perOrigin: 4, idlePerOrigin: 4),
+    ]
+
+    @Test(
+        "in any order of events, idle connections are used, no call waits beside one or beside room, counts are right (R-52, R-53)",
+        arguments: limits.indices, [false, true])
+    func model(index: Int, exceeds: Bool) throws {
+        var served = 0
+        var exceeded = 0
+        for seed in 0..<UInt64(12) {
+            var run = Run(Self.limits[index], origins: 1 + Int(seed % 5), seed: seed, exceeds: exceeds)
+            do {
+                for _ in 0..<1_000 { try run.step() }
+                try run.finish()
+            } catch {
+                Issue.record("seed \(seed), step \(run.steps.count), the last ones \(run.steps.suffix(12))")
+                throw error
+            }
+            served += run.served
+            exceeded += run.exceeded
+        }
+        // The steps reach what they are meant to test.
+        #expect(served > 500 && (exceeded > 20) == exceeds)
+    }
+
+    @Test("a lane that was vacated does not hide the idle connections of its origin (R-53)")
+    func vacated() throws {
+        var ledger = Ledger(PoolLimits(total: 64, perOrigin: 8, idlePerOrigin: 8))
+        func begin(_ origin: Int) throws -> Link {
+            guard case .granted(.place(let place)) = ledger.claim(origin) else { throw CancellationError() }
+            return Link(to: origin, at: place)
+        }
+        let first = try begin(1)
+        _ = ledger.putBack(first)
+        #expect(ledger.takeIdle(1) === first)
+        let other = try begin(2)
+        #expect(ledger.end(at: first.place) == nil)
+        #expect(ledger.end(at: other.place) == nil)
+        let second = try begin(1)
+        #expect(second.place != first.place)
+        _ = ledger.putBack(second)
+        #expect(ledger.takeIdle(1) === second)
+    }
+}

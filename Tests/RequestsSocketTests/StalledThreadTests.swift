@@ -1,0 +1,195 @@
+@_spi(Lock) import Requests
+import RequestsPOSIX
+import RequestsSocket
+import Testing
+
+/// Threads that run tasks, and nothing else does: as many as the test says, whatever the machine has.
+private final class Threads: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isStopped = false
+    }
+
+    private let state = Lock(State())
+    private let wakers: [ThreadPoll]
+
+    init(_ count: Int) throws {
+        wakers = try (0..<count).map { _ in try ThreadPoll() }
+        for waker in wakers {
+            try DetachedThread.start(named: "pool") { [self] in
+                while let job = next(waker) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            }
+        }
+    }
+
+    private func next(_ waker: ThreadPoll) -> UnownedJob? {
+        while true {
+            let (job, isStopped) = state.withLock { state in
+                (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isStopped)
+            }
+            if let job { return job }
+            if isStopped { return nil }
+            waker.wait(by: .distantFuture, then: {})
+        }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        state.withLock { $0.jobs.append(job) }
+        for waker in wakers { waker.wake() }
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        for waker in wakers { waker.wake() }
+    }
+}
+
+/// Runs `body` with a task executor of `count` threads.
+private func withThreads<Value>(_ count: Int, _ body: (Threads) async throws -> Value) async throws -> Value {
+    let threads = try Threads(count)
+    defer { threads.stop() }
+    return try await body(threads)
+}
+
+extension SocketExecutor {
+    /// The text of a response, or why there is none; blocks the calling thread.
+    fileprivate func textInPlace(_ request: PreparedRequest) -> String? {
+        do throws(RequestError) {
+            return try executeAndWait(request).text
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    fileprivate func text(_ request: PreparedRequest) async -> String? {
+        do throws(RequestError) {
+            return try await execute(request).text
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+@Suite("Blocked threads and the pool's limits", .timeLimit(.minutes(2)))
+struct StalledThreadTests {
+    @Test(
+        "awaited and blocking calls of one task group all complete with one connection (R-52, HT-1)",
+        arguments: [nil, 1, 2, 16], [1, 3])
+    func storm(threads: Int?, connections: Int) async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            while line.receiveRequest() != nil {
+                line.pause()
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = connections }
+        let request = try peer.request()
+        let most = Counter()
+        func calls() async -> [String?] {
+            await withTaskGroup(of: String?.self) { group in
+                for number in 0..<32 {
+                    group.addTask {
+                        if executor.connections.open > connections + 1 { most.add(1) }
+                        return number < 16 ? executor.textInPlace(request) : await executor.text(request)
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        let results: [String?]
+        if let threads {
+            results = try await withThreads(threads) { threads in
+                await withTaskExecutorPreference(threads) { await calls() }
+            }
+        } else {
+            results = await calls()
+        }
+        #expect(results.count == 32 && results.allSatisfy { $0 == "ok" }, "\(results)")
+        #expect(most.value == 0)
+        #expect(executor.waiters == 0)
+        #expect(executor.connections.open <= connections)
+    }
+
+    @Test("a connection held by a call that no thread can run is no obstacle to the thread that is blocked (R-52)")
+    func held() async throws {
+        let peer = try ScriptedPeer { line, number, peer in
+            while line.receiveRequest() != nil {
+                if number == 0 {
+                    peer.note("held")
+                    _ = peer.next()
+                }
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let request = try peer.request()
+        try await withThreads(1) { threads in
+            let held = Task(executorPreference: threads) { await executor.text(request) }
+            await eventually { peer.notes == ["held"] }
+            let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
+            await eventually { executor.waiters == 1 }
+            // The server is slow: that is no reason to exceed the limit.
+            let end = Deadline.after(.milliseconds(400))
+            await eventually { end.hasPassed }
+            #expect(executor.connections.open == 1 && executor.waiters == 1)
+            peer.go()
+            #expect(await blocked.value == "ok")
+            #expect(await held.value == "ok")
+        }
+        #expect(peer.connections == 2)
+        #expect(executor.connections == (1, 1))
+    }
+
+    @Test("a connection that a call cannot take goes to the thread that is blocked, beyond no limit (R-52)")
+    func untaken() async throws {
+        let peer = try ScriptedPeer { line, _, peer in
+            while line.receiveRequest() != nil {
+                peer.note("request")
+                _ = peer.next()
+                line.send(ok)
+            }
+        }
+        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let request = try peer.request()
+        try await withThreads(1) { threads in
+            let first = Task { await executor.text(request) }
+            await eventually { peer.notes.count == 1 }
+            let late = Task(executorPreference: threads) { await executor.text(request) }
+            await eventually { executor.waiters == 1 }
+            let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
+            await eventually { executor.waiters == 2 }
+            peer.go(3)
+            #expect(await first.value == "ok")
+            #expect(await blocked.value == "ok")
+            #expect(await late.value == "ok")
+        }
+        #expect(peer.connections == 1)
+        #expect(executor.connections == (1, 1))
+    }
+
+    @Test("a connection to another origin that no thread can use is no obstacle either (R-52)")
+    func total() async throws {
+        let peers = try (0..<2).map { _ in
+            try ScriptedPeer { line, _, peer in
+                while line.receiveRequest() != nil {
+                    peer.note("request")
+                    _ = peer.next()
+                    line.send(ok)
+                }
+            }
+        }
+        let executor = SocketExecutor.with { $0.connections = 1 }
+        let requests = try peers.map { try $0.request() }
+        try await withThreads(1) { threads in
+            let held = Task(executorPreference: threads) { await executor.text(requests[0]) }
+            await eventually { peers[0].notes.count == 1 }
+            let blocked = Task(executorPreference: threads) { executor.textInPlace(requests[1]) }
+            await eventually { executor.waiters == 1 }
+            for peer in peers { peer.go() }
+            #expect(await blocked.value == "ok")
+            #expect(await held.value == "ok")
+        }
+        #expect(executor.connections.open == 1)
+    }
+}
