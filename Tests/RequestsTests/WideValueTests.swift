@@ -30,7 +30,7 @@ struct WideValueTests {
         let queue = DispatchQueue(label: "test.completion")
         queue.setSpecific(key: completionKey, value: true)
         await withCheckedContinuation { continuation in
-            // This thread spins and waits; a serial queue's is none of the cooperative pool's.
+            // This thread waits; a serial queue's is none of the cooperative pool's.
             DispatchQueue(label: "test.steps").async {
                 let end = ContinuousClock.now + duration
                 while ContinuousClock.now < end {
@@ -54,34 +54,53 @@ private let completionKey = DispatchSpecificKey<Bool>()
 
 /// The living parts of all values of a test.
 private final class Census: Sendable {
-    private let living = Atomic(0)
-    private let damage = Atomic(0)
-    private let done = Atomic(0)
-    private let begun = Atomic(0)
-    private let elsewhere = Atomic(0)
-
-    var damaged: Int { damage.load(ordering: .sequentiallyConsistent) }
-    var completions: Int { done.load(ordering: .sequentiallyConsistent) }
-    var calls: Int { begun.load(ordering: .sequentiallyConsistent) }
-    var releasedElsewhere: Int { elsewhere.load(ordering: .sequentiallyConsistent) }
-
-    func begin() { begun.add(1, ordering: .sequentiallyConsistent) }
-
-    func complete(_ value: (any WideValue)?) {
-        done.add(1, ordering: .sequentiallyConsistent)
-        if value?.isIntact == false { damage.add(1, ordering: .sequentiallyConsistent) }
+    private struct Counts {
+        var calls = 0
+        var completions = 0
+        var damaged = 0
+        var living = 0
+        var releasedElsewhere = 0
+        var atEnd: CheckedContinuation<Void, Never>?
     }
 
-    func add() { living.add(1, ordering: .sequentiallyConsistent) }
+    private let counts = Mutex(Counts())
+
+    var damaged: Int { counts.withLock { $0.damaged } }
+    var completions: Int { counts.withLock { $0.completions } }
+    var calls: Int { counts.withLock { $0.calls } }
+    var releasedElsewhere: Int { counts.withLock { $0.releasedElsewhere } }
+
+    func begin() { counts.withLock { $0.calls += 1 } }
+
+    func complete(_ value: (any WideValue)?) {
+        let isDamaged = value?.isIntact == false
+        counts.withLock { counts in
+            counts.completions += 1
+            if isDamaged { counts.damaged += 1 }
+        }
+    }
+
+    func add() { counts.withLock { $0.living += 1 } }
 
     func remove() {
-        living.subtract(1, ordering: .sequentiallyConsistent)
-        if DispatchQueue.getSpecific(key: completionKey) == nil { elsewhere.add(1, ordering: .sequentiallyConsistent) }
+        let isOnQueue = DispatchQueue.getSpecific(key: completionKey) != nil
+        let waiter = counts.withLock { counts in
+            counts.living -= 1
+            if !isOnQueue { counts.releasedElsewhere += 1 }
+            return counts.living == 0 ? counts.atEnd.take() : nil
+        }
+        waiter?.resume()
     }
 
     /// Returns when every part has been released; the suite's limit ends a test that leaks one.
     func waitUntilEmpty() async {
-        while living.load(ordering: .sequentiallyConsistent) != 0 { await Task.yield() }
+        await withCheckedContinuation { continuation in
+            let isEmpty = counts.withLock { counts in
+                if counts.living > 0 { counts.atEnd = continuation }
+                return counts.living == 0
+            }
+            if isEmpty { continuation.resume() }
+        }
     }
 }
 
@@ -133,11 +152,11 @@ private struct Existentials<let count: Int>: WideValue {
     var isIntact: Bool { parts.indices.allSatisfy { parts[$0].isIntact } }
 }
 
-/// One call, cancelled up to 50 µs after its decoder begins to return.
+/// One call, cancelled at about the time its decoder returns.
 private final class Round<Value: WideValue>: Sendable {
     private let census: Census
     private let queue: DispatchQueue
-    private let isReturning = Atomic(false)
+    private let decoding = DispatchSemaphore(value: 0)
     private let end = DispatchSemaphore(value: 0)
 
     init(_ census: Census, _ queue: DispatchQueue) {
@@ -150,7 +169,9 @@ private final class Round<Value: WideValue>: Sendable {
         let request = AnonymousRequestProvider.example.get(
             ResponseDecoder<Value> { [self] _, _ in
                 let value = Value(census)
-                isReturning.store(true, ordering: .sequentiallyConsistent)
+                decoding.signal()
+                // About as long as it takes to wake the thread that cancels.
+                Self.spin(upTo: 60_000)
                 return value
             }, from: "/x")
         switch face {
@@ -173,15 +194,19 @@ private final class Round<Value: WideValue>: Sendable {
         try? StubExecutor().performAndWait(request)
     }
 
+    private static func spin(upTo nanoseconds: Int64) {
+        let moment = ContinuousClock.now + .nanoseconds(Int64.random(in: 0...nanoseconds))
+        while ContinuousClock.now < moment {}
+    }
+
     private func finish(_ value: Value?) {
         census.complete(value)
         end.signal()
     }
 
     private func cancelSoon(_ cancel: () -> Void) {
-        while !isReturning.load(ordering: .sequentiallyConsistent) {}
-        let moment = ContinuousClock.now + .nanoseconds(Int64.random(in: 0...50_000))
-        while ContinuousClock.now < moment {}
+        decoding.wait()
+        Self.spin(upTo: 50_000)
         cancel()
         end.wait()
     }
