@@ -53,6 +53,17 @@ private struct Model {
     }
 }
 
+/// An invariant that does not hold.
+private struct Violation: Error {
+    let message: String
+    let line: Int
+}
+
+/// Throws unless `condition` holds; a million of these cost less than the testing library's own.
+private func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
+    guard condition() else { throw Violation(message: message, line: line) }
+}
+
 /// A ledger and its model, changed in the same random steps.
 private struct Run {
     let limits: PoolLimits
@@ -60,7 +71,7 @@ private struct Run {
     var ledger: Ledger
     var model = Model()
     var dice: Dice
-    var steps: [String] = []
+    var steps: [Int] = []
     var served = 0
     var exceeded = 0
     /// Whether the grants of this run may exceed the limits.
@@ -87,7 +98,7 @@ private struct Run {
         case 95..<98: try takeOver(Int.random(in: 0..<origins, using: &dice))
         default: if exceeds { try exceed() }
         }
-        steps.append("\(step)")
+        steps.append(step)
         try check()
     }
 }
@@ -100,7 +111,7 @@ extension Run {
         let expected = model.idle.last { $0.origin == origin }
         if dice.isLucky(oneIn: 2) {
             let link = ledger.takeIdle(origin)
-            try #require(link === expected, "the idle connection of the origin, the last one first")
+            try require(link === expected, "the idle connection of the origin, the last one first")
             if let link { use(link) }
             return
         }
@@ -109,15 +120,15 @@ extension Run {
             let expected = model.idle.last { $0.origin == origin }
             switch ledger.enter(waiter) {
             case .granted(.connection(let link)):
-                try #require(link === expected)
+                try require(link === expected)
                 return use(link)
             case .granted(.place(let place)):
-                try #require(expected == nil)
+                try require(expected == nil)
                 return model.places.append((origin, place))
             case .evicted(let link):
                 try evict(link, for: origin)
             case .full:
-                try #require(expected == nil)
+                try require(expected == nil)
                 return model.waiters.append(waiter)
             }
         }
@@ -133,8 +144,8 @@ extension Run {
     }
 
     private mutating func evict(_ link: Link, for origin: Int) throws {
-        try #require(model.open >= limits.total && model.open(to: origin) <= limits.perOrigin)
-        try #require(link.origin != origin && model.idle.contains { $0 === link })
+        try require(model.open >= limits.total && model.open(to: origin) <= limits.perOrigin)
+        try require(link.origin != origin && model.idle.contains { $0 === link })
         model.idle.removeAll { $0 === link }
         try end(link.place)
     }
@@ -144,7 +155,7 @@ extension Run {
     }
 
     private mutating func note(grantTo waiter: Ledger.Waiter) throws {
-        try #require(model.waiters.contains { $0 === waiter } && !waiter.isWaiting)
+        try require(model.waiters.contains { $0 === waiter } && !waiter.isWaiting)
         model.granted += 1
         model.grantedByOrigin[waiter.origin, default: 0] += 1
     }
@@ -175,15 +186,15 @@ extension Run {
         }
         switch ledger.putBack(link) {
         case .granted(let waiter):
-            try #require(isSurplus ? waiter.mayExceed : waiter === first, "in the order of arrival")
+            try require(isSurplus ? waiter.mayExceed : waiter === first, "in the order of arrival")
             try note(grantTo: waiter)
         case .kept:
-            try #require(first == nil && !isSurplus)
+            try require(first == nil && !isSurplus)
             model.idle.append(link)
         case .refused:
             let hasEnough = model.idle.count { $0.origin == link.origin } >= limits.idlePerOrigin
             let isNeeded = model.open + 1 >= limits.total && others
-            try #require(isSurplus || (first == nil && (hasEnough || isNeeded)), "an idle connection is kept")
+            try require(isSurplus || (first == nil && (hasEnough || isNeeded)), "an idle connection is kept")
             try end(link.place)
         }
     }
@@ -214,13 +225,13 @@ extension Run {
                 served += 1
                 switch grant {
                 case .connection(let link):
-                    try #require(link.origin == waiter.origin)
+                    try require(link.origin == waiter.origin)
                     if hadGrant { model.links.append(link) } else { use(link) }
                 case .place(let place): model.places.append((waiter.origin, place))
                 }
                 return
             case .evicted(let link): try evict(link, for: waiter.origin)
-            case .full: return try #require(!hadGrant && waiter.isWaiting)
+            case .full: return try require(!hadGrant && waiter.isWaiting)
             }
         }
     }
@@ -229,7 +240,7 @@ extension Run {
         guard let waiter = model.waiters.randomElement(using: &dice) else { return }
         let hadGrant = waiter.grant != nil
         let grant = ledger.withdraw(waiter)
-        try #require((grant != nil) == hadGrant)
+        try require((grant != nil) == hadGrant)
         model.waiters.removeAll { $0 === waiter }
         if hadGrant { noteTaken(waiter.origin) }
         switch grant {
@@ -247,7 +258,7 @@ extension Run {
             model.links.removeAll { $0 === link }
             try end(link.place)
         }
-        try #require(!model.idle.contains { $0.origin == origin })
+        try require(!model.idle.contains { $0.origin == origin })
     }
 
     private mutating func passTime() throws {
@@ -255,9 +266,9 @@ extension Run {
         let now = Deadline(nanoseconds: Int64(model.now))
         let (overdue, next) = ledger.takeOverdue(at: now)
         let expected = model.idle.filter { $0.idleUntil <= now }
-        try #require(Set(overdue.map(ObjectIdentifier.init)) == Set(expected.map(ObjectIdentifier.init)))
+        try require(Set(overdue.map(ObjectIdentifier.init)) == Set(expected.map(ObjectIdentifier.init)))
         model.idle.removeAll { $0.idleUntil <= now }
-        try #require(next == model.idle.map(\.idleUntil).min())
+        try require(next == model.idle.map(\.idleUntil).min())
         for link in overdue { try end(link.place) }
     }
 
@@ -266,8 +277,8 @@ extension Run {
         let next = model.waiters.first { $0.isWaiting && $0.isBlocking && $0.origin == origin }
         let late = model.waiters.first { !$0.isBlocking && $0.grant != nil && $0.origin == origin }
         let taken = ledger.takeOver(origin, upTo: ledger.grants)
-        try #require(taken === (late == nil ? nil : next))
-        if taken != nil { try #require(late?.grant == nil && late?.isWaiting == false && taken?.grant != nil) }
+        try require(taken === (late == nil ? nil : next))
+        if taken != nil { try require(late?.grant == nil && late?.isWaiting == false && taken?.grant != nil) }
     }
 
     private mutating func exceed() throws {
@@ -285,7 +296,7 @@ extension Run {
                 model.idle.removeAll { $0 === link }
                 try end(link.place)
             case .full:
-                return try #require(
+                return try require(
                     model.open > limits.total || model.open(to: waiter.origin) > limits.perOrigin)
             }
         }
@@ -296,20 +307,20 @@ extension Run {
 
 extension Run {
     private func check() throws {
-        try #require(ledger.open == model.open && ledger.idle == model.idle.count, "counts never drift")
-        try #require(ledger.waiting == model.waiters.count)
-        try #require(ledger.open <= limits.total + (exceeds ? 1 : 0))
+        try require(ledger.open == model.open && ledger.idle == model.idle.count, "counts never drift")
+        try require(ledger.waiting == model.waiters.count)
+        try require(ledger.open <= limits.total + (exceeds ? 1 : 0))
         for origin in 0..<origins {
             let open = ledger.open(to: origin)
             let idle = ledger.idle(to: origin)
-            try #require(open == model.open(to: origin) && (open > 0) == (ledger.place(of: origin) != nil))
-            try #require(idle == model.idle.count { $0.origin == origin })
-            try #require(open <= limits.perOrigin + (exceeds ? 1 : 0) && idle <= limits.idlePerOrigin)
+            try require(open == model.open(to: origin) && (open > 0) == (ledger.place(of: origin) != nil))
+            try require(idle == model.idle.count { $0.origin == origin })
+            try require(open <= limits.perOrigin + (exceeds ? 1 : 0) && idle <= limits.idlePerOrigin)
         }
         for waiter in model.waiters where waiter.isWaiting {
-            try #require(ledger.idle(to: waiter.origin) == 0, "no call waits beside an idle connection")
+            try require(ledger.idle(to: waiter.origin) == 0, "no call waits beside an idle connection")
             if ledger.allows(waiter.origin) {
-                try #require(ledger.isFull && ledger.idle == 0, "no call waits beside capacity")
+                try require(ledger.isFull && ledger.idle == 0, "no call waits beside capacity")
             }
         }
     }
@@ -325,7 +336,7 @@ extension Run {
             try end(link.place)
         }
         try check()
-        try #require(ledger.open == 0)
+        try require(ledger.open == 0)
     }
 }
 
@@ -337,13 +348,16 @@ struct PoolLedgerTests {
         PoolLimits(total: 12, perOrigin: 5, idlePerOrigin: 2), PoolLimits(total: 2, perOrigin: 4, idlePerOrigin: 4),
     ]
 
+    /// Each is 1,000 steps for each limit, without and with grants that exceed it.
+    private static let seeds = ProcessInfo.processInfo.environment["REQUESTS_POOL_SEEDS"].flatMap(UInt64.init) ?? 4
+
     @Test(
         "in any order of events, idle connections are used, no call waits beside one or beside room, counts are right (R-52, R-53)",
         arguments: limits.indices, [false, true])
     func model(index: Int, exceeds: Bool) throws {
         var served = 0
         var exceeded = 0
-        for seed in 0..<UInt64(12) {
+        for seed in 0..<Self.seeds {
             var run = Run(Self.limits[index], origins: 1 + Int(seed % 5), seed: seed, exceeds: exceeds)
             do {
                 for _ in 0..<1_000 { try run.step() }
@@ -356,7 +370,7 @@ struct PoolLedgerTests {
             exceeded += run.exceeded
         }
         // The steps reach what they are meant to test.
-        #expect(served > 500 && (exceeded > 20) == exceeds)
+        #expect(served > 100 && (exceeded > 5) == exceeds)
     }
 
     @Test("a lane that was vacated does not hide the idle connections of its origin (R-53)")
