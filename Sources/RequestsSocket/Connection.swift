@@ -4,15 +4,15 @@ import RequestsPOSIX
 /// A connection that stands, with the buffer its responses are received into.
 ///
 /// It is closed when the last reference goes away, and its place in the pool is free again.
-// Unchecked, since one exchange owns it at a time: the pool hands it out under its lock.
-final class Connection: PooledConnection, @unchecked Sendable {
+final class Connection: PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
     // Before the slot, so that the descriptor is closed when somebody else may open one.
     let channel: Channel
     let slot: Slot
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
     /// Whether it was the only one of its origin in use when it was taken.
-    var wasAlone = false
+    // Written under the pool's lock only: access is not checked at run time.
+    @exclusivity(unchecked) var wasAlone = false
     /// Whether the reactor may go on to report what arrives here.
     private var hasReports = false
     /// Until when it may be used again.

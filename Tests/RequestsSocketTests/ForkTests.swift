@@ -21,10 +21,6 @@ private final class Inheritance: Sendable {
         try await executor.withLock { $0 }?.execute(request).text
     }
 
-    func textInPlace(_ request: PreparedRequest) throws -> String? {
-        try executor.withLock { $0 }?.executeAndWait(request).text
-    }
-
     func beginStream(_ request: PreparedRequest) async throws {
         let new = try await executor.withLock { $0 }?.execute(request).stream
         stream.withLock { $0 = new }
@@ -68,27 +64,6 @@ struct ForkTests {
                 #expect(try await inheritance.endStream() == Data("ok".utf8), "round \(round)")
             }
             #expect(peer.connections == 2)
-        }
-    }
-
-    @Test("a child's blocking call uses nothing that its parent waits with (R-58)")
-    func blocking() async {
-        await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in
-                // Each response ends its connection, so that each call needs a task on its thread.
-                _ = line.receiveRequest()
-                line.pause()
-                line.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
-            }
-            let inheritance = Inheritance()
-            let request = try peer.request()
-            for round in 0..<20 {
-                let (failed, text) = try await onThread {
-                    let text = try? inheritance.textInPlace(request)
-                    return (inChild { (try? inheritance.textInPlace(request)) == nil }, text)
-                }
-                #expect(failed && text == "ok", "round \(round)")
-            }
         }
     }
 
