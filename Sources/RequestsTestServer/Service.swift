@@ -27,6 +27,8 @@ struct Service {
             }
             try leave()
         } catch {
+            // Before the client takes its time to leave.
+            releaseBody()
             if case .refused(let status, let detail, let fields) = error { try? refuse(status, detail, fields) }
         }
     }
