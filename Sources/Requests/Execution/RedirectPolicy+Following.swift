@@ -2,7 +2,8 @@ extension RedirectPolicy {
     /// The request that follows `request` after `response`, or nil when the response is the answer.
     ///
     /// Methods are rewritten as browsers and RFC 9110 §15.4 have it: 303 becomes GET, 301 and 302 turn POST into GET
-    /// unless it is kept, 307 and 308 keep method and body. Secrets stay behind when scheme, host or port changes.
+    /// unless it is kept, 307 and 308 keep method and body. Secrets stay behind when scheme, host, port or zone changes,
+    /// and the defaults of an environment are those of the new target.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/unexpectedRedirect`` for a target that is refused, or
     ///   ``RequestError/Reason/bodyNotReplayable``.
@@ -12,24 +13,22 @@ extension RedirectPolicy {
         guard limit > 0, response.status.isFollowable else { return nil }
         guard let location = try Self.location(of: response) else { return nil }
         let target = try resolve(location, against: request.target, response: response)
-        var next = request
+        let isLeaving = !target.hasSameOrigin(as: request.target)
+        var next = request.parts
         next.target = target
-        next.redirectedFrom = request.target
+        next.redirection = Redirection(
+            from: request.target, hasLeftOrigin: isLeaving || request.hasLeftOrigin, count: request.redirectCount + 1)
         if turnsIntoGet(request.method, after: response.status) {
             next.method = .get
             next.body = .none
-            next.trailers = nil
+            if request.trailers != nil { next.handling.attributes.trailers = nil }
             next.header.removeAll { $0.name.describesContent }
         } else if !request.body.isReplayable {
             throw RequestError(.bodyNotReplayable, detail: "redirected to \(target)", response: response)
         }
-        if target.origin != request.target.origin {
-            next.header.removeAll { Self.secrets.contains($0.name) || secretFields.contains($0.name) }
-        }
-        return next
+        try next.moveDefaults(isLeavingOrigin: isLeaving)
+        return PreparedRequest(next)
     }
-
-    private static let secrets: Set<Field.Name> = [.authorization, .proxyAuthorization, .cookie]
 
     /// The Location field; two that differ are refused, an empty one is none.
     private static func location(of response: ResponseHead) throws(RequestError) -> String? {
@@ -68,6 +67,9 @@ extension RedirectPolicy {
         }
         guard target.scheme == "http" || target.scheme == "https" else {
             throw RequestError(.unexpectedRedirect, detail: "to the scheme “\(target.scheme)”", response: response)
+        }
+        if let problem = target.problem {
+            throw RequestError(.unexpectedRedirect, detail: "to \(target): \(problem)", response: response)
         }
         guard allowsDowngrade || target.scheme == "https" || base.scheme != "https" else {
             throw RequestError(.unexpectedRedirect, detail: "from https to \(target)", response: response)
