@@ -11,13 +11,17 @@ public struct PreparedRequest: Sendable {
         @exclusivity(unchecked) var parts: Parts
         /// Whether the parts have been found to be valid.
         let isChecked = Atomic(false)
+        /// Whether a call performs the request and follows redirects.
+        let isPartOfCall: Atomic<Bool>
 
-        init(_ parts: Parts) {
+        init(_ parts: Parts, isPartOfCall: Bool = false) {
             self.parts = parts
+            self.isPartOfCall = Atomic(isPartOfCall)
         }
 
         init(target: TargetURI, template: PathTemplate) {
             parts = Parts(target: target, template: template)
+            isPartOfCall = Atomic(false)
         }
     }
 
@@ -63,10 +67,18 @@ public struct PreparedRequest: Sendable {
         nonmutating set { box.isChecked.store(newValue, ordering: .relaxed) }
     }
 
+    /// Whether a call performs this request and follows redirects, so that the body of a redirect does not count.
+    ///
+    /// Copies that middleware makes have it too; a request that is given to an executor without a call does not.
+    var isPartOfCall: Bool {
+        get { box.isPartOfCall.load(ordering: .relaxed) }
+        nonmutating set { box.isPartOfCall.store(newValue, ordering: .relaxed) }
+    }
+
     /// Everything at once: what changes several properties makes one copy.
     var parts: Parts {
         get { box.parts }
-        set { box = Box(newValue) }
+        set { box = Box(newValue, isPartOfCall: isPartOfCall) }
     }
 
     private mutating func change(_ body: (inout Parts) -> Void) {
