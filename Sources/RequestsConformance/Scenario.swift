@@ -81,7 +81,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
 
     /// Every scenario there is.
     public static let all: [Scenario] =
-        bodies + framing + asking + keepAlive + timeouts + cancellation + faults + redirects + badInput + streaming
+        bodies + framing + asking + keepAlive + timeouts + cancellation + faults + redirects + redirectBodies + badInput
+        + streaming
         + isolation + descriptions
 
     /// The scenarios that can be run with `subject`, and one that looks at the deviations it lists.

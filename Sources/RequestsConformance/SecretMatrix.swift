@@ -1,12 +1,17 @@
-/// Redirects to every kind of destination, with every secret in every spelling, for executors that reach any host.
+/// Redirects to every kind of destination, with every secret from every source, for executors that reach any host.
 ///
 /// Hosts are mapped to the loopback by whoever runs it: all names and the default ports of two servers are theirs.
 package struct SecretMatrix: Sendable {
-    /// What the secrets are called, three times.
+    /// The part of a client that sets the secrets.
+    package enum Source: CaseIterable, Sendable {
+        case request, environment, authenticationProvider, middleware
+    }
+
+    /// The names of the secrets in three spellings; the last one is declared secret by the request's policy.
     static let spellings: [[Field.Name]] = [
-        ["authorization", "cookie", "proxy-authorization", "x-key"],
-        ["AUTHORIZATION", "COOKIE", "PROXY-AUTHORIZATION", "X-KEY"],
-        ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-kEY"],
+        ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-key"],
+        ["AUTHORIZATION", "COOKIE", "PROXY-AUTHORIZATION", "X-API-KEY", "X-KEY"],
+        ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "x-kEY"],
     ]
 
     static let statuses: [HTTPStatus] = [301, 302, 303, 307, 308]
@@ -41,6 +46,22 @@ package struct SecretMatrix: Sendable {
         locations = port == nil ? everywhere + [atDefault] : everywhere
     }
 
+    /// Redirects between the zones of one link-local address, for executors that need no such address.
+    package static var zones: SecretMatrix {
+        SecretMatrix(
+            base: URL("http://[fe80::1%25a]"),
+            locations: [
+                ("the same path", "/next", true), ("the same zone", "http://[fe80::1%25a]:80/next", true),
+                ("another zone", "http://[fe80::1%25b]/next", false), ("no zone", "http://[fe80::1]/next", false),
+                ("another port", "http://[fe80::1%25a]:81/next", false),
+            ])
+    }
+
+    private init(base: URL, locations: [(String, String, Bool)]) {
+        self.base = base
+        self.locations = locations
+    }
+
     /// Answers `/` with the redirect that the request asks for, and everything else with text.
     package static var responder: MockExecutor { MockExecutor { request in answer(request) } }
 
@@ -51,49 +72,76 @@ package struct SecretMatrix: Sendable {
         return .redirect(HTTPStatus(status), to: location)
     }
 
-    /// Follows every redirect with `executor` and looks at what arrived.
+    /// Follows every redirect with `executor`, the secrets set by each of `sources`, and looks at what arrived.
     ///
     /// - Parameters:
     ///   - executor: Reaches a server that answers as ``responder``, whatever the host and the port.
+    ///   - sources: The parts of a client that set the secrets.
     ///   - received: The headers of the latest requests that have arrived for `/next`.
     /// - Throws: ``ConformanceFailure`` for a secret that went too far, or not far enough.
-    package func verify(over executor: any RequestExecutor, received: () -> [Header]) async throws {
+    package func verify(
+        over executor: any RequestExecutor, sources: [Source] = Source.allCases, received: () -> [Header]
+    ) async throws {
         var number = 0
-        for status in Self.statuses {
-            for (what, location, isSameOrigin) in locations {
-                for names in Self.spellings {
-                    number += 1
-                    let header = [Field(name: "X-Number", value: "\(number)")] + names.map(Self.secret)
-                    let isFollowed = try await follow(location, status, Header(header), over: executor)
-                    let arrived = received().filter { $0["X-Number"] == "\(number)" }
-                    let label = "\(status.code) to \(what)"
-                    try expect("requests after \(label)", arrived.count, is: isFollowed ? 1 : 0)
-                    // What an executor does not speak is refused before anything is sent.
-                    try expect(isFollowed || location.hasPrefix("https:"), "\(label) is followed")
-                    guard let last = arrived.first else { continue }
-                    for name in names {
-                        // Some executors send this one to proxies only.
-                        if isSameOrigin, name == .proxyAuthorization, last[name] == nil { continue }
-                        try expect("\(name) after \(label)", last[name], is: isSameOrigin ? "a=secret" : nil)
+        for source in sources {
+            for status in Self.statuses {
+                for (what, location, isSameOrigin) in locations {
+                    for names in Self.spellings {
+                        number += 1
+                        let marks = [("X-Number", "\(number)"), ("X-To", location), ("X-Status", "\(status.code)")]
+                        let isFollowed = try await follow(marks, names, from: source, over: executor)
+                        let arrived = received().filter { $0["X-Number"] == "\(number)" }
+                        let label = "\(status.code) to \(what), secrets of the \(source)"
+                        try expect("requests after \(label)", arrived.count, is: isFollowed ? 1 : 0)
+                        // What an executor does not speak is refused before anything is sent.
+                        try expect(isFollowed || location.hasPrefix("https:"), "\(label) is followed")
+                        if let last = arrived.first { try check(last, names, isSameOrigin, label) }
                     }
                 }
             }
         }
     }
 
-    private static func secret(_ name: Field.Name) -> Field {
-        Field(name: name, value: "a=secret")
+    private func check(_ header: Header, _ names: [Field.Name], _ isSameOrigin: Bool, _ label: String) throws {
+        for name in names {
+            // It is for proxies only, so that most executors never send it.
+            if isSameOrigin, name == .proxyAuthorization, header[name] == nil { continue }
+            try expect("\(name) after \(label)", header[name], is: isSameOrigin ? "a=secret" : nil)
+        }
     }
 
-    /// Whether the redirect led to an answer.
+    /// Whether the redirect led to a response.
     private func follow(
-        _ location: String, _ status: HTTPStatus, _ header: Header, over executor: any RequestExecutor
+        _ marks: [(String, String)], _ names: [Field.Name], from source: Source, over executor: any RequestExecutor
     ) async throws -> Bool {
-        var header = header
-        header.add(Field(name: "X-To", value: location))
-        header.add(Field(name: "X-Status", value: "\(status.code)"))
-        let request = Probe(baseURL: base).get(.text, from: "/").with(header: header)
-            .redirecting(RedirectPolicy(secretFields: ["x-key"]))
+        let secrets = Header(names.map { Field(name: $0, value: "a=secret") })
+        var executor = executor
+        // The marks are the request's own in every case: they are no secrets, and are followed everywhere.
+        var request = Probe(baseURL: base).get(.text, from: "/").with(
+            header: Header(marks.map { Field(name: Field.Name($0.0), value: $0.1) }))
+        request = request.redirecting(RedirectPolicy(secretFields: ["x-key"]))
+        switch source {
+        case .request: request = request.adding(headerFields: Array(secrets))
+        case .environment:
+            var environment = try need("an environment", RequestEnvironment(base))
+            // Half of them by each of its two ways.
+            let credentials = secrets.filter { $0.name == .authorization || $0.name == .cookie }
+            environment.header = Header(secrets.filter { !credentials.contains($0) })
+            environment.authenticationProvider = AuthenticationProvider { header in
+                for field in credentials { header.set(field) }
+            }
+            request = request.within(environment)
+        case .authenticationProvider:
+            // Not declared by the policy: what a provider sets is secret whatever its name is.
+            request = request.redirecting(.standard).authenticated(
+                with: AuthenticationProvider { header in for field in secrets { header.set(field) } })
+        case .middleware:
+            executor = executor.intercepted { request, next in
+                var request = request
+                for field in secrets { request.header.set(field) }
+                return try await next.execute(request)
+            }
+        }
         do throws(RequestError) {
             _ = try await executor.perform(request)
             return true

@@ -85,6 +85,9 @@ extension Exchange {
         }
         if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(&transfer, body)) }
         let head = responseHead(&transfer)
+        if let drain = request.drain(of: head) {
+            return .response(response(head, .bytes(try transfer.drainInPlace(drain, head)), transfer.trailers))
+        }
         if isStreamedAsCoded(head) {
             return .response(response(head, .stream(streamOfContent(head, UniqueBox(transfer)))))
         }
@@ -220,6 +223,7 @@ extension Exchange {
     @inline(never)
     private func responseHead(_ transfer: inout Transfer) -> ResponseHead {
         metrics.untilHead = patience.elapsed(at: transfer.now)
+        metrics.isHTTP10 = transfer.isHTTP10
         return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
     }
 
@@ -233,6 +237,9 @@ extension Exchange {
     private func deliver(_ transfer: consuming UniqueBox<Transfer>) async throws(RequestError) -> RawResponse {
         var transfer = transfer
         let head = responseHead(&transfer.value)
+        if let drain = request.drain(of: head) {
+            return response(head, .bytes(try await transfer.value.drain(drain, head)), transfer.value.trailers)
+        }
         switch request.delivery {
         case .collected(let limit):
             if isStreamedAsCoded(head) { return response(head, .stream(try await stream(head, transfer))) }

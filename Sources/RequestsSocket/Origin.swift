@@ -14,7 +14,7 @@ struct Origin: Hashable, Sendable {
     ) throws(RequestError) {
         let target = request.target
         if case .unix(let path) = destination {
-            if let source = request.redirectedFrom, source.origin != target.origin {
+            if let source = request.redirectedFrom, !source.hasSameOrigin(as: target) {
                 throw RequestError(
                     .unexpectedRedirect,
                     detail: "from \(source.origin) to \(target.origin), which this unix socket is not"

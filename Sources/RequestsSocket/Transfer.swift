@@ -19,6 +19,8 @@ struct Transfer: ~Copyable, Sendable {
     var status: HTTPStatus?
     var header = Header.empty
     private(set) var framing = BodyFraming.untilClose
+    /// Whether the final response said HTTP/1.0.
+    private(set) var isHTTP10 = false
     private var isReusable = false
     private var keepAlive: KeepAlive?
     /// When the first byte must be here; set by the first wait for it.
@@ -73,10 +75,17 @@ struct Transfer: ~Copyable, Sendable {
         status = answer.line.status
         header = answer.header
         framing = answer.framing
+        isHTTP10 = answer.line.version < .http11
         isReusable = answer.isReusable
         keepAlive = answer.keepAlive
         headArrived = .now
         reporter.progress.totalToReceive = expectedLength
+    }
+
+    /// Returns whether the connection can carry another request once at most `limit` bytes of the body have been read.
+    func canBeReused(within limit: Int) -> Bool {
+        guard isReusable, isUploadComplete, framing != .untilClose else { return false }
+        return expectedLength.map { $0 <= limit } ?? (limit > 0)
     }
 
     /// The time, as it was when the head arrived if nothing was waited for since.

@@ -19,8 +19,8 @@ struct Patience: Sendable {
         return min(limit, deadline)
     }
 
-    /// A wait begins.
-    mutating func wait(for phase: RequestError.Phase) {
+    /// A wait begins; `maximum` shortens the limit of its phase.
+    mutating func wait(for phase: RequestError.Phase, atMost maximum: Duration? = nil) {
         self.phase = phase
         let duration =
             switch phase {
@@ -29,7 +29,7 @@ struct Patience: Sendable {
             case .sending, .betweenBytes: timeouts.betweenBytes
             case .total: Duration?.none
             }
-        limit = duration.map { .now + $0 }
+        limit = [duration, maximum].compactMap(\.self).min().map { .now + $0 }
     }
 
     /// Nothing is waited for; the deadline stays.

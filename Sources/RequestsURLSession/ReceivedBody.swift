@@ -5,6 +5,8 @@ import RequestsPOSIX
 enum ReceivedBody: Sendable {
     /// Into memory; more than `limit` is an error, or cut off when it is not to be whole.
     case collected(limit: Int, isWhole: Bool)
+    /// Into memory, at most `limit` bytes of them: the body of a redirect that is followed, which cannot fail.
+    case drained(limit: Int)
     /// To whoever reads them.
     case streamed
     /// Into a file that appears whole or not at all.

@@ -4,6 +4,11 @@ extension SessionExchange.State {
 
     /// Decides where the body goes.
     mutating func prepare(for request: PreparedRequest, _ head: ResponseHead) throws(RequestError) {
+        if let drain = request.drain(of: head) {
+            receiver = .drained(limit: drain.limit)
+            patience.wait(for: .betweenBytes, atMost: drain.timeout)
+            return
+        }
         switch request.delivery {
         case .streamed:
             receiver = .streamed
@@ -43,6 +48,13 @@ extension SessionExchange.State {
             if isWhole { return end(RequestError(.tooLarge(limit: limit)), &consequences) }
             complete(&consequences)
             consequences.cancelsTask = true
+        case .drained(let limit):
+            let room = max(0, limit - body.count)
+            body.append(data.prefix(room))
+            guard data.count > room else { return }
+            complete(&consequences)
+            // Foundation on Linux reports a redirect when all of its body is here, and ends by itself.
+            consequences.cancelsTask = Platform.implementation == .darwin
         case .streamed:
             body.append(data)
             serveReader(&consequences)
@@ -67,7 +79,8 @@ extension SessionExchange.State {
         }
         do throws(RequestError) {
             switch receiver {
-            case .collected: answer(.success(RawResponse(head: head, body: .bytes(body), metrics: metrics)))
+            case .collected, .drained:
+                answer(.success(RawResponse(head: head, body: .bytes(body), metrics: metrics)))
             case .streamed: break
             case .saved(let file):
                 try file.finish()
@@ -84,6 +97,11 @@ extension SessionExchange.State {
     /// Something has ended the exchange before its end; only the first such thing counts.
     mutating func end(_ error: RequestError, _ consequences: inout SessionExchange.Consequences) {
         guard ending == nil else { return }
+        if case .drained = receiver, !error.endsCall {
+            complete(&consequences)
+            consequences.cancelsTask = true
+            return
+        }
         let isCollected = if case .collected = receiver { true } else { false }
         let error = error.adding(response: head, body: isCollected && head != nil ? body : nil)
         ending = .failure(error)

@@ -122,14 +122,15 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// What a session is given for `request`: the header without the framing fields, which are the session's.
+    /// The request that a session is given for `request`: the framing fields are the session's, and so are credentials
+    /// for a proxy, because it does not report whether there is one.
     fileprivate init(_ request: PreparedRequest, sending upload: Upload) {
         self.init(
             url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
             timeoutInterval: URLSessionConfiguration.longestInterval)
         httpMethod = request.method.rawValue
         httpShouldHandleCookies = false
-        allHTTPHeaderFields = Header(request.header.filter { !$0.name.belongsToExecutor }).dictionaryValue
+        allHTTPHeaderFields = Header(request.header.filter { $0.name.isSent(in: .origin) }).dictionaryValue
         Platform.suppressAdditions(in: &self)
     }
 }

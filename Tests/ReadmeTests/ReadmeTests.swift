@@ -34,12 +34,13 @@ struct ReadmeTests {
         try await books()
     }
 
-    @Test("its middleware sees every request (HT-22)")
+    @Test("its middleware signs every request of a call that has not left its origin (HT-22, R-27)")
     func middleware() async throws {
-        let mock = MockExecutor(.ok())
-        let signed = signing(mock)
+        let locations = ["/api/books/1": "/b", "/b": "http://other.example/c", "/c": "http://127.0.0.1:8080/d"]
+        let mock = MockExecutor { request in locations[request.target.path].map { .redirect(307, to: $0) } ?? .ok() }
+        let signed = signing(mock, with: "secret")
         try await Client(Library.local, executor: signed).perform { $0.delete("/books/1") }
-        #expect(mock.recorded.map { $0.header["X-Trace"] } == ["42"])
+        #expect(mock.recorded.map { $0.header[.authorization] } == ["Bearer secret", "Bearer secret", nil, nil])
     }
 
     @Test("its calls from synchronous code complete (C29, C20)")
@@ -71,10 +72,10 @@ func books() async throws {
     #expect(prepared.wireText == "GET /api/books/Emma HTTP/1.1\nHost: 127.0.0.1:8080\nAccept: application/json\n\n")
 }
 
-func signing(_ executor: some RequestExecutor) -> some RequestExecutor {
+func signing(_ executor: some RequestExecutor, with token: String) -> some RequestExecutor {
     executor.intercepted { request, next in
         var request = request
-        request.header.set(Field(name: "X-Trace", value: "42"))
+        request.header[.authorization] = "Bearer \(token)"
         return try await next.execute(request)
     }
 }

@@ -7,6 +7,11 @@ struct PerformTests {
         .stub(302, header: [Field(name: .location, value: location)], "moved", to: request)
     }
 
+    /// A call that blocks this thread.
+    private func waited<R: RequestConvertible>(_ request: R, by executor: StubExecutor) throws -> R.Resource {
+        try executor.performAndWait(request)
+    }
+
     @Test("secrets that were left behind do not come back on the way to the first host (R-28)")
     func thereAndBack() throws {
         var perform = Perform(
@@ -21,19 +26,112 @@ struct PerformTests {
         #expect(perform.attempts == 3 && perform.history.map(\.target.host) == ["a.com", "b.com"])
     }
 
-    @Test("a redirect whose body is over the limit is followed all the same; any other such response is not (R-25)")
-    func oversizedRedirect() throws {
+    @Test(
+        "a redirect whose body fails is followed all the same (R-20, R-25, T-59)",
+        arguments: [.tooLarge(limit: 5), .connectionLost, .protocolViolation, .timedOut(.betweenBytes)]
+            as [RequestError.Reason])
+    func failedBody(reason: RequestError.Reason) throws {
         var perform = Perform(try redirectable(), now: .now)
-        let response = redirect(to: "/next", from: perform.request)
-        try perform.receive(RequestError(.tooLarge(limit: 5), response: response.head))
-        let next = perform.request
-        #expect(next.target.path == "/next" && perform.history.map(\.status) == [302])
-        let plain = ResponseHead(status: 200, target: next.target)
-        for error in [
-            RequestError(.tooLarge(limit: 5), response: plain), RequestError(.connectionLost, response: response.head),
-        ] {
-            #expect(throws: RequestError.self) { try perform.receive(error) }
+        try perform.receive(RequestError(reason, response: redirect(to: "/next", from: perform.request).head))
+        #expect(perform.request.target.path == "/next" && perform.history.map(\.status) == [302])
+        let plain = ResponseHead(status: 200, target: perform.request.target)
+        #expect(throws: RequestError.self) { try perform.receive(RequestError(reason, response: plain)) }
+        #expect(throws: RequestError.self) { try perform.receive(RequestError(reason)) }
+    }
+
+    @Test(
+        "an error that ends the call, or refuses the response, ends it after a redirect as well (R-20, T-60)",
+        arguments: [
+            .cancelled, .timedOut(.total), .unexpectedRedirect, .unacceptableStatus, .unexpectedContentType, .other,
+        ] as [RequestError.Reason])
+    func endedCall(reason: RequestError.Reason) throws {
+        var perform = Perform(try redirectable(), now: .now)
+        let head = redirect(to: "/next", from: perform.request).head
+        let error = #expect(throws: RequestError.self) { try perform.receive(RequestError(reason, response: head)) }
+        #expect(error?.reason == reason && error?.status == 302)
+    }
+
+    @Test("a redirect that is not followed fails with its body (R-20, T-60)")
+    func refusedRedirect() throws {
+        for (policy, location) in [(RedirectPolicy.none, "/next"), (.standard, "ftp://a.com/"), (.standard, "")] {
+            var perform = Perform(try redirectable(policy: policy), now: .now)
+            let error = RequestError(.connectionLost, response: redirect(to: location, from: perform.request).head)
+            let thrown = #expect(throws: RequestError.self) { try perform.receive(error) }
+            #expect(thrown?.reason == .connectionLost && thrown?.status == 302)
         }
+        var perform = Perform(try redirectable(policy: RedirectPolicy(limit: 1)), now: .now)
+        _ = try perform.receive(redirect(to: "/x", from: perform.request))
+        let error = RequestError(.connectionLost, response: redirect(to: "/y", from: perform.request).head)
+        #expect(throws: RequestError.self) { try perform.receive(error) }
+    }
+
+    @Test("the body of a redirect counts unless a call follows it, whatever middleware changes (T-60)")
+    func draining() throws {
+        let request = try redirectable(policy: RedirectPolicy(limit: 1, drainLimit: -1, drainTimeout: .seconds(2)))
+        let head = redirect(to: "/x", from: request).head
+        #expect(request.drain(of: head) == nil)
+        var perform = Perform(request, now: .now)
+        let drain = try #require(perform.request.drain(of: head))
+        #expect(drain.limit == 0 && drain.timeout == .seconds(2))
+        var changed = perform.request
+        changed.header.add(Field(name: "X", value: "y"))
+        #expect(changed.drain(of: head) != nil)
+        #expect(changed.offering(Field(name: "X", value: "y"), streamingCoded: false).drain(of: head) != nil)
+        for other in [
+            ResponseHead(status: 200, header: head.header, target: head.target),
+            ResponseHead(status: 304, header: head.header, target: head.target),
+            ResponseHead(status: 302, target: head.target), redirect(to: "ftp://a.com/", from: request).head,
+        ] {
+            #expect(changed.drain(of: other) == nil)
+        }
+        _ = try perform.receive(redirect(to: "/x", from: perform.request))
+        #expect(perform.request.drain(of: head) == nil)
+    }
+
+    @Test(
+        "a body of unknown length is not sent in chunks where the response said HTTP/1.0 (R-11, R-32, PM-47)",
+        arguments: [("/next", true), ("https://a.com/next", true), ("https://b.com/next", false)])
+    func oldServer(location: String, isOld: Bool) async throws {
+        let body = RequestBody.stream {
+            AsyncStream {
+                $0.yield(Data("hello".utf8)); $0.finish()
+            }
+        }
+        let executor = StubExecutor { request in
+            var response = RawResponse.stub(200, "\(request.body)", to: request)
+            guard request.target.path == "/x" else { return response }
+            response = .stub(307, header: [Field(name: .location, value: location)], to: request)
+            response.metrics.isHTTP10 = true
+            return response
+        }
+        let api = try AnonymousRequestProvider(text: "https://a.com")
+        let request = api.post(.body(body), to: "/x", receiving: .text).validating(.none)
+        #expect(try await executor.perform(request) == (isOld ? "5 bytes" : "a stream"))
+        #expect(try waited(request, by: executor) == (isOld ? "5 bytes" : "a stream"))
+        let trailed = request.sending(trailers: [Field(name: "X-Sum", value: "1")])
+        if isOld {
+            let error = await #expect(throws: RequestError.self) { try await executor.perform(trailed) }
+            #expect(error?.reason == .invalidRequest(.trailersNotSupported) && error?.status == 307)
+        } else {
+            #expect(try await executor.perform(trailed) == "a stream")
+        }
+    }
+
+    @Test("a body that is too long to be collected for HTTP/1.0 is a typed error, and is not sent (R-11, PM-47)")
+    func oldServerLongBody() async throws {
+        let megabyte = Data(count: 1 << 20)
+        let body = RequestBody.stream { AsyncStream(unfolding: { megabyte }) }
+        let executor = StubExecutor { request in
+            if request.target.path == "/next" { Issue.record("the body was sent") }
+            var response = RawResponse.stub(307, header: [Field(name: .location, value: "/next")], to: request)
+            response.metrics.isHTTP10 = true
+            return response
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(AnonymousRequestProvider.example.post(.body(body), to: "/x"))
+        }
+        #expect(error?.reason == .bodyNotEncoded && error?.underlying as? InvalidBody == .notInMemory)
+        #expect(error?.attempts == 2)
     }
 
     @Test("a loop ends at the limit, the last response at hand (R-34, T-59)", arguments: [1, 2, 20])

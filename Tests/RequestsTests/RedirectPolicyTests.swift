@@ -113,6 +113,19 @@ struct RedirectPolicyTests {
     }
 
     @Test(
+        "secrets stay behind when the zone changes (R-27)",
+        arguments: [
+            ("http://[fe80::1%25a]/z", true), ("/z", true), ("http://[fe80::1%a]:80/z", true),
+            ("http://[fe80::1%25b]/z", false), ("http://[fe80::1]/z", false),
+        ])
+    func zones(location: String, keeps: Bool) throws {
+        let original = try redirectable(
+            .get, "http://[fe80::1%25a]/", header: [Field(name: .authorization, value: "s"), .accept(.json)])
+        let next = try #require(try original.following(302, location))
+        #expect(next.header == (keeps ? original.header : [.accept(.json)]))
+    }
+
+    @Test(
         "a Location is resolved as a reference; what is not ASCII is escaped byte for byte (R-2, R-31)",
         arguments: [
             ("z", "https://a.com/x/z#f"), ("/z?a=b", "https://a.com/z?a=b#f"), ("z#g", "https://a.com/x/z#g"),
@@ -137,7 +150,8 @@ struct RedirectPolicyTests {
         arguments: [
             "javascript:alert(1)", "file:///etc/passwd", "data:,x", "unix:/run/x", "ftp://a.com/", "gopher://a.com/",
             "mailto:a@b.c", "http://a.com/z", "https://", "https:///z", "https:z", "//", "https://b%2Fc.com/",
-            "https://é.com/", "https://b.com:x/", "/a\u{0}", "https://0x7f.1/", "ws://a.com/",
+            "https://é.com/", "https://b.com:x/", "https://b.com:0/", "//a.com:0", "https://[::%31]/", "/a\u{0}",
+            "https://0x7f.1/", "ws://a.com/",
         ])
     func refused(location: String) throws {
         let error = #expect(throws: RequestError.self) { try redirectable().following(302, location) }

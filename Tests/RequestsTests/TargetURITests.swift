@@ -91,6 +91,34 @@ struct TargetURITests {
         #expect(try TargetURI("ftp://e.com").effectivePort == nil)
     }
 
+    @Test(
+        "a zone is read where nothing in it could be a percent-encoding (R-4, R-27)",
+        arguments: [
+            ("fe80::1%25eth0", "eth0"), ("fe80::1%eth0", "eth0"), ("fe80::1%en0", "en0"), ("fe80::1%2531", "31"),
+            ("fe80::1%2525", "25"), ("fe80::1%1", "1"), ("fe80::1%lo", "lo"), ("::%31", nil), ("fe80::1%41b", nil),
+            ("fe80::1%e0", nil), ("fe80::1%FF", nil), ("fe80::1%25", nil), ("fe80::1%25%31", nil), ("fe80::1%", nil),
+            ("fe80::1%a%31", nil), ("fe80::1%25a%62", nil), ("fe80::1%25a%", nil), ("fe80::1%%31", nil),
+        ] as [(String, String?)])
+    func zones(address: String, zone: String?) {
+        let target = try? TargetURI("http://[\(address)]/")
+        #expect(target?.zone == zone)
+        #expect((target == nil) == (zone == nil))
+    }
+
+    @Test("an origin is a scheme, a host, a port and a zone (R-27, R-51)")
+    func origins() throws {
+        let target = try TargetURI("http://[fe80::1%25a]/x")
+        for (text, isSame) in [
+            ("http://[FE80::1%25a]:80/y?z", true), ("http://u:p@[fe80::1%25a]/", true),
+            ("http://[fe80::1%25b]/", false),
+            ("http://[fe80::1]/", false), ("https://[fe80::1%25a]/", false), ("http://[fe80::1%25a]:81/", false),
+            ("http://[fe80::2%25a]/", false),
+        ] {
+            #expect(try target.hasSameOrigin(as: TargetURI(text)) == isSame, "\(text)")
+            #expect(try TargetURI(text).hasSameOrigin(as: target) == isSame, "\(text)")
+        }
+    }
+
     @Test("Foundation takes every target that random text makes; none of them holds a byte that may not be sent")
     func fuzz() throws {
         let pieces = [

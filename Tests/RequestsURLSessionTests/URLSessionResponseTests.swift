@@ -40,6 +40,20 @@ struct URLSessionResponseTests {
         }
     }
 
+    @Test("a redirect whose body never ends is given up at the first-byte limit (R-20, T-59)")
+    func lateRedirect() async throws {
+        var redirect = MockResponse.redirect(307, to: "/there")
+        redirect.body = [.bytes(Data(count: 10))]
+        try await withTestServer(serving: MockExecutor(redirect), behaving: .failing(.stallBody(atByte: 3))) { server in
+            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let request = client.api.get(.text, from: "/").with(timeouts: Timeouts(firstByte: .milliseconds(200)))
+            let start = ContinuousClock.now
+            let error = await #expect(throws: RequestError.self) { try await client.perform(request) }
+            #expect(error?.reason == .timedOut(.firstByte))
+            #expect(.now - start >= .milliseconds(200))
+        }
+    }
+
     @Test("a redirect is followed above the session: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
     func following() async throws {
         let mock = MockExecutor { request in

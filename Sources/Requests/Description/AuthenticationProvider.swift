@@ -1,11 +1,15 @@
 /// Adds credentials to the header of a request; it runs last, so it sees what the body has set.
 ///
+/// What it adds stays with the origin of the request when a redirect leads to another one, whatever the fields are called.
 /// It cannot change Accept, Content-Type or the fields that belong to the executor: such changes are dropped.
 public struct AuthenticationProvider: Sendable {
     private let authenticate: (@Sendable (inout Header) -> Void)?
 
-    /// Why the credentials cannot be sent, if they cannot.
+    /// The reason why the credentials cannot be sent; nil when they can.
     private(set) var problem: InvalidRequest?
+
+    /// Whether the provider is known to set Authorization and nothing else.
+    private(set) var setsAuthorizationOnly = false
 
     /// A provider that changes the header with `authenticate`.
     public init(authenticate: @escaping @Sendable (inout Header) -> Void) {
@@ -34,7 +38,9 @@ extension AuthenticationProvider {
 
     /// `Bearer` and `token` (RFC 6750 §2.1).
     public static func bearerToken(_ token: String) -> AuthenticationProvider {
-        AuthenticationProvider { $0[.authorization] = "Bearer \(token)" }
+        var provider = AuthenticationProvider { $0[.authorization] = "Bearer \(token)" }
+        provider.setsAuthorizationOnly = true
+        return provider
     }
 
     /// `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
@@ -44,6 +50,7 @@ extension AuthenticationProvider {
     public static func basicAuth(username: String, password: String) -> AuthenticationProvider {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
         var provider = AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
+        provider.setsAuthorizationOnly = true
         if username.utf8.contains(UInt8(ascii: ":")) {
             provider.problem = .colonInUsername
         } else if (username + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

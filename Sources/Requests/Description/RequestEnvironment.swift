@@ -13,7 +13,9 @@
 /// ```
 ///
 /// The defaults reach a request only when it is prepared for a URL that the environment `isPrefix(of:)`: whatever path
-/// it was made with, no other host is told the credentials.
+/// it was made with, the credentials are not sent to another host. That holds for redirects too: a request that is
+/// redirected to a URL below the base URL gets the defaults, one that is redirected elsewhere loses them. Secrets that
+/// stayed behind when a call left its origin do not come back on a later redirect. The options hold for the whole call.
 public struct RequestEnvironment: RequestProviding {
     /// How an endpoint and the base URL become one URL.
     public enum Joining: Hashable, Sendable {
@@ -87,8 +89,7 @@ public struct RequestEnvironment: RequestProviding {
     /// Whether `target` is at or below the base URL: same scheme, userinfo, host and port, and a path that begins with
     /// the base's.
     public func isPrefix(of target: TargetURI) -> Bool {
-        target.origin == self.target.origin && target.userinfo == self.target.userinfo
-            && target.zone == self.target.zone
+        target.hasSameOrigin(as: self.target) && target.userinfo == self.target.userinfo
             && target.path.utf8.starts(with: self.target.path.utf8)
     }
 
@@ -119,9 +120,10 @@ extension Request {
         return self
     }
 
-    /// This request with the defaults of `environment`, wherever it leads.
+    /// Returns this request with the defaults of `environment`, whatever its URL is.
     ///
-    /// Another host is told the credentials: for a URL that is known to belong to the same service.
+    /// The credentials are sent to another host: for a URL that is known to belong to the same service. After a redirect
+    /// to another origin the defaults apply below the base URL only.
     public consuming func applyingDefaults(of environment: RequestEnvironment) -> Self {
         attributes[EnvironmentDefaults.self] = EnvironmentDefaults(environment, isForced: true)
         return self
@@ -159,10 +161,20 @@ final class EnvironmentDefaults: RequestAttributeKey, Sendable {
 
     func apply(to target: TargetURI) -> Bool { isForced || environment.isPrefix(of: target) }
 
-    /// Puts the fields that `header` does not have before those it has.
-    func addFields(to header: inout Header) {
-        let missing = environment.header.filter { !header.contains($0.name) && !$0.name.belongsToExecutor }
+    /// Whether the defaults apply to the target of a redirect; the userinfo of a Location does not count.
+    func apply(toRedirected target: TargetURI, hasLeftOrigin: Bool) -> Bool {
+        isForced && !hasLeftOrigin
+            || target.hasSameOrigin(as: environment.target)
+                && target.path.utf8.starts(with: environment.target.path.utf8)
+    }
+
+    /// Puts the fields that `header` does not have, and that `condition` allows, before those it has, and returns them.
+    func addFields(to header: inout Header, where condition: (Field.Name) -> Bool = { _ in true }) -> [Field] {
+        let missing = environment.header.filter {
+            !header.contains($0.name) && !$0.name.belongsToExecutor && condition($0.name)
+        }
         if !missing.isEmpty { header = Header(missing + header) }
+        return missing
     }
 
     func authenticate(_ header: inout Header) throws(RequestError) {

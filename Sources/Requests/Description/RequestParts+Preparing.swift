@@ -25,8 +25,9 @@ extension RequestParts {
         prepared.cachePolicy = cachePolicy.applied(to: method)
         prepared.header.removeFieldsOfExecutor()
         let defaults = handling.isUsual ? nil : attributes[EnvironmentDefaults.self]
+        var given: [Field] = []
         if let defaults, defaults.apply(to: prepared.target) {
-            defaults.addFields(to: &prepared.header)
+            given = defaults.addFields(to: &prepared.header)
             defaults.addOptions(to: &prepared.handling.attributes)
         }
         if !accepting.isEmpty, !prepared.header.contains(.accept) {
@@ -46,7 +47,7 @@ extension RequestParts {
             prepared = request.parts
             prepared.header.removeFieldsOfExecutor()
         }
-        try authenticate(&prepared, defaults: defaults)
+        try authenticate(&prepared, defaults: defaults, given: given)
     }
 
     private static func addBody(
@@ -66,24 +67,34 @@ extension RequestParts {
 
     /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
     private func authenticate(
-        _ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?
+        _ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?, given: [Field]
     ) throws(RequestError) {
         if authenticationProvider.isNone, defaults == nil, prepared.target.userinfo == nil { return }
         let header = prepared.header
         var copy = header
         try authenticationProvider.update(&copy)
-        if let defaults, defaults.apply(to: prepared.target), copy == header, !header.contains(.authorization) {
-            try defaults.authenticate(&copy)
+        if !authenticationProvider.isNone, !authenticationProvider.setsAuthorizationOnly, copy != header {
+            // What a provider adds is a secret, whatever it is called.
+            let names = HeaderChange(from: header, to: copy).added.map(\.name).filter {
+                !Redaction.standard.isSecret($0)
+            }
+            if !names.isEmpty { prepared.handling.redirects.secretFields.formUnion(names) }
+        }
+        if let defaults {
+            let areApplied = defaults.apply(to: prepared.target)
+            let hasOwn = copy != header || header.contains { $0.name == .authorization && !given.contains($0) }
+            let own = copy
+            if areApplied, !hasOwn, !header.contains(.authorization) { try defaults.authenticate(&copy) }
+            let change = HeaderChange(from: own, to: copy)
+            prepared.defaults = AppliedDefaults(
+                defaults, areApplied: areApplied, given: given + change.added, displaced: change.removed,
+                mayAuthenticate: !hasOwn)
         }
         if !copy.contains(.authorization), let userinfo = prepared.target.userinfo {
             try AuthenticationProvider.userinfo(userinfo).update(&copy)
         }
         guard copy != header else { return }
-        copy.removeFieldsOfExecutor()
-        for name in [Field.Name.accept, .contentType] where copy.values(of: name) != header.values(of: name) {
-            copy.remove(name)
-            copy.add(header.filter { $0.name == name })
-        }
+        copy.keepFields(ofContentIn: header)
         prepared.header = copy
     }
 }
@@ -135,12 +146,5 @@ extension TargetURI {
             throw RequestError(.invalidRequest(.malformedURL), detail: "“\(reference)” at \(self)")
         }
         return target
-    }
-}
-
-extension Header {
-    /// Removes the fields that frame a message or steer a connection.
-    fileprivate mutating func removeFieldsOfExecutor() {
-        removeAll { $0.name.belongsToExecutor }
     }
 }

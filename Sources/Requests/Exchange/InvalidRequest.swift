@@ -5,6 +5,8 @@ public enum InvalidRequest: Error, Hashable, Sendable {
     case malformedURL
     /// The host is empty or holds bytes that no host may hold (RFC 3986 §3.2.2).
     case invalidHost
+    /// The port of the URL is 0, which no server can listen on (RFC 6335 §6).
+    case invalidPort
     /// The host is not ASCII; give it in its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
     case nonASCIIHost
     /// The path holds a control byte.
@@ -53,6 +55,7 @@ extension InvalidRequest: CustomStringConvertible {
         switch self {
         case .malformedURL: "the URL is malformed"
         case .invalidHost: "the host is empty or holds bytes that no host may hold"
+        case .invalidPort: "the port of the URL is 0; a server listens on 1 to 65535"
         case .nonASCIIHost: "the host is not ASCII; give it in its ASCII form (xn--…)"
         case .controlByteInPath: "the path holds a control byte"
         case .queryInPath: "the path holds a “?”; use with(query:) or adding(queryItem:)"

@@ -10,7 +10,9 @@ extension PreparedRequest {
         if let offer { parts.header.add(offer) }
         if let delivery { parts.delivery = delivery }
         parts.streamsCodedBodies = streamingCoded
-        return PreparedRequest(parts)
+        var copy = self
+        copy.parts = parts
+        return copy
     }
 }
 

@@ -17,7 +17,8 @@ extension PreparedRequest {
 
     /// This request with its secrets replaced by a mark, and nothing left that could break a line.
     private func redacted(by redaction: Redaction) -> PreparedRequest {
-        var copy = self
+        // Not through the properties, which leave out new secrets after a redirect, and a mark is one to them.
+        var copy = parts
         copy.method = HTTPMethod(Self.printable(method.rawValue))
         copy.target = target.replacing(
             path: target.path, query: target.redactedQuery(by: redaction), fragment: nil)
@@ -27,7 +28,7 @@ extension PreparedRequest {
                     name: Field.Name(Self.printable(field.name.rawValue)),
                     value: redaction.isSecret(field.name) ? Redaction.mark : Self.printable(field.value))
             })
-        return copy
+        return PreparedRequest(copy)
     }
 
     private static func printable(_ text: String) -> String {

@@ -11,13 +11,17 @@ public struct PreparedRequest: Sendable {
         @exclusivity(unchecked) var parts: Parts
         /// Whether the parts have been found to be valid.
         let isChecked = Atomic(false)
+        /// Whether a call performs the request and follows redirects.
+        let isPartOfCall: Atomic<Bool>
 
-        init(_ parts: Parts) {
+        init(_ parts: Parts, isPartOfCall: Bool = false) {
             self.parts = parts
+            self.isPartOfCall = Atomic(isPartOfCall)
         }
 
         init(target: TargetURI, template: PathTemplate) {
             parts = Parts(target: target, template: template)
+            isPartOfCall = Atomic(false)
         }
     }
 
@@ -33,7 +37,10 @@ public struct PreparedRequest: Sendable {
         var cachePolicy = RequestCachePolicy.useProtocolCachePolicy
         var handling = Handling()
         var template: PathTemplate
-        var redirectedFrom: TargetURI?
+        /// Nil for the first request of a call.
+        var redirection: Redirection?
+        /// What the environment has given this request; nil without an environment.
+        var defaults: AppliedDefaults?
         var streamsCodedBodies = false
 
         init(target: TargetURI, template: PathTemplate) {
@@ -60,10 +67,18 @@ public struct PreparedRequest: Sendable {
         nonmutating set { box.isChecked.store(newValue, ordering: .relaxed) }
     }
 
+    /// Whether a call performs this request and follows redirects, so that the body of a redirect does not count.
+    ///
+    /// Copies that middleware makes have it too; a request that is given to an executor without a call does not.
+    var isPartOfCall: Bool {
+        get { box.isPartOfCall.load(ordering: .relaxed) }
+        nonmutating set { box.isPartOfCall.store(newValue, ordering: .relaxed) }
+    }
+
     /// Everything at once: what changes several properties makes one copy.
     var parts: Parts {
         get { box.parts }
-        set { box = Box(newValue) }
+        set { box = Box(newValue, isPartOfCall: isPartOfCall) }
     }
 
     private mutating func change(_ body: (inout Parts) -> Void) {
@@ -78,17 +93,21 @@ public struct PreparedRequest: Sendable {
         set { change { $0.method = newValue } }
     }
 
-    /// What the request is for.
+    /// The target of the request.
+    ///
+    /// After a redirect to another origin no secret query items can be added; see ``hasLeftOrigin``.
     public var target: TargetURI {
         get { box.parts.target }
-        set { change { $0.target = newValue } }
+        set { change { $0.target = $0.guarded(newValue) } }
     }
 
     /// The fields to send, without those that belong to the executor: Host, Content-Length, Transfer-Encoding and
     /// Connection.
+    ///
+    /// After a redirect to another origin no secrets can be added; see ``hasLeftOrigin``.
     public var header: Header {
         get { box.parts.header }
-        set { change { $0.header = newValue } }
+        set { change { $0.header = $0.guarded(newValue) } }
     }
 
     /// The body.
@@ -154,13 +173,7 @@ public struct PreparedRequest: Sendable {
     /// Values for middleware and executors, by typed key.
     public var attributes: RequestAttributes {
         get { box.parts.handling.attributes }
-        set { change { $0.handling.attributes = newValue } }
-    }
-
-    /// The target that answered with the redirect this request follows; nil for the first request of a call.
-    public var redirectedFrom: TargetURI? {
-        get { box.parts.redirectedFrom }
-        set { change { $0.redirectedFrom = newValue } }
+        set { change { $0.handling.attributes = $0.guarded(newValue) } }
     }
 
     /// Told how far the exchange has come, at most every 64 KiB or 50 ms; nil costs nothing.

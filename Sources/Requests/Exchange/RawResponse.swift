@@ -28,6 +28,11 @@ public struct RawResponse: Sendable {
         /// Whether the connection had served a request before.
         public var reusedConnection: Bool
 
+        /// Whether the response said HTTP/1.0; false where the executor cannot know, as over URLSession.
+        ///
+        /// A call that is redirected within its origin then sends the length of a body, not chunks (RFC 9112 §6.1).
+        public var isHTTP10: Bool = false
+
         /// From the start until the connection stood; nil when one was reused.
         public var connecting: Duration?
 

@@ -2,7 +2,7 @@
 ///
 /// What it writes is always well-formed: a request that would not be makes it throw.
 package struct RequestHeadWriter {
-    /// Where the request goes, which decides the form of its target (RFC 9112 §3.2).
+    /// Where the request goes, which decides the form of its target (RFC 9112 §3.2) and which fields are sent.
     package enum Form: Sendable {
         /// To the origin server: path and query, and nothing that is meant for a proxy.
         case origin
@@ -118,8 +118,7 @@ package struct RequestHeadWriter {
         pen.write(" HTTP/1.1\r\nHost: " as StaticString)
         pen.write(target.authority)
         pen.write("\r\n" as StaticString)
-        for field in fields where !field.name.belongsToExecutor {
-            if form == .origin, field.name.isForProxies { continue }
+        for field in fields where field.name.isSent(in: form) {
             pen.write(field)
         }
         for addition in additions where !fields.contains(where: { $0.name == addition.name }) {
@@ -161,10 +160,16 @@ extension Field.Name {
 }
 
 extension Field.Name {
-    /// Whether the field is for the proxy a request is sent to, and no business of the origin server.
-    fileprivate var isForProxies: Bool {
-        rawValue.utf8.count == 19 && self == .proxyAuthorization
+    /// Returns whether an executor sends a request's field of this name with a target in `form`.
+    ///
+    /// The one rule of every executor: the framing fields are its own, and Proxy-Authorization is for the proxy that a
+    /// request is sent to, never for an origin server (RFC 9110 §11.7.2).
+    package func isSent(in form: RequestHeadWriter.Form) -> Bool {
+        !belongsToExecutor && !(form == .origin && isForProxies)
     }
+
+    /// Whether the field is for the proxy that a request is sent to.
+    package var isForProxies: Bool { rawValue.utf8.count == 19 && self == .proxyAuthorization }
 }
 
 extension PreparedRequest {
@@ -197,6 +202,7 @@ extension PreparedRequest {
             guard method.isValid else { throw invalid(.invalidMethod) }
             guard method != .connect else { throw invalid(.unsupportedMethod) }
         }
+        if let problem = target.problem { throw invalid(problem, detail: "\(target)") }
         if let (problem, name) = header.problem { throw invalid(problem, detail: name.map { "in \($0)" }) }
         if let trailers {
             if let problem = trailers.problem { throw invalid(problem, detail: "in the trailers") }

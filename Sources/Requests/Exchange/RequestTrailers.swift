@@ -61,6 +61,20 @@ public struct RequestTrailers: Sendable {
         return nil
     }
 
+    /// Returns the trailers without those whose names satisfy `condition`; nil when none are left.
+    func removing(_ condition: (Field.Name) -> Bool) -> RequestTrailers? {
+        let kept = names.filter { !condition($0) }
+        guard kept.count < names.count else { return self }
+        guard !kept.isEmpty else { return nil }
+        switch source {
+        case .header(let header): return RequestTrailers(Header(header.filter { kept.contains($0.name) }))
+        case .function(let make):
+            // A name that was never announced stays, so that it is still refused.
+            let removed = Set(names).subtracting(kept)
+            return RequestTrailers(kept) { Header(try make().filter { !removed.contains($0.name) }) }
+        }
+    }
+
     /// Whether both send the same fields; those that are made are never equal.
     func isEqual(to other: RequestTrailers) -> Bool {
         guard case .header(let own) = source, case .header(let others) = other.source else { return false }

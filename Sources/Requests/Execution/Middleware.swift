@@ -1,4 +1,17 @@
-/// Stands between the call and the executor: changes requests and responses, answers itself, asks again.
+/// A step between the call and the executor: it changes requests and responses, responds itself, or sends a request again.
+///
+/// A call runs its middleware for every request, those that follow redirects included. After a redirect to another origin
+/// ``PreparedRequest/hasLeftOrigin`` is true, and secrets that middleware adds are left out unless
+/// ``PreparedRequest/permitSecrets(_:)`` names them:
+///
+/// ```swift
+/// executor.intercepted { request, next in
+///     var request = request
+///     request.header[.authorization] = "Bearer \(token)"  // sent to the origin of the call only
+///     return try await next.execute(request)
+/// }
+/// ```
+/// Middleware that is to act once per call does so where ``PreparedRequest/redirectedFrom`` is nil.
 public protocol Middleware: Sendable {
     /// Handles `request`.
     ///

@@ -18,7 +18,7 @@ public struct Paging<API: RequestProviding, Page>: Sendable {
         Paging { response, request in
             guard let link = response.header.link("next") else { return nil }
             guard let target = link.target(relativeTo: response.head.target),
-                target.origin == response.head.target.origin
+                target.hasSameOrigin(as: response.head.target)
             else {
                 throw RequestError(
                     .unexpectedRedirect, detail: "the next page is at another origin", response: response.head)

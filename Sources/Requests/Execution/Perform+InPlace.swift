@@ -76,11 +76,14 @@ extension PreparedRequest {
 private enum StepInPlace {
     case execute
     case finish(RawResponse)
-    case suspend(Rest)
+    /// In a task: what is left of an exchange, or all of it when there is none.
+    case suspend(Rest?)
 }
 
 extension Perform {
     fileprivate mutating func executeInPlace(over executor: any RequestExecutor) throws(RequestError) -> StepInPlace {
+        // To produce a body takes a task.
+        if attempts > 1, request.mustBeMeasured { return .suspend(nil) }
         let execution: BlockingExecution
         do throws(RequestError) {
             try request.checkTime()

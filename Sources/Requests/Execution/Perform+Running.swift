@@ -82,6 +82,7 @@ extension Perform {
         while true {
             task?.execute(perform.request, attempt: perform.attempts)
             let response: RawResponse
+            if perform.attempts > 1 { try await perform.collectBodyIfNeeded() }
             do throws(RequestError) {
                 if let rest = rest.take() {
                     response = try await rest()
@@ -122,7 +123,7 @@ extension PreparedRequest {
     var mustBeMeasured: Bool { body.knownLength == nil && options.requiresContentLength == true }
 
     /// Gives the body a length where the server needs one.
-    fileprivate mutating func collectBodyIfNeeded() async throws(RequestError) {
+    mutating func collectBodyIfNeeded() async throws(RequestError) {
         guard mustBeMeasured else { return }
         do throws(RequestError) {
             if try body.measuredLength() == nil { body = try await body.collected() }

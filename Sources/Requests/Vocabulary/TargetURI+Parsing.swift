@@ -5,6 +5,9 @@ extension TargetURI {
     /// are resolved, escaped ones too. A host that ends in a number must be an IPv4 address in its usual form, because
     /// resolvers read the others (`0x7f.1`, `2130706433`) each in their own way.
     ///
+    /// The zone of an IPv6 address is text for user interfaces (RFC 9844). It is read after `%25` (RFC 6874), and after
+    /// `%` where the next two characters are not hexadecimal digits; nothing in it is decoded, and another `%` is refused.
+    ///
     /// - Throws: `InvalidRequest.malformedURL`, `.invalidHost`, `.nonASCIIHost` or `.controlByteInPath`.
     public init(_ text: String) throws(InvalidRequest) {
         let bytes = Array(text.utf8)[...]
@@ -117,16 +120,23 @@ private struct Authority {
         return Int(number)
     }
 
-    /// An IPv6 address and its zone, which a URI writes after `%25` (RFC 6874).
+    /// Reads an IPv6 address and its zone.
     private static func literal(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> (host: String, zone: String?) {
         let percent = text.firstIndex(of: UInt8(ascii: "%"))
         let address = String(decoding: text[..<(percent ?? text.endIndex)], as: UTF8.self)
         guard let canonical = IPAddressText.canonicalIPv6(address[...]) else { throw .invalidHost }
         guard let percent else { return ("[\(canonical)]", nil) }
-        var zone = text[(percent + 1)...]
-        if zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
-        guard Token.isToken(zone) else { throw .invalidHost }
-        return ("[\(canonical)]", String(decoding: zone, as: UTF8.self))
+        return ("[\(canonical)]", try zone(text[(percent + 1)...]))
+    }
+
+    /// Reads the text after the `%` of an IPv6 address, in which nothing may be a percent-encoding but a leading `%25`.
+    private static func zone(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> String {
+        let isEscaped = text.starts(with: "25".utf8)
+        let zone = isEscaped ? text.dropFirst(2) : text
+        // `%31` would be a zone to this reader and the character `1` to another.
+        let isAmbiguous = !isEscaped && zone.count > 1 && zone.prefix(2).allSatisfy { Hex.value(of: $0) != nil }
+        guard !isAmbiguous, Token.isToken(zone), !zone.contains(UInt8(ascii: "%")) else { throw .invalidHost }
+        return String(decoding: zone, as: UTF8.self)
     }
 
     /// A registered name or IPv4 address; nothing is decoded, because no decoded byte would be a host's.

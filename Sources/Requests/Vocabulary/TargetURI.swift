@@ -105,7 +105,9 @@ public struct TargetURI: Sendable {
     /// The path and the query: the request target in origin-form (RFC 9112 §3.2.1).
     public var requestTarget: String { parts.requestTarget }
 
-    /// The scheme, host and port as one text: two targets of one origin may share secrets (RFC 6454 §4).
+    /// The scheme, host and port as one text (RFC 6454 §6.1), without the zone of an IPv6 address, which is never sent.
+    ///
+    /// To find out whether two targets may share secrets, call ``hasSameOrigin(as:)``.
     public var origin: String { "\(scheme)://\(authority)" }
 
     /// The whole URI without userinfo and fragment: the request target in absolute-form (RFC 9112 §3.2.2).
@@ -130,11 +132,19 @@ public struct TargetURI: Sendable {
         }.joined(separator: "&")
     }
 
-    /// Whether scheme, host, port and zone are the same.
-    package func hasSameOrigin(as other: TargetURI) -> Bool {
+    /// Returns a Boolean value that indicates whether both targets have the same scheme, host, port and IPv6 zone.
+    ///
+    /// Only targets of one origin may share secrets and connections (RFC 6454 §4). An IPv6 address with another zone is
+    /// the address of another machine (RFC 4007 §6).
+    public func hasSameOrigin(as other: TargetURI) -> Bool {
         parts.server === other.parts.server
             || host == other.host && port == other.port && scheme == other.scheme && zone == other.zone
     }
+
+    /// The reason why no request can be sent to this target; nil when there is none.
+    ///
+    /// A URI may have the port 0, but a server cannot listen on it (RFC 6335 §6).
+    var problem: InvalidRequest? { port == 0 ? .invalidPort : nil }
 
     func replacing(path: String, query: String?, fragment: String?) -> TargetURI {
         TargetURI(parts.server, path: path, query: query, fragment: fragment)

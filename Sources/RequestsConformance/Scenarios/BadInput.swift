@@ -47,6 +47,22 @@ extension Scenario {
                 try Self.expectNothingSent(client)
             }
         },
+        Scenario(name: "the port 0 is refused, and nothing is dialled", rows: ["R-4"], group: .badInput) { context in
+            try await context.run { client in
+                for text in ["http://127.0.0.1:0/", "http://localhost:0", "http://[::1]:0/x?y"] {
+                    let request = PreparedRequest(target: try TargetURI(text))
+                    let error = try await expectFailure(.invalidRequest(.invalidPort), context: text) {
+                        try await client.send(request)
+                    }
+                    try expect(!error.mayHaveReachedServer, "nothing has reached the server")
+                    let api = Probe(baseURL: try need("a URL", URL(string: text)))
+                    try await expectFailure(.invalidRequest(.invalidPort), context: "\(text), described") {
+                        try await client.executor.perform(api.get(.none, from: "/"))
+                    }
+                }
+                try Self.expectNothingSent(client)
+            }
+        },
         Scenario(name: "a method that is no token is refused", rows: ["R-2", "L11"], group: .badInput) { context in
             try await context.run { client in
                 let methods =

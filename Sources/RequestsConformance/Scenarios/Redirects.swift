@@ -43,12 +43,44 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "secrets stay with their origin: scheme, host and port", rows: ["T-59", "R-27", "L3"],
+            name: "secrets stay with their origin: scheme, host, port and zone", rows: ["T-59", "R-27", "L3"],
             group: .redirects, needs: .memory
         ) { _ in
-            let mock = SecretMatrix.responder
-            try await SecretMatrix().verify(over: mock) {
-                mock.recorded.suffix(2).filter { $0.target.path == "/next" }.map(\.header)
+            for matrix in [try SecretMatrix(), SecretMatrix.zones] {
+                let mock = SecretMatrix.responder
+                try await matrix.verify(over: mock) {
+                    mock.recorded.suffix(2).filter { $0.target.path == "/next" }.map(\.header)
+                }
+            }
+        },
+        Scenario(
+            name: "a secret that middleware adds to every request goes to another origin only where it is permitted",
+            rows: ["R-27", "R-28"], group: .redirects, needs: .port
+        ) { context in
+            let far = MockExecutor { request in
+                request.target.path == "/far" ? .redirect(307, to: request.header["X-Back"] ?? "") : .ok("there")
+            }
+            try await context.run(serving: far) { other in
+                let location = "\(other.baseURL.absoluteString)/far"
+                let near = MockExecutor { $0.target.path == "/" ? .redirect(307, to: location) : .ok("back") }
+                try await context.run(serving: near) { client in
+                    let back = Field(name: "X-Back", value: "\(client.baseURL.absoluteString)/back")
+                    let request = client.client.api.get(.text, from: "/").adding(headerField: back)
+                    let api = client.client.api
+                    for permits in [false, true] {
+                        let executor = client.executor.intercepted(by: TokenMiddleware(permits: permits))
+                        let text = try await Client(api, executor: executor).perform(request)
+                        try expect("the text", text, is: "back")
+                        let headers = [client.received.suffix(2).first, other.received.last, client.received.last]
+                        for (place, header) in zip(["first", "far", "back"], headers.map { $0?.header }) {
+                            let isSent = permits || place == "first"
+                            for name in ["Authorization", "X-API-Key"] as [Field.Name] {
+                                try expect("\(name), \(place)", header?[name], is: isSent ? "secret" : nil)
+                            }
+                            try expect("X-Trace, \(place)", header?["X-Trace"], is: "1")
+                        }
+                    }
+                }
             }
         },
         Scenario(
@@ -94,12 +126,27 @@ extension Scenario {
             }
         },
         Scenario(
+            name: "credentials for a proxy are not sent to an origin server", rows: ["R-27", "R-35"], group: .redirects
+        ) { context in
+            try await context.run { client in
+                for name in ["Proxy-Authorization", "proxy-authorization", "PROXY-AUTHORIZATION"] {
+                    let header: Header = [
+                        Field(name: Field.Name(name), value: "Basic secret"), Field(name: "X", value: "y"),
+                    ]
+                    _ = try await client.send(try client.request(header: header))
+                    let last = try need("the request", client.received.last)
+                    try expect(name, last.header[.proxyAuthorization], is: nil)
+                    try expect("X", last.header["X"], is: "y")
+                }
+            }
+        },
+        Scenario(
             name: "a target that is not http, or leads from https to http, is refused", rows: ["R-29", "R-30"],
             group: .redirects
         ) { context in
             let targets = [
                 "ftp://a.example/", "file:///etc/passwd", "javascript:alert(1)", "data:,x", "unix:/run/x",
-                "gopher://a/", "http://", "http://a b/",
+                "gopher://a/", "http://", "http://a b/", "http://127.0.0.1:0/", "http://[::%31]/",
             ]
             for target in targets {
                 try await context.run(serving: MockExecutor(.redirect(to: target))) { client in
@@ -193,5 +240,22 @@ extension Scenario {
         request = request.redirecting(RedirectPolicy(secretFields: ["x-key"]))
         _ = try await mock.perform(request)
         return mock.recorded.map(\.header)
+    }
+}
+
+/// Adds a token to every request that passes.
+private struct TokenMiddleware: Middleware {
+    /// Whether the token is for every server.
+    let permits: Bool
+
+    func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        var request = request
+        if permits { request.permitSecrets(.authorization, "X-API-Key") }
+        request.header.set(Field(name: .authorization, value: "secret"))
+        request.header.set(Field(name: "X-API-Key", value: "secret"))
+        request.header.set(Field(name: "X-Trace", value: "1"))
+        return try await next.execute(request)
     }
 }

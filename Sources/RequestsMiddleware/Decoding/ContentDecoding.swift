@@ -174,11 +174,6 @@ extension ContentDecoding {
 }
 
 extension PreparedRequest {
-    /// Whether `head` is that of a redirect to follow; one that is refused is an answer.
-    fileprivate func follows(_ head: ResponseHead) -> Bool {
-        (try? redirects.request(following: self, after: head)) != nil
-    }
-
     /// Throws when the call was cancelled or its time is over: for stretches of work without a wait.
     func checkTime() throws(RequestError) {
         if Task.isCancelled { throw RequestError(.cancelled) }
