@@ -37,6 +37,13 @@ public struct Field: Hashable, Sendable {
     }
 }
 
+extension Field {
+    /// Whether the names are the same without regard to case and the values byte for byte.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.name == right.name && left.isLatin1 == right.isLatin1 && left.value.hasSameBytes(as: right.value)
+    }
+}
+
 extension Field: CustomStringConvertible, CustomReflectable {
     /// What `dump` sees: the redacted line, never a secret.
     public var customMirror: Mirror {

@@ -3,8 +3,8 @@ extension MediaType {
     ///
     /// Extensions are compared without regard to ASCII case. Folders in front of the name do not matter.
     public init(forFileName name: some StringProtocol) {
-        let last = name.split(separator: "/").last ?? ""
-        let pieces = last.split(separator: ".", omittingEmptySubsequences: false)
+        let last = String(name).splitBytes(at: "/").last ?? ""
+        let pieces = last.splitBytes(at: ".", omittingEmptySubsequences: false)
         self = pieces.count > 1 ? MediaType(fileExtension: pieces[pieces.count - 1]) ?? .binary : .binary
     }
 

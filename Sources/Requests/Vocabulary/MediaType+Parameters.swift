@@ -13,6 +13,11 @@ extension MediaType {
                 self.name = name
                 self.value = value
             }
+
+            /// Whether names and values are the same, byte for byte.
+            public static func == (left: Self, right: Self) -> Bool {
+                left.name.hasSameBytes(as: right.name) && left.value.hasSameBytes(as: right.value)
+            }
         }
 
         private let elements: [Element]

@@ -26,7 +26,7 @@ public struct MediaType: Sendable {
         let text = type == "application" && subtype == "json" ? "application/json" : type + "/" + subtype
         if parameters.isEmpty { return text }
         return parameters.reduce(text) { text, parameter in
-            text + "; \(parameter.name)=\(Self.quotedIfNeeded(parameter.value))"
+            text + "; \(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
         }
     }
 
@@ -47,13 +47,7 @@ public struct MediaType: Sendable {
         if matches(other) { return true }
         guard self == .json else { return false }
         let subtype = ASCIIFolding.folded(other.subtype.rawValue.rawValue)
-        return (other.type == .text && (subtype == "json" || subtype == "javascript")) || subtype.hasSuffix("+json")
-    }
-
-    /// Writes a value as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
-    private static func quotedIfNeeded(_ value: String) -> String {
-        if Token.isToken(value.utf8) { return value }
-        return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        return (other.type == .text && (subtype == "json" || subtype == "javascript")) || subtype.hasByteSuffix("+json")
     }
 }
 

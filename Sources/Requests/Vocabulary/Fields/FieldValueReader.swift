@@ -138,6 +138,13 @@ package enum FieldValueWriter {
 
     /// `text` as a quoted string (RFC 9110 §5.6.4).
     package static func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        let escaped = text.replacingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "\\"): #"\\"#
+            case UInt8(ascii: "\""): #"\""#
+            default: nil
+            }
+        }
+        return "\"" + escaped + "\""
     }
 }
