@@ -12,7 +12,7 @@ package struct KeepAlive: Hashable, Sendable {
     /// A parameter that is no decimal number, or too large for one, is taken as absent.
     package init(_ value: String) {
         for parameter in TokenList(value).elements {
-            let parts = parameter.split(separator: "=", maxSplits: 1)
+            let parts = parameter.splitBytes(at: "=", maxSplits: 1)
             guard parts.count == 2, let number = Self.number(parts[1]) else { continue }
             switch ASCIIFolding.folded(String(parts[0])) {
             case "timeout": timeout = number

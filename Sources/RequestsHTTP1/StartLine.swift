@@ -42,6 +42,11 @@ package struct StatusLine: Hashable, Sendable {
         self.status = status
         self.reason = reason
     }
+
+    /// Whether the parts are the same, the reason byte for byte.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.version == right.version && left.status == right.status && left.reason.hasSameBytes(as: right.reason)
+    }
 }
 
 /// The first line of a request (RFC 9112 §3).

@@ -22,7 +22,7 @@ struct TokenList {
 
     /// Whether an element is `token`, in any case.
     func contains(_ token: String) -> Bool {
-        text == token || elements.contains { ASCIIFolding.areEqual($0, token) }
+        text.hasSameBytes(as: token) || elements.contains { ASCIIFolding.areEqual($0, token) }
     }
 
     /// `element` without the SP and HTAB around it.

@@ -29,11 +29,13 @@ public struct MockRoute: Sendable {
     /// Whether the route answers `request`: by its template, or by its path, segment by segment as they are encoded.
     func matches(_ request: PreparedRequest) -> Bool {
         if let method, method != request.method { return false }
-        if pattern == request.template || pattern == request.target.path { return true }
-        let wanted = pattern.split(separator: "/", omittingEmptySubsequences: false)
-        let segments = request.target.path.split(separator: "/", omittingEmptySubsequences: false)
+        if pattern.hasSameBytes(as: request.template) || pattern.hasSameBytes(as: request.target.path) { return true }
+        let wanted = pattern.splitBytes(at: "/", omittingEmptySubsequences: false)
+        let segments = request.target.path.splitBytes(at: "/", omittingEmptySubsequences: false)
         guard wanted.count == segments.count else { return false }
-        return zip(wanted, segments).allSatisfy { $0 == $1 || $0 == "{}" && !$1.isEmpty }
+        return zip(wanted, segments).allSatisfy { wanted, segment in
+            wanted.hasSameBytes(as: segment) || wanted.hasSameBytes(as: "{}") && !segment.isEmpty
+        }
     }
 }
 

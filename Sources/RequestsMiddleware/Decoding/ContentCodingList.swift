@@ -11,17 +11,17 @@ package struct ContentCodingList: Sendable {
     /// The codings that Content-Encoding names in `header`.
     package init(_ header: Header) {
         names = header.values(of: .contentEncoding).flatMap { value in
-            value.split(separator: ",").map(Self.trimmed).filter {
-                !$0.isEmpty && !Self.none.contains($0.lowercased())
+            value.splitBytes(at: ",").map(Self.trimmed).filter {
+                !$0.isEmpty && !Self.none.contains(ASCIIFolding.folded($0))
             }
         }
     }
 
     private static func trimmed(_ member: Substring) -> String {
-        let blanks = member.prefix { $0 == " " || $0 == "\t" }.count
-        let rest = member.dropFirst(blanks)
-        let end = rest.lastIndex { $0 != " " && $0 != "\t" }.map { rest.index(after: $0) } ?? rest.startIndex
-        return String(rest[..<end])
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let rest = member.utf8.drop(while: isBlank)
+        let end = rest.lastIndex { !isBlank($0) }.map { rest.index(after: $0) } ?? rest.startIndex
+        return String(Substring(rest[..<end]))
     }
 
     /// The codings, when all of them are of `known` and there are not too many.

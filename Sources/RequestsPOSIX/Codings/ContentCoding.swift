@@ -1,3 +1,5 @@
+import Requests
+
 /// A content coding that can be undone where the system has the library for it (RFC 9110 §8.4.1).
 package enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate
@@ -6,7 +8,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
 
     /// The coding that a member of Content-Encoding names, in any case; nil for one that is not known.
     package init?(named name: String) {
-        let name = name.lowercased()
+        let name = ASCIIFolding.folded(name)
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
 
