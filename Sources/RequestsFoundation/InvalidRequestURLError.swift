@@ -22,7 +22,7 @@ public struct InvalidRequestURLError: Error, Hashable, Sendable {
 extension InvalidRequestURLError: LocalizedError, CustomStringConvertible, CustomReflectable {
     /// What is wrong with which endpoint of which base URL; userinfo and query of the base URL are left out.
     public var description: String {
-        "no URL for “\(endpoint.template)” below \(shownBase): \(problem)"
+        "no URL for “\(Redaction.standard.redacted(reference: endpoint.template))” below \(shownBase): \(problem)"
     }
 
     /// What is wrong, as ``description`` says it.

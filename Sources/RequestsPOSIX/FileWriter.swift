@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import Requests
 
 /// A file that comes into being whole or not at all.
 ///
@@ -15,8 +16,8 @@ package struct FileWriter: ~Copyable, Sendable {
 
     /// Opens a temporary file in the folder of `path`, which must exist.
     package init(replacing path: String) throws(FileError) {
-        guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else { throw .invalidPath }
-        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        guard !path.isEmpty, !path.hasByteSuffix("/"), !path.utf8.contains(0) else { throw .invalidPath }
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? ""
         let number = UInt64.random(in: .min ... .max)
         let temporary = "\(folder).requests-\(String(number, radix: 36)).part"
         let descriptor = rp_open(temporary, rp_open_creating)

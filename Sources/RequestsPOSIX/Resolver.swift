@@ -74,13 +74,13 @@ extension Resolver {
     package func addresses(
         of host: String, port: UInt16, by deadline: Deadline? = nil, on reactor: Reactor
     ) async throws(ResolverError) -> [SocketAddress] {
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        let literal = isBracketed ? host.dropFirst().dropLast() : host[...]
+        let isBracketed = host.hasBytePrefix("[") && host.hasByteSuffix("]")
+        let literal = isBracketed ? host.droppingFirstBytes(1).droppingLastBytes(1) : host[...]
         if let address = SocketAddress(ipLiteral: literal, port: port) { return [address] }
         guard !isBracketed, !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(0) else {
             throw .hostNotFound("not a host name")
         }
-        let name = host.lowercased()
+        let name = ASCIIFolding.folded(host)
         if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
         let now = clock()
         if let known = state.withLock({ $0.cache.addresses(of: name, at: now) }) {
@@ -99,13 +99,13 @@ extension Resolver {
     }
 
     private static func isLocal(_ name: String) -> Bool {
-        let label = name.hasSuffix(".") ? name.dropLast() : name[...]
-        return label == "localhost" || label.hasSuffix(".localhost")
+        let label = name.hasByteSuffix(".") ? name.droppingLastBytes(1) : name[...]
+        return label.hasSameBytes(as: "localhost") || label.hasByteSuffix(".localhost")
     }
 
     /// Asks anew the next time: none of the addresses of `host` led anywhere.
     package func forget(_ host: String) {
-        let name = host.lowercased()
+        let name = ASCIIFolding.folded(host)
         state.withLock { $0.cache.forget(name) }
     }
 

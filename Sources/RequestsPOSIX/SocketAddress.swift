@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import Requests
 
 /// Where a socket is bound or connects to: an IPv4 or IPv6 address with a port, or a unix path.
 package struct SocketAddress: Hashable, Sendable {
@@ -82,7 +83,7 @@ extension SocketAddress {
     /// IPv4 is four decimal numbers without leading zeros' octal reading; `nil` for everything else, a scope on an
     /// IPv4 address or the name of an interface that does not exist among it.
     package init?(ipLiteral text: some StringProtocol, port: UInt16) {
-        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.splitBytes(at: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let literal = parts.first.map({ String($0) }), !literal.utf8.contains(0) else { return nil }
         var four = in_addr()
         if parts.count == 1, inet_pton(rp_family_ipv4, literal, &four) == 1 {

@@ -12,7 +12,7 @@ struct Connector: Sendable {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
         guard let port = UInt16(exactly: origin.port) else { throw RequestError(.invalidRequest(.malformedURL)) }
         var host = origin.host
-        if let zone = origin.zone, host.hasSuffix("]") { host = "\(host.dropLast())%\(zone)]" }
+        if let zone = origin.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
         let addresses = try await addresses(of: host, port)
         do throws(RequestError) {
             return try await race(addresses)

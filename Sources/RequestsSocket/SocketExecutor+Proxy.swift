@@ -58,8 +58,8 @@ extension SocketExecutor {
         /// Whether requests for `host`, in lower case, go to the proxy.
         func serves(_ host: String) -> Bool {
             !exceptions.contains { exception in
-                let name = exception.lowercased()
-                return name.hasPrefix(".") ? host.hasSuffix(name) : host == name
+                let name = ASCIIFolding.folded(exception)
+                return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
             }
         }
     }
@@ -74,7 +74,7 @@ struct ProxyRoute: Sendable {
 
     /// The route to `proxy`; nil when that is no proxy.
     init?(_ proxy: SocketExecutor.Proxy, adding fields: [RequestHeadWriter.Addition]) {
-        let isBareIPv6 = proxy.host.contains(":") && !proxy.host.hasPrefix("[")
+        let isBareIPv6 = proxy.host.containsByte(":") && !proxy.host.hasBytePrefix("[")
         let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
         let isPlain = !host.utf8.contains { "@/?#\\".utf8.contains($0) } && (1...65_535).contains(proxy.port)
         guard isPlain, let target = try? TargetURI("http://\(host):\(proxy.port)/"), !target.host.isEmpty else {

@@ -61,8 +61,14 @@ extension AuthenticationProvider {
 
     /// The credentials that a URL's userinfo holds, as Basic.
     static func userinfo(_ text: String) -> AuthenticationProvider {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
+        let (username, password) = credentials(text)
+        return basicAuth(username: username, password: password)
+    }
+
+    /// The user name and the password of a URL's userinfo, decoded; the first colon separates them (RFC 3986 §3.2.1).
+    static func credentials(_ userinfo: String) -> (username: String, password: String) {
+        let parts = userinfo.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
             PercentEncoding.decode)
-        return basicAuth(username: parts[0], password: parts.count > 1 ? parts[1] : "")
+        return (parts[0], parts.count > 1 ? parts[1] : "")
     }
 }

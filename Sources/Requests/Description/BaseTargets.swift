@@ -4,7 +4,7 @@ enum BaseTargets {
 
     /// The target that `text` spells.
     static func target(of text: String) throws(RequestError) -> TargetURI {
-        if let known = recent.withLock({ $0.first { $0.text == text }?.target }) { return known }
+        if let known = recent.withLock({ $0.first { $0.text.hasSameBytes(as: text) }?.target }) { return known }
         let target = try TargetURI(checking: text)
         recent.withLock { recent in
             if recent.count == 4 { recent.removeFirst() }

@@ -68,7 +68,7 @@ public struct RequestEnvironment: RequestProviding {
     }
 
     private init?(_ target: TargetURI, hasPath: Bool) {
-        let path = target.path.hasSuffix("/") ? target.path : target.path + "/"
+        let path = target.path.hasByteSuffix("/") ? target.path : target.path + "/"
         let userinfo = target.userinfo.map { "\($0)@" } ?? ""
         guard let url = URL(string: "\(target.scheme)://\(userinfo)\(target.authority)\(hasPath ? path : "")") else {
             return nil

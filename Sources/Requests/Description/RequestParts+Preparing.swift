@@ -112,10 +112,15 @@ extension RequestParts {
         }
     }
 
+    /// Names the text that is wrong in a path or reference, without the secrets it may hold.
+    fileprivate static func place(of text: String, _ relation: String, _ base: TargetURI) -> String {
+        "“\(Redaction.standard.redacted(reference: text))” \(relation) \(base)"
+    }
+
     private func target(below baseURL: URL, _ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
         let base = try BaseTargets.target(of: baseURL.absoluteString)
         if let problem = endpoint.problem {
-            throw RequestError(.invalidRequest(problem), detail: "“\(endpoint.template)” below \(base)")
+            throw RequestError(.invalidRequest(problem), detail: Self.place(of: endpoint.template, "below", base))
         }
         let root = endpoint.isReference ? try base.resolving(checked: endpoint.encoded) : base
         let path = endpoint.isReference ? "" : endpoint.encoded
@@ -140,10 +145,10 @@ extension TargetURI {
         do {
             target = try resolving(reference)
         } catch {
-            throw RequestError(.invalidRequest(error), detail: "“\(reference)” at \(self)")
+            throw RequestError(.invalidRequest(error), detail: RequestParts.place(of: reference, "at", self))
         }
         guard !target.host.isEmpty else {
-            throw RequestError(.invalidRequest(.malformedURL), detail: "“\(reference)” at \(self)")
+            throw RequestError(.invalidRequest(.malformedURL), detail: RequestParts.place(of: reference, "at", self))
         }
         return target
     }

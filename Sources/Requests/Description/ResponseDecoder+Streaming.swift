@@ -22,7 +22,7 @@ extension ResponseDecoder where Response == URL {
     public static func download(to path: String) -> ResponseDecoder {
         ResponseDecoder(delivery: .file(path: path)) { response in
             let url = URL(filePath: path)
-            if case .file(let written) = response.body, written == path { return url }
+            if case .file(let written) = response.body, written.hasSameBytes(as: path) { return url }
             let data = try await response.body.collected(limit: Delivery.defaultLimit)
             try RequestError.wrapping(.other) { try data.write(to: url, options: .atomic) }
             return url

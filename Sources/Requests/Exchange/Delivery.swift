@@ -17,3 +17,15 @@ public enum Delivery: Hashable, Sendable {
     /// How much of a body that explains a refusal is read where the body was asked for in another form: 1 MiB.
     public static let errorBodyLimit = 1 << 20
 }
+
+extension Delivery {
+    /// Whether both are the same; paths compare byte for byte, as the names of files do.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.collected(let left), .collected(let right)): left == right
+        case (.streamed, .streamed): true
+        case (.file(let left), .file(let right)): left.hasSameBytes(as: right)
+        case (.collected, _), (.streamed, _), (.file, _): false
+        }
+    }
+}

@@ -132,6 +132,7 @@ package struct JSONLocator {
 extension JSONLocator.Step {
     fileprivate func matches(_ other: Self) -> Bool {
         guard case .key(let left) = self, case .key(let right) = other else { return self == other }
-        return left == right || ASCIIFolding.areEqual(left.replacing("_", with: ""), right.replacing("_", with: ""))
+        let letters = { (name: String) in name.replacingBytes { $0 == UInt8(ascii: "_") ? "" : nil } }
+        return left.hasSameBytes(as: right) || ASCIIFolding.areEqual(letters(left), letters(right))
     }
 }

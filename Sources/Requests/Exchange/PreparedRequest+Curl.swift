@@ -12,7 +12,8 @@ extension PreparedRequest {
     /// - Returns: The command.
     public func curl(_ secrets: SecretPolicy = .redacted, redaction: Redaction = .standard) -> String {
         let isRedacted = secrets == .redacted
-        let url = isRedacted ? target.redacted(by: redaction) : target.absoluteString
+        let finder = isRedacted ? self.secrets(redaction) : SecretFinder([])
+        let url = isRedacted ? finder.redacted(target.redacted(by: redaction)) : target.absoluteString
         var input = ""
         var words = ["curl"]
         if url.utf8.contains(where: "[]{}".utf8.contains) { words.append("--globoff") }
@@ -22,7 +23,7 @@ extension PreparedRequest {
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
         for field in header {
-            let value = isRedacted && redaction.isSecret(field.name) ? Redaction.mark : field.value
+            let value = isRedacted && redaction.isSecret(field.name) ? Redaction.mark : finder.redacted(field.value)
             // "Name:" would take the field away; this is how curl spells one without a value.
             words += ["--header", ShellWord.quoted(field.name.rawValue + (value.isEmpty ? ";" : ": \(value)"))]
         }
@@ -31,13 +32,15 @@ extension PreparedRequest {
         case .none:
             if framing(ofLength: 0) == .length(0) { words += ["--header", "'Content-Length: 0'"] }
         case .bytes(let data) where data.count <= 1_024:
+            let data = Data(finder.redacted(Array(data)))
             if let text = ShellWord.text(of: data) {
                 words += ["--data-raw", ShellWord.quoted(text)]
             } else {
                 input = "printf %b \(ShellWord.escaped(data)) | "
                 words += ["--data-binary", "@-"]
             }
-        case .file(let path, nil) where !path.hasSuffix("\n"):
+        // The shell takes line ends away from the end of what `printf` gives.
+        case .file(let path, nil) where !path.hasByteSuffix("\n"):
             words += ["--data-binary", ShellWord.quoted("@" + path)]
         case .bytes, .file, .stream: words += ["--data-binary", "@-"]
         }
@@ -50,7 +53,10 @@ private enum ShellWord {
     /// `text` as one word; of a text that holds control characters `printf` makes it, without line ends at its end.
     static func quoted(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
-        guard hasControl(text) else { return "'" + text.replacing("'", with: #"'\''"#) + "'" }
+        guard hasControl(text) else {
+            // The shell ends the quotes at the byte, whatever mark follows it.
+            return "'" + text.replacingBytes { $0 == UInt8(ascii: "'") ? #"'\''"# : nil } + "'"
+        }
         return "\"$(printf %b \(escaped(Data(text.utf8))))\""
     }
 
@@ -72,7 +78,7 @@ private enum ShellWord {
     }
 
     private static func hasControl(_ text: String) -> Bool {
-        text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        text.unicodeScalars.contains { $0.properties.generalCategory == .control || $0.properties.isBidiControl }
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

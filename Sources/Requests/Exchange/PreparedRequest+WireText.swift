@@ -8,25 +8,32 @@ extension PreparedRequest {
     ///
     /// Of any other body it says what it is. A byte that would make the request invalid is shown as U+FFFD.
     public func wireText(_ secrets: SecretPolicy, redaction: Redaction = .standard) -> String {
-        let shown = secrets == .revealing ? self : redacted(by: redaction)
+        let finder = secrets == .redacted ? self.secrets(redaction) : SecretFinder([])
+        let shown = shown(redaction: secrets == .redacted ? redaction : nil, finder)
         let framing = framing(ofLength: body.knownLength)
         let head = RequestHeadWriter.uncheckedHead(of: shown, framing: framing, form: .text)
-        let text = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
-        return isWholeFile ? text.replacing("Transfer-Encoding: chunked\n", with: "") + bodyText : text + bodyText
+        let lines = head.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+            String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+        }
+        let kept = isWholeFile ? lines.filter { !$0.hasBytePrefix("Transfer-Encoding: ") } : lines
+        return kept.joined(separator: "\n") + bodyText(finder)
     }
 
-    /// This request with its secrets replaced by a mark, and nothing left that could break a line.
-    private func redacted(by redaction: Redaction) -> PreparedRequest {
+    /// This request with nothing left that could break a line, and its secrets replaced by a mark where there is a
+    /// redaction.
+    private func shown(redaction: Redaction?, _ finder: SecretFinder) -> PreparedRequest {
         // Not through the properties, which leave out new secrets after a redirect, and a mark is one to them.
         var copy = parts
         copy.method = HTTPMethod(Self.printable(method.rawValue))
         copy.target = target.replacing(
-            path: target.path, query: target.redactedQuery(by: redaction), fragment: nil)
+            path: finder.redacted(target.path),
+            query: target.query.map { finder.redacted(redaction?.redacted(query: $0) ?? $0) }, fragment: nil)
         copy.header = Header(
             header.map { field in
                 Field(
-                    name: Field.Name(Self.printable(field.name.rawValue)),
-                    value: redaction.isSecret(field.name) ? Redaction.mark : Self.printable(field.value))
+                    name: Field.Name(Self.printable(finder.redacted(field.name.rawValue))),
+                    value: redaction?.isSecret(field.name) == true
+                        ? Redaction.mark : Self.printable(finder.redacted(field.value)))
             })
         return PreparedRequest(copy)
     }
@@ -44,10 +51,11 @@ extension PreparedRequest {
         if case .file(_, nil) = body { trailers == nil } else { false }
     }
 
-    private var bodyText: String {
+    private func bodyText(_ finder: SecretFinder) -> String {
         switch body {
         case .none: return ""
-        case .bytes(let data): return String(validating: data, as: UTF8.self) ?? "<\(data.count) bytes>"
+        case .bytes(let data):
+            return String(validating: data, as: UTF8.self).map(finder.redacted) ?? "<\(data.count) bytes>"
         default: return "<\(body)>"
         }
     }

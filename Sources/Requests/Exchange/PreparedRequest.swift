@@ -238,7 +238,8 @@ extension RequestBody {
         case (.none, .none): true
         case (.bytes(let left), .bytes(let right)): left == right
         case (.file(let left, let leftRange), .file(let right, let rightRange)):
-            left == right && leftRange == rightRange
+            // The names of files are bytes.
+            left.hasSameBytes(as: right) && leftRange == rightRange
         default: false
         }
     }

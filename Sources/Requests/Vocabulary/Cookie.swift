@@ -54,8 +54,8 @@ extension Header {
         var pairs = (self[.cookie] ?? "").utf8.split(separator: Cookie.semicolon)
             .map { Self.trimmed($0) }
             .filter { !$0.isEmpty }
-        let place = pairs.firstIndex { Self.name(of: $0) == cookie.name } ?? pairs.endIndex
-        pairs.removeAll { Self.name(of: $0) == cookie.name }
+        let place = pairs.firstIndex { Self.isNamed(cookie.name, $0) } ?? pairs.endIndex
+        pairs.removeAll { Self.isNamed(cookie.name, $0) }
         pairs.insert(pair, at: place)
         self[.cookie] = pairs.joined(separator: "; ")
     }
@@ -66,7 +66,8 @@ extension Header {
         return String(Substring(pair[..<end].drop(while: isBlank)))
     }
 
-    private static func name(of pair: String) -> Substring {
-        pair.prefix { $0 != "=" }
+    /// Whether the name of `pair` is `name`: its bytes up to the first equals sign, whatever mark follows that.
+    private static func isNamed(_ name: String, _ pair: String) -> Bool {
+        pair.utf8.prefix { $0 != UInt8(ascii: "=") }.elementsEqual(name.utf8)
     }
 }

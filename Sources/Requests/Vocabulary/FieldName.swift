@@ -18,14 +18,17 @@ extension Field {
         ///
         /// Names are sent as they were given; this is for showing them alike.
         public var usualSpelling: String {
-            rawValue.split(separator: "-", omittingEmptySubsequences: false).map { part in
+            rawValue.splitBytes(at: "-", omittingEmptySubsequences: false).map { part in
                 switch ASCIIFolding.folded(String(part)) {
                 case "www": "WWW"
                 case "etag": "ETag"
                 case "md5": "MD5"
                 case "te": "TE"
                 case "dnt": "DNT"
-                case let folded: folded.prefix(1).uppercased() + folded.dropFirst()
+                case let folded:
+                    String(
+                        decoding: folded.utf8.enumerated().map { $0 == 0 && $1 &- 0x61 < 26 ? $1 & 0xDF : $1 },
+                        as: UTF8.self)
                 }
             }.joined(separator: "-")
         }

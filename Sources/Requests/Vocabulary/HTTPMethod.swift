@@ -53,6 +53,14 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
 }
 
+extension HTTPMethod {
+    /// Whether both methods are spelled alike, byte for byte.
+    public static func == (left: Self, right: Self) -> Bool {
+        // Text outside ASCII that is canonically equivalent to a token has more bytes than the token.
+        left.rawValue.utf8.count == right.rawValue.utf8.count && left.rawValue == right.rawValue
+    }
+}
+
 extension HTTPMethod: ExpressibleByStringLiteral {
     /// A method spelled as the literal.
     public init(stringLiteral value: String) {
@@ -67,5 +75,5 @@ extension HTTPMethod: CustomStringConvertible {
 
 /// Whether `value` is spelled like `pattern`, so that a `switch` over strings can name methods.
 public func ~= (pattern: HTTPMethod, value: String) -> Bool {
-    pattern.rawValue == value
+    pattern == HTTPMethod(value)
 }

@@ -4,7 +4,7 @@ extension Header {
     /// Of names that differ only in case the last in byte order of their spelling is kept.
     public init(_ dictionary: [String: String]) {
         self.init()
-        for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in dictionary.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
             set(Field(name: Field.Name(name), value: value))
         }
     }

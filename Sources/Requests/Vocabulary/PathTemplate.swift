@@ -16,7 +16,7 @@ struct PathTemplate: Sendable {
     /// A path without values; `text` is how it was written, nil when that is no other text.
     init(path: String, text: String?) {
         self.path = path
-        written = text == path ? nil : text
+        written = text.flatMap { $0.hasSameBytes(as: path) ? nil : $0 }
         (places, count) = (0, 0)
     }
 
@@ -56,10 +56,10 @@ struct PathTemplate: Sendable {
 
 extension PathTemplate: Equatable {
     static func == (left: Self, right: Self) -> Bool {
-        guard left.path == right.path else { return false }
+        guard left.path.hasSameBytes(as: right.path) else { return false }
         if left.written == nil, right.written == nil, left.count == right.count, left.places == right.places {
             return true
         }
-        return left.text == right.text
+        return left.text.hasSameBytes(as: right.text)
     }
 }

@@ -97,6 +97,18 @@ public struct QueryItems: Hashable, Sendable {
     }
 }
 
+extension QueryItems.Item {
+    /// Whether names and values are the same, byte for byte.
+    public static func == (left: Self, right: Self) -> Bool {
+        guard left.name.hasSameBytes(as: right.name) else { return false }
+        switch (left.value, right.value) {
+        case (nil, nil): return true
+        case (let left?, let right?): return left.hasSameBytes(as: right)
+        default: return false
+        }
+    }
+}
+
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     /// A query of the pairs, in their order; nil values give bare names.
     @inlinable

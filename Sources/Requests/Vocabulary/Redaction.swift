@@ -38,29 +38,6 @@ public struct Redaction: Hashable, Sendable {
     ]
 }
 
-extension PreparedRequest {
-    /// The secrets the request holds, in every spelling that text of others may repeat; the longest first.
-    ///
-    /// Those of fewer than four characters are left out, because they would be found everywhere.
-    func secrets(_ redaction: Redaction = .standard) -> [String] {
-        var secrets: [String] = header.filter { redaction.isSecret($0.name) }.flatMap { field in
-            [field.value] + field.value.split(separator: " ").dropFirst().map(String.init)
-        }
-        for item in target.query?.split(separator: "&") ?? [] {
-            let parts = item.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            guard redaction.queryNames.contains(CaseInsensitiveString(PercentEncoding.decode(parts[0]))) else {
-                continue
-            }
-            secrets += [String(parts[1]), PercentEncoding.decode(parts[1])]
-        }
-        for part in target.userinfo?.split(separator: ":", maxSplits: 1).dropFirst() ?? [] {
-            secrets += [String(part), PercentEncoding.decode(part)]
-        }
-        return secrets.filter { $0.utf8.count > 3 }.sorted { $0.utf8.count > $1.utf8.count }
-    }
-}
-
 /// Whether secrets are shown.
 public enum SecretPolicy: Hashable, Sendable {
     /// Secrets are replaced by ``Redaction/mark``.

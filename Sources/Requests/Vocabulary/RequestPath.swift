@@ -58,7 +58,7 @@ public struct RequestPath: Sendable {
     /// This path as a URI reference; a query that stands in a literal is one then.
     var asReference: RequestPath {
         if isReference { return self }
-        if problem == .queryInPath || problem == .fragmentInPath, !template.contains("{}") {
+        if problem == .queryInPath || problem == .fragmentInPath, !template.utf8.contains("{}".utf8) {
             return .reference(template)
         }
         var copy = self
@@ -75,7 +75,7 @@ public struct RequestPath: Sendable {
         let isRooted = other.encoded.utf8.first == UInt8(ascii: "/")
         func joined(_ left: String, _ right: String) -> String {
             switch (hasSlash, isRooted) {
-            case (true, true): left + right.dropFirst()
+            case (true, true): left + right.droppingFirstBytes(1)
             case (false, false): "\(left)/\(right)"
             default: left + right
             }
@@ -92,14 +92,14 @@ public struct RequestPath: Sendable {
     /// A prefix that was put before the text stays, in the template too.
     @usableFromInline
     mutating func restore(_ original: RequestPath) {
-        if encoded == original.encoded {
+        if encoded.hasSameBytes(as: original.encoded) {
             self = original
             return
         }
         problem = problem ?? original.problem
         let template = self.template
-        if !original.encoded.isEmpty, template.hasSuffix(original.encoded) {
-            let prefix = template.dropLast(original.encoded.count)
+        if !original.encoded.isEmpty, template.hasByteSuffix(original.encoded) {
+            let prefix = template.droppingLastBytes(original.encoded.utf8.count)
             shape = PathTemplate(path: encoded, text: prefix + original.template)
         }
     }

@@ -60,7 +60,7 @@ public struct TargetURI: Sendable {
 
     /// The query, percent-encoded and without its question mark; nil when there is none.
     public var query: String? {
-        parts.hasQuery ? String(parts.requestTarget[parts.pathEnd...].dropFirst()) : nil
+        parts.hasQuery ? String(parts.requestTarget.droppingFirstBytes(parts.pathLength + 1)) : nil
     }
 
     /// The fragment, percent-encoded and without its number sign; never sent.
@@ -118,18 +118,11 @@ public struct TargetURI: Sendable {
         fragment.map { "\(absoluteForm)#\($0)" } ?? absoluteForm
     }
 
-    /// The URI with the values of secret query items replaced by a mark.
+    /// The URI with the values of secret items in query and fragment replaced by a mark.
     public func redacted(by redaction: Redaction = .standard) -> String {
-        replacing(path: path, query: redactedQuery(by: redaction), fragment: fragment).absoluteString
-    }
-
-    func redactedQuery(by redaction: Redaction) -> String? {
-        query?.split(separator: "&", omittingEmptySubsequences: false).map { item -> String in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = CaseInsensitiveString(PercentEncoding.decode(parts[0]))
-            return parts.count == 2 && redaction.queryNames.contains(name)
-                ? "\(parts[0])=\(Redaction.mark)" : String(item)
-        }.joined(separator: "&")
+        replacing(
+            path: path, query: query.map(redaction.redacted(query:)), fragment: fragment.map(redaction.redacted(query:))
+        ).absoluteString
     }
 
     /// Returns a Boolean value that indicates whether both targets have the same scheme, host, port and IPv6 zone.

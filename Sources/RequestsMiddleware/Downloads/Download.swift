@@ -18,7 +18,7 @@ struct Download {
         self.path = path
         partialPath = path + ".partial"
         pointPath = path + ".partial.json"
-        guard !path.isEmpty, !path.hasSuffix("/"), !path.utf8.contains(0) else {
+        guard !path.isEmpty, !path.hasByteSuffix("/"), !path.utf8.contains(0) else {
             throw RequestError(.other, detail: "not a path of a file").beforeSending()
         }
         (file, count) = try Self.reporting {

@@ -1,5 +1,8 @@
 /// One part of a multipart form (RFC 7578): a header and content.
 ///
+/// In its name and file name the quotation mark and every control character, NUL to U+001F and U+007F, are sent as `%XX`;
+/// all other text is sent as UTF-8.
+///
 /// ```swift
 /// api.post(.multipart([.text("Hello", name: "message"), .file(at: photo, name: "photo")]), to: "/posts")
 /// ```
@@ -29,16 +32,17 @@ public struct MultipartPart: Sendable {
         return "form-data; name=\"\(escaped(name))\"\(file)"
     }
 
-    /// Escapes what would end the quotes or the line, as browsers do: CR, LF and the quotation mark, nothing else.
+    /// Escapes the quotation mark, every control of C0 and DEL as `%XX`; browsers escape only CR and LF of the controls
+    /// (Docs/Decisions/0023-protocol-text-is-bytes.md).
     private static func escaped(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0x22 }) else { return text }
+        let isEscaped = { (byte: UInt8) in byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") }
+        guard text.utf8.contains(where: isEscaped) else { return text }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            switch byte {
-            case 0x0D: bytes.append(contentsOf: "%0D".utf8)
-            case 0x0A: bytes.append(contentsOf: "%0A".utf8)
-            case 0x22: bytes.append(contentsOf: "%22".utf8)
-            default: bytes.append(byte)
+            if isEscaped(byte) {
+                bytes += [UInt8(ascii: "%"), Hex.digit(byte >> 4), Hex.digit(byte & 15)]
+            } else {
+                bytes.append(byte)
             }
         }
         return String(decoding: bytes, as: UTF8.self)

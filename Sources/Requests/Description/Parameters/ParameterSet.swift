@@ -50,8 +50,7 @@ public struct ParameterSet: Sendable {
             _ format: ParameterFormat = .standard, body: Destination = .form,
             queryMethods: Set<HTTPMethod> = [.get, .head, .delete]
         ) -> Destination {
-            let methods = Set(queryMethods.map { HTTPMethod($0.rawValue.uppercased()) })
-            return Destination(kind: .byMethod(format, body: body.kind, queryMethods: methods))
+            Destination(kind: .byMethod(format, body: body.kind, queryMethods: queryMethods))
         }
 
         /// Wherever `apply` puts them: it changes the request, everything but the authentication being decided.

@@ -27,7 +27,7 @@ final class ResolvedParameters {
         switch kind {
         case .query(let format): query = (merged(query?.parameters, parameters), format)
         case .byMethod(let format, let body, let queryMethods):
-            if queryMethods.contains(HTTPMethod(method.rawValue.uppercased())) {
+            if queryMethods.contains(where: { ASCIIFolding.areEqual($0.rawValue, method.rawValue) }) {
                 query = (merged(query?.parameters, parameters), format)
             } else if case .form = body {
                 try take(parameters, .form(format), method)

@@ -86,7 +86,14 @@ extension UserAgent {
 
     private static func comment(_ parts: [String]) -> String {
         let told = parts.filter { !$0.isEmpty }.map { part in
-            ascii(part).replacing("\\", with: "\\\\").replacing("(", with: "\\(").replacing(")", with: "\\)")
+            ascii(part).replacingBytes { byte in
+                switch byte {
+                case UInt8(ascii: "\\"): #"\\"#
+                case UInt8(ascii: "("): #"\("#
+                case UInt8(ascii: ")"): #"\)"#
+                default: nil
+                }
+            }
         }
         return " (\(told.joined(separator: "; ")))"
     }
@@ -117,7 +124,7 @@ extension UserAgent {
         guard let name = scalar.properties.name, let match = name.wholeMatch(of: Self.latinLetter) else {
             return scalar == "ß" ? "ss" : nil
         }
-        return match.output.1 == "SMALL" ? match.output.2.lowercased() : String(match.output.2)
+        return match.output.1 == "SMALL" ? ASCIIFolding.folded(String(match.output.2)) : String(match.output.2)
     }
 
     private static var latinLetter: Regex<(Substring, Substring, Substring)> {

@@ -84,8 +84,8 @@ private struct ParameterExpansion {
 
     /// `name` within `prefix`; brackets at its end stay outside where they are how an array is told.
     private func nested(_ name: String, in prefix: String) -> String {
-        guard format.arrays == .repeated, name.hasSuffix("[]") else { return "\(prefix)[\(name)]" }
-        return "\(prefix)[\(name.dropLast(2))][]"
+        guard format.arrays == .repeated, name.hasByteSuffix("[]") else { return "\(prefix)[\(name)]" }
+        return "\(prefix)[\(name.droppingLastBytes(2))][]"
     }
 
     private mutating func expand(_ value: ParameterValue, named name: String) throws {

@@ -1,8 +1,8 @@
 /// Names and values of a request, nested where they must be: for queries, forms, JSON and property lists alike.
 ///
 /// Written as a dictionary literal it keeps order and duplicates; made of a `Dictionary` it is sorted by the UTF-8 of the
-/// names, so that equal parameters give equal bytes. Where they go is said by ``ParameterSet``. For flat queries
-/// ``QueryItems`` does.
+/// names, so that equal parameters give equal bytes. Reading and merging compare names byte for byte. Where they go is
+/// said by ``ParameterSet``. For flat queries ``QueryItems`` does.
 public struct RequestParameters: Hashable, Sendable {
     private var names: [String]
     private var values: [ParameterValue]
@@ -31,10 +31,11 @@ public struct RequestParameters: Hashable, Sendable {
     ///
     /// Setting replaces the first of that name, or appends, and removes the others; setting nil removes all.
     public subscript(name: String) -> ParameterValue? {
-        get { names.lastIndex(of: name).map { values[$0] } }
+        get { names.lastIndex { $0.hasSameBytes(as: name) }.map { values[$0] } }
         set {
-            let first = names.firstIndex(of: name)
-            for index in names.indices.reversed() where names[index] == name && (index != first || newValue == nil) {
+            let isNamed = { (other: String) in other.hasSameBytes(as: name) }
+            let first = names.firstIndex(where: isNamed)
+            for index in names.indices.reversed() where isNamed(names[index]) && (index != first || newValue == nil) {
                 names.remove(at: index)
                 values.remove(at: index)
             }
@@ -51,8 +52,8 @@ public struct RequestParameters: Hashable, Sendable {
 
     /// Takes in the parameters of `other` after its own: of a name that both have only the values of `other` stay.
     public mutating func merge(_ other: RequestParameters) {
-        let replaced = Set(other.names)
-        let kept = filter { !replaced.contains($0.name) }
+        let replaced = Set(other.names.map(ByteText.init))
+        let kept = filter { !replaced.contains(ByteText($0.name)) }
         self = RequestParameters((kept + Array(other)).map { ($0.name, $0.value) })
     }
 
@@ -60,7 +61,7 @@ public struct RequestParameters: Hashable, Sendable {
     func sorted() -> RequestParameters {
         RequestParameters(
             enumerated().sorted {
-                $0.element.name == $1.element.name
+                $0.element.name.hasSameBytes(as: $1.element.name)
                     ? $0.offset < $1.offset : Self.precedes($0.element.name, $1.element.name)
             }.map { ($0.element.name, $0.element.value) })
     }

@@ -1,0 +1,97 @@
+extension PreparedRequest {
+    /// A finder of the secrets of this request, for text that may repeat them.
+    func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
+        var secrets: [String] = []
+        for field in header where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
+        for text in [target.query, target.fragment] {
+            for item in text?.splitBytes(at: "&") ?? [] {
+                let parts = item.splitBytes(at: "=", maxSplits: 1)
+                guard parts.count == 2, redaction.isSecret(queryItem: parts[0]) else { continue }
+                secrets.append(String(parts[1]))
+            }
+        }
+        if let userinfo = target.userinfo {
+            let (name, password) = AuthenticationProvider.credentials(userinfo)
+            let credentials = Data("\(name):\(password)".utf8).base64EncodedString()
+            secrets += [password, credentials]
+            secrets += userinfo.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
+        }
+        return SecretFinder(secrets.flatMap(Self.spellings))
+    }
+
+    /// The value of a field that is a secret, and the parts of it that are secrets by themselves.
+    private static func secrets(of field: Field) -> [String] {
+        var secrets = [field.value]
+        let words = field.value.replacingBytes { $0 == 0x09 ? " " : nil }.splitBytes(at: " ")
+        let isCredentials = field.name == .authorization || field.name == .proxyAuthorization
+        // The first word of credentials is their scheme (RFC 9110 §11.4).
+        for word in isCredentials && words.count > 1 ? words.dropFirst() : words[...] {
+            for part in word.splitBytes(at: ";").flatMap({ $0.splitBytes(at: ",") }) {
+                secrets.append(String(part))
+                guard let value = part.splitBytes(at: "=", maxSplits: 1).dropFirst().first else { continue }
+                secrets.append(String(value))
+                secrets.append(value.replacingBytes { $0 == UInt8(ascii: "\"") ? "" : nil })
+            }
+        }
+        if isCredentials, words.count == 2, ASCIIFolding.areEqual(String(words[0]), "Basic"),
+            let credentials = Data(base64Encoded: String(words[1]))
+        {
+            let text = String(decoding: credentials, as: UTF8.self)
+            secrets += [text] + text.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
+        }
+        return secrets
+    }
+
+    /// The spellings of `secret` that ``SecretFinder`` does not read by itself.
+    private static func spellings(of secret: String) -> [String] {
+        let decoded = PercentEncoding.decode(secret)
+        // Forms write a space as a plus sign; base64 for URLs has two digits of its own and no padding (RFC 4648 §5).
+        let form = decoded.replacingBytes { $0 == 0x20 ? "+" : nil }
+        let query = secret.replacingBytes { $0 == UInt8(ascii: "+") ? " " : nil }
+        let base64 = secret.replacingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "+"): "-"
+            case UInt8(ascii: "/"): "_"
+            case UInt8(ascii: "="): ""
+            default: nil
+            }
+        }
+        return [secret, decoded, form, query, PercentEncoding.decode(query), base64]
+    }
+}
+
+extension Redaction {
+    /// Whether the values of query items called `name`, which is percent-encoded, are never shown.
+    func isSecret(queryItem name: some StringProtocol) -> Bool {
+        queryNames.contains(CaseInsensitiveString(PercentEncoding.decode(name)))
+    }
+
+    /// `query`, or a fragment, with the values of secret items replaced by a mark.
+    func redacted(query: some StringProtocol) -> String {
+        query.splitBytes(at: "&", omittingEmptySubsequences: false).map { item in
+            let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 && isSecret(queryItem: parts[0]) ? "\(parts[0])=\(Self.mark)" : String(item)
+        }.joined(separator: "&")
+    }
+
+    /// `text`, which may be no URI at all, with what would be its userinfo and its secret query items replaced by a mark.
+    package func redacted(reference text: String) -> String {
+        let text = Self.withoutUserinfo(text)
+        guard let mark = text.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
+            return text
+        }
+        let items = text[mark...].splitBytes(at: "?", omittingEmptySubsequences: false).map { part in
+            part.splitBytes(at: "#", omittingEmptySubsequences: false).map(redacted(query:)).joined(separator: "#")
+        }
+        return text[..<mark] + items.joined(separator: "?")
+    }
+
+    /// `text` without all that could be userinfo: a password may hold what would end an authority.
+    private static func withoutUserinfo(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")),
+            let slash = bytes[..<at].indices.dropFirst().first(where: { bytes[$0 - 1] == 0x2F && bytes[$0] == 0x2F })
+        else { return text }
+        return text.droppingLastBytes(bytes.count - slash - 1) + mark + text.droppingFirstBytes(at)
+    }
+}

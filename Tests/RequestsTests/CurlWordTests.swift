@@ -1,0 +1,100 @@
+import Foundation
+import Requests
+import Testing
+
+/// The words that a shell reads of a curl command, and what it pipes into it; a function stands in for curl.
+@Suite(
+    "The words of the curl command",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/sh"), "there is no /bin/sh here"),
+    .timeLimit(.minutes(1)))
+struct CurlWordTests {
+    static let shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/zsh", "/bin/busybox"].filter {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    /// Marks and line ends behind everything that means something to a shell.
+    static let texts = (Marks.behind + ["", "\r\n", "\n", "\t", "\u{202E}", "\u{9B}"]).flatMap { mark in
+        [
+            "x'\(mark);touch F;:'\(mark)", "'\(mark)$(touch F)'\(mark)", "`\(mark)touch F`\(mark)", "\\\(mark)'\(mark)",
+            "\"\(mark);touch F;\"\(mark)", "$\(mark){x}", "-\(mark)o F", "\(mark)'", "'\(mark)", "@\(mark)/etc/passwd",
+            "a\(mark)&touch F&", "%\(mark)s\\0101'",
+        ]
+    }
+
+    /// The words that `shell` gives to curl for each command, and what it has on standard input.
+    private func words(_ commands: [String], with shell: String) throws -> [[[UInt8]]] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "requests-words-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let script = folder.appending(path: "script")
+        let stand = "curl() { printf '%s\\0' \"$@\"; case \" $* \" in *' @- '*) cat;; esac; printf '\\0END\\0'; }\n"
+        try Data((stand + commands.map { $0 + "\n" }.joined()).utf8).write(to: script)
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: shell)
+        process.arguments = shell.hasSuffix("busybox") ? ["sh", script.path] : [script.path]
+        process.currentDirectoryURL = folder
+        process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let bytes = Array(try output.fileHandleForReading.readToEnd() ?? Data())
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(shell)")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(files == ["script"], "\(shell) ran a command of the text")
+        var result: [[[UInt8]]] = [[]]
+        for word in bytes.split(separator: 0, omittingEmptySubsequences: false).map(Array.init) {
+            if word == Marks.bytes("END") { result.append([]) } else { result[result.count - 1].append(word) }
+        }
+        return result.dropLast()
+    }
+
+    @Test("a shell reads every word as it was meant and runs nothing (R-1, R-8)", arguments: shells)
+    func words(shell: String) throws {
+        let target = try TargetURI("https://e.com/a?b=c'd")
+        let requests = Self.texts.map { text in
+            PreparedRequest(
+                method: .put, target: target, header: [Field(name: "X-A", value: text)], body: .bytes(Data(text.utf8)))
+        }
+        let commands = requests.map { $0.curl() }
+        for command in commands { #expect(!command.utf8.contains(0x0A) && !command.utf8.contains(0x0D)) }
+        let read = try words(commands, with: shell)
+        try #require(read.count == requests.count)
+        for (index, text) in Self.texts.enumerated() {
+            // The substitution of a command takes line ends away; a field that is sent has none.
+            var value = text
+            while value.unicodeScalars.last == "\n" { value.unicodeScalars.removeLast() }
+            #expect(read[index].contains(Marks.bytes("X-A: " + value)), "\(commands[index])")
+            #expect(read[index].contains(Marks.bytes(text)), "\(commands[index])")
+            #expect(read[index].contains(Marks.bytes(target.absoluteString)), "\(commands[index])")
+        }
+    }
+
+    @Test("an error's command is one line of words that runs nothing (R-1, R-8)", arguments: shells)
+    func errors(shell: String) throws {
+        for text in Self.texts {
+            let request = PreparedRequest(
+                method: .post, target: try TargetURI("https://e.com/"), header: [Field(name: "X-A", value: text)],
+                body: .bytes(Data(text.utf8)))
+            let error = RequestError(.connectionFailed, request: request)
+            let command = try #require(
+                error.debugDescription.utf8.split(separator: 0x0A).last.map { String(decoding: $0, as: UTF8.self) })
+            #expect(Marks.holds(command, "curl --request POST"))
+        }
+        let command = try PreparedRequest(
+            method: .post, target: TargetURI("https://e.com/"), header: [Field(name: "X-A", value: Self.texts[0])]
+        ).curl()
+        #expect(try words([command], with: shell).count == 1)
+    }
+
+    @Test("a file whose name ends in CR LF is read from standard input, as the shell would change the name (R-1)")
+    func fileNames() throws {
+        let target = try TargetURI("https://e.com/")
+        for name in ["/f\n", "/f\r\n"] {
+            let command = PreparedRequest(method: .put, target: target, body: .file(path: name)).curl()
+            #expect(Marks.holds(command, "--data-binary @- "), "\(command)")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Requests
+
+/// Text that makes one `Character` with the delimiter before it, or that a string comparison takes for a delimiter.
+enum Marks {
+    /// What may follow a delimiter: combining marks, joiners, variation selectors, a tag, halves of sequences.
+    static let behind = [
+        "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E0020}", "\u{1F3FD}", "\u{200D}\u{1F469}", "\u{301}\u{301}",
+        "\u{1F1E9}", "\u{94D}", "\u{200C}",
+    ]
+
+    /// Scalars that are canonically equivalent to ASCII: K, the semicolon and the grave accent.
+    static let doubles = ["\u{212A}", "\u{37E}", "\u{1FEF}"]
+
+    /// `text` with `mark` behind every byte of it that is one of `delimiters`.
+    static func planted(_ mark: String, behind delimiters: String, in text: String) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            scalars.append(scalar)
+            if delimiters.unicodeScalars.contains(scalar) { scalars.append(contentsOf: mark.unicodeScalars) }
+        }
+        return String(scalars)
+    }
+
+    /// The places in `text` where the bytes of `other` begin.
+    static func places(of other: String, in text: String) -> [Int] {
+        let (bytes, other) = (Array(text.utf8), Array(other.utf8))
+        return bytes.indices.filter { bytes[$0...].starts(with: other) }
+    }
+
+    /// Whether the bytes of `other` are in `text`.
+    static func holds(_ text: String, _ other: String) -> Bool {
+        text.utf8.contains(other.utf8)
+    }
+
+    /// The bytes of `text` as an array, which compares byte for byte.
+    static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+}

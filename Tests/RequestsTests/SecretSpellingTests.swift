@@ -1,0 +1,175 @@
+import Requests
+import Testing
+
+/// Secrets that come back in text from outside, in every spelling and next to marks.
+@Suite("Secrets that others repeat", .timeLimit(.minutes(1)))
+struct SecretSpellingTests {
+    private static let token = "hun/ter+2?Ä\"\\x"
+    private static let password = "pa:ss/wo+rd&Ö"
+
+    private static func request() throws -> PreparedRequest {
+        let query = PercentEncoding.strict.encode(token)
+        let userinfo = "vera:" + PercentEncoding.strict.encode(password)
+        var request = PreparedRequest(
+            method: .post, target: try TargetURI("https://\(userinfo)@e.com/a?api_key=\(query)"),
+            header: [
+                Field(name: "X-API-Key", value: token), Field(name: .cookie, value: "sid=c00kie-one; sid2=c00kie-two"),
+                Field(name: .authorization, value: "Bearer b3arer/token+x=="),
+            ])
+        request.body = .bytes(Data("hello".utf8))
+        return request
+    }
+
+    private static func percent(_ text: String, _ isEncoded: (Int) -> Bool, lower: Bool) -> String {
+        text.utf8.enumerated().map { index, byte in
+            let digits = String(byte, radix: 16, uppercase: !lower)
+            if isEncoded(index) || byte >= 0x80 || byte == UInt8(ascii: "%") {
+                return "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+            }
+            return String(UnicodeScalar(byte))
+        }.joined()
+    }
+
+    private static func json(_ text: String, everyUnit: Bool) -> String {
+        text.utf16.map { unit in
+            switch unit {
+            case 0x22 where !everyUnit, 0x5C where !everyUnit, 0x2F where !everyUnit:
+                return "\\" + String(UnicodeScalar(UInt8(unit)))
+            case 0x20..<0x80 where !everyUnit: return String(UnicodeScalar(UInt8(unit)))
+            default:
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            }
+        }.joined()
+    }
+
+    /// The spellings of `secret`; none of them may be seen.
+    private static func spellings(of secret: String) -> [String] {
+        let isSpecial = { (index: Int) in !Token.isTokenByte(Array(secret.utf8)[index]) }
+        let encodings = [false, true].flatMap { lower in
+            [isSpecial, { _ in true }, { $0 % 2 == 0 }].map { percent(secret, $0, lower: lower) }
+        }
+        let escapes = [json(secret, everyUnit: false), json(secret, everyUnit: true)]
+        let twice = encodings.map { percent($0, { _ in false }, lower: true) }
+        return [secret] + encodings + escapes + twice + encodings.map { json($0, everyUnit: true) }
+    }
+
+    private static let secrets: [String] = {
+        let basic = Data("vera:\(password)".utf8).base64EncodedString()
+        let url = String(basic.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+        return [token, password, basic, url, "c00kie-one", "c00kie-two", "b3arer/token+x==", "b3arer_token-x"]
+    }()
+
+    @Test(
+        "a repeated secret is printed in no spelling, whatever marks are around it (R-8)",
+        arguments: secrets.indices)
+    func spelled(index: Int) throws {
+        let request = try Self.request()
+        for spelling in Self.spellings(of: Self.secrets[index]) {
+            for mark in Marks.behind + ["", "\r\n", "\"", "€"] {
+                let text = "a\(mark)\(spelling)\(mark)b"
+                let error = RequestError(
+                    .connectionFailed, detail: text, underlying: Talkative(description: text), request: request,
+                    response: ResponseHead(
+                        status: 400, header: [Field(name: .contentType, value: text)], target: request.target),
+                    body: Data(text.utf8))
+                for shown in mark.isEmpty ? everyText(of: error) : [String(reflecting: error)] {
+                    #expect(!Marks.holds(shown, spelling), "\(shown)")
+                    #expect(Marks.holds(shown, Redaction.mark))
+                }
+                var echo = request
+                echo.header.add(Field(name: "X-Echo", value: text))
+                echo.body = .bytes(Data(text.utf8))
+                #expect(!Marks.holds(echo.wireText, spelling), "\(echo.wireText)")
+                #expect(!Marks.holds(echo.curl(), spelling), "\(echo.curl())")
+            }
+        }
+    }
+
+    private struct Talkative: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    @Test("of a secret that the excerpt or the body cuts off nothing is printed (R-8)")
+    func cut() throws {
+        let request = try Self.request()
+        let secret = "b3arer/token+x=="
+        for start in 180...203 {
+            let body = Data((String(repeating: "a", count: start) + secret + "TTTT").utf8)
+            let shown = String(reflecting: RequestError(.notDecoded, request: request, body: body))
+            #expect(!Marks.holds(shown, "b3ar"), "\(shown)")
+            let isCut = Marks.holds(shown, "a…")
+            #expect(isCut == (start >= 200))
+        }
+        for length in SecretFinder.shortest..<secret.utf8.count {
+            let body = Data(("x" + secret.prefix(length)).utf8)
+            let shown = String(reflecting: RequestError(.notDecoded, request: request, body: body))
+            #expect(!Marks.holds(shown, "b3ar"), "\(shown)")
+        }
+    }
+
+    @Test("the line of a decoding error is left out when a secret reaches into it (R-8)")
+    func caret() throws {
+        struct Item: Decodable { let id: Int }
+        let request = try Self.request()
+        for padding in [0, 40, 50, 55, 70, 200] {
+            for isBefore in [true, false] {
+                let filler = String(repeating: "x", count: padding)
+                let (before, after) = isBefore ? ("b3arer/token+x==" + filler, "") : ("", filler + "b3arer/token+x==")
+                let body = Data(#"{"a": "\#(before)", "id": "\#(after)"}"#.utf8)
+                let cause = #expect(throws: DecodingError.self) {
+                    try JSONDecoder().decode(Item.self, from: body)
+                }
+                let shown = String(
+                    reflecting: RequestError(.notDecoded, underlying: cause, request: request, body: body))
+                #expect(!Marks.holds(shown, "b3ar") && !Marks.holds(shown, "en+x"), "\(shown)")
+            }
+        }
+    }
+
+    @Test("the excerpt of a body is whole scalars, wherever it is cut (R-8)")
+    func scalars() throws {
+        for text in ["é", "€", "😀"] {
+            for offset in 0..<8 {
+                let body = Data((String(repeating: "a", count: offset) + String(repeating: text, count: 120)).utf8)
+                let shown = String(reflecting: RequestError(.other, body: body))
+                #expect(!Marks.holds(shown, "\u{FFFD}") && Marks.holds(shown, text + "…"), "\(shown)")
+            }
+        }
+        let wrong = Data(Array(repeating: 0x61, count: 50) + [0xC3, 0x28] + Array(repeating: 0x61, count: 300))
+        #expect(Marks.holds(String(reflecting: RequestError(.other, body: wrong)), "not text"))
+    }
+
+    @Test("what is wrong with a path is said without the secrets in it (R-8)")
+    func details() {
+        for path in ["/a?token=hunter2", "/a?x=1&token=hunter2#b", "/a#access_token=hunter2"] {
+            let error = #expect(throws: RequestError.self) {
+                try AnonymousRequestProvider.example.get(.text, from: RequestPath(path)).prepared()
+            }
+            for shown in error.map(everyText(of:)) ?? [] { #expect(!Marks.holds(shown, "hunter2"), "\(shown)") }
+        }
+        for reference in ["//u:hunter2@/x", "//h:x/?token=hunter2", "//u:a/hunter2@h:x/", "//u:a?hunter2@h:x/"] {
+            let error = #expect(throws: RequestError.self) {
+                try AnonymousRequestProvider.example.get(.text, from: .reference(reference)).prepared()
+            }
+            for shown in error.map(everyText(of:)) ?? [] { #expect(!Marks.holds(shown, "hunter2"), "\(shown)") }
+        }
+    }
+
+    @Test("a fragment's secrets are redacted (R-8)")
+    func fragment() throws {
+        let target = try TargetURI("https://e.com/#a=b&access_token=hunter2")
+        #expect("\(target)" == "https://e.com/#a=b&access_token=<redacted>")
+    }
+
+    @Test("looking for secrets takes time in proportion to the text (R-8)")
+    func growth() {
+        let finder = SecretFinder(["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "%41%41%41%41", "\\u0041\\u0041"])
+        func time(_ count: Int) -> Duration {
+            let text = String(repeating: "a", count: count) + String(repeating: "%41", count: count)
+            return ContinuousClock().measure { _ = finder.redacted(text) }
+        }
+        let (small, large) = ((0..<5).map { _ in time(4_000) }.min(), (0..<3).map { _ in time(32_000) }.min())
+        if let small, let large { #expect(large < small * 24) }
+    }
+}
