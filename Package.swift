@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),
-        .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
+        .testTarget(name: "RequestsTests", dependencies: ["Requests", "TestCorpora"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
         .testTarget(

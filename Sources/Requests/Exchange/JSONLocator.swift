@@ -132,6 +132,8 @@ package struct JSONLocator {
 extension JSONLocator.Step {
     fileprivate func matches(_ other: Self) -> Bool {
         guard case .key(let left) = self, case .key(let right) = other else { return self == other }
-        return left == right || ASCIIFolding.areEqual(left.replacing("_", with: ""), right.replacing("_", with: ""))
+        let underscore = UInt8(ascii: "_")
+        return left.utf8.lazy.filter { $0 != underscore }.map(ASCIIFolding.folded)
+            .elementsEqual(right.utf8.lazy.filter { $0 != underscore }.map(ASCIIFolding.folded))
     }
 }

@@ -38,11 +38,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     /// The line of the body that a decoding error speaks of, and a caret below the place.
     private var offendingLine: [String] {
-        guard let body, let error = underlying as? DecodingError else { return [] }
-        let path = Self.problem(of: error).1.codingPath.map { key in
-            key.intValue.map { JSONLocator.Step.index($0) } ?? .key(key.stringValue)
-        }
-        guard let offset = JSONLocator.offset(of: path, in: body) else { return [] }
+        guard let body, let offset = offendingOffset(in: body) else { return [] }
         let (before, after) = (body.prefix(offset), body.dropFirst(offset))
         let number = before.count { $0 == 0x0A } + 1
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex
@@ -51,6 +47,16 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         let line = left + Self.visible(after.prefix { $0 != 0x0A }.prefix(60))
         guard withoutSecrets(line) == line else { return [] }
         return [label + line, String(repeating: " ", count: label.count + left.count) + "^"]
+    }
+
+    /// The place in `body` that a decoding error speaks of; nil when there is nothing to show.
+    private func offendingOffset(in body: Data) -> Int? {
+        if let error = underlying as? JSONSyntaxError { return min(error.offset, body.count) }
+        guard let error = underlying as? DecodingError else { return nil }
+        let path = Self.problem(of: error).1.codingPath.map { key in
+            key.intValue.map { JSONLocator.Step.index($0) } ?? .key(key.stringValue)
+        }
+        return JSONLocator.offset(of: path, in: body)
     }
 
     /// `bytes` as text in which nothing breaks the line.
