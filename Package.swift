@@ -106,7 +106,8 @@ let package = Package(
                 "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
                 "RequestsTestServer", "RequestsURLSession", "TestCorpora",
             ], swiftSettings: settings),
-        .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsXMLTests", dependencies: ["RequestsXML", "TestCorpora"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
