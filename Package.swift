@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),
-        .testTarget(name: "RequestsTests", dependencies: ["Requests"], swiftSettings: settings),
+        .testTarget(name: "RequestsTests", dependencies: ["Requests", "TestCorpora"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
         .testTarget(
@@ -106,7 +106,8 @@ let package = Package(
                 "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
                 "RequestsTestServer", "RequestsURLSession", "TestCorpora",
             ], swiftSettings: settings),
-        .testTarget(name: "RequestsXMLTests", dependencies: ["RequestsXML"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsXMLTests", dependencies: ["RequestsXML", "TestCorpora"], swiftSettings: settings),
         .testTarget(
             name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v5)]),

@@ -1,7 +1,7 @@
-/// Why a body is not read as XML.
+/// The errors of a body that cannot be read as XML.
 @nonexhaustive
 public enum InvalidXML: Error, Hashable, Sendable {
-    /// The text is no well-formed XML from this place on; lines and characters are counted from 1.
+    /// The text is not well-formed XML from this place on; lines, and code points in the line, are counted from 1.
     case malformed(line: Int, column: Int)
     /// The document has a document type declaration, which is where entities and references to other files come from.
     case documentType

@@ -1,14 +1,14 @@
 extension ResponseDecoder where Response == XMLValue {
     /// The body as XML, `application/xml` or `text/xml`: its root element with all that is in it.
     ///
-    /// Read strictly, and nothing is loaded: a document type declaration is refused, and with it every entity but the
-    /// five of XML itself, elements may be nested at most `depth` deep, and what is not well-formed is
-    /// ``RequestError/Reason/notDecoded`` with ``InvalidXML`` underneath. An empty body is
+    /// The document is read strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a document
+    /// type declaration is refused, and with it every entity but the five of XML itself. A document that is not
+    /// well-formed is ``RequestError/Reason/notDecoded`` with ``InvalidXML`` underneath. An empty body is
     /// ``RequestError/Reason/unexpectedNoContent``. Accept other types with `accepting(_:)`: `application/rss+xml`.
     ///
     /// - Parameters:
-    ///   - depth: How deep elements may be nested.
-    ///   - limit: How many bytes are collected at most.
+    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - limit: The greatest number of bytes that are collected.
     /// - Returns: The decoder.
     public static func xml(depth: Int = 100, limit: Int = Delivery.defaultLimit) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
@@ -27,8 +27,9 @@ extension ResponseDecoder {
     /// and no deeper than `depth`. The parser loads nothing.
     ///
     /// - Parameters:
-    ///   - depth: How deep elements may be nested; from 256 on Foundation's parser has a limit of its own.
-    ///   - limit: How many bytes are collected at most.
+    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``; Foundation's parser on Linux has a
+    ///     limit of its own, 256.
+    ///   - limit: The greatest number of bytes that are collected.
     ///   - parse: Runs the parser; what it throws becomes ``RequestError/Reason/notDecoded``.
     /// - Returns: The decoder.
     public static func xml(
@@ -36,7 +37,7 @@ extension ResponseDecoder {
         parsing parse: @escaping @Sendable (XMLParser) throws -> Response
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
-            let parser = XMLParser(data: try checked(head, data, depth: depth).text.data)
+            let parser = XMLParser(data: try checked(head, data, depth: depth).data)
             parser.shouldResolveExternalEntities = false
             return try parse(parser)
         }
@@ -49,19 +50,19 @@ extension ResponseDecoder where Response == XMLDocument {
     ///
     /// - Parameters:
     ///   - options: Foundation's; whatever they say, nothing is loaded.
-    ///   - depth: How deep elements may be nested.
-    ///   - limit: How many bytes are collected at most.
+    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - limit: The greatest number of bytes that are collected.
     /// - Returns: The decoder.
     public static func xmlDocument(
         options: XMLNode.Options = [], depth: Int = 100, limit: Int = Delivery.defaultLimit
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
-            let text = try checked(head, data, depth: depth).text
+            let document = try checked(head, data, depth: depth)
             let loading: XMLNode.Options = [
                 .nodeLoadExternalEntitiesAlways, .nodeLoadExternalEntitiesSameOriginOnly, .documentXInclude,
             ]
             return try XMLDocument(
-                data: text.data, options: options.subtracting(loading).union(.nodeLoadExternalEntitiesNever))
+                data: document.data, options: options.subtracting(loading).union(.nodeLoadExternalEntitiesNever))
         }
     }
 }
@@ -71,13 +72,12 @@ private let xmlTypes: [MediaType] = [
     MediaType(type: .application, subtype: "xml"), MediaType(type: .text, subtype: "xml"),
 ]
 
-/// The text of a body and its root element, once it is known to be harmless.
-private func checked(_ head: ResponseHead, _ data: Data, depth: Int) throws -> (text: XMLText, root: XMLValue) {
+/// The document in a body.
+private func checked(_ head: ResponseHead, _ data: Data, depth: Int) throws -> CheckedXML {
     guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
     do throws(InvalidXML) {
-        let charset = head.contentType?.parameters.first { $0.name.lowercased() == "charset" }
-        let text = try XMLText(data, charset: charset?.value)
-        return (text, try XMLReader.root(of: text, depth: depth))
+        let charset = head.contentType?.parameters.first { ASCIIFolding.areEqual($0.name, "charset") }
+        return try XMLReader.read(XMLText(data, charset: charset?.value), depth: depth)
     } catch {
         throw RequestError(.notDecoded, detail: "\(error)", underlying: error)
     }

@@ -1,59 +1,118 @@
-/// A body as UTF-8 text of nothing but characters that XML allows, whatever charset it came in.
+/// A body as UTF-8 text with only the characters that XML allows, whatever charset it came in.
 struct XMLText {
-    /// The text; a declaration at its beginning is blanked out, because it may name another charset.
-    let data: Data
+    /// The text; every line ends with LF (XML 1.0 §2.11), and a declaration at the beginning is replaced by spaces,
+    /// because it may name another charset.
+    private(set) var bytes: [UInt8]
 
-    /// Reads `data`; `charset` is what Content-Type says, which a byte order mark overrules, and which overrules the
-    /// declaration (RFC 7303 §3.2).
+    /// Reads `data`; `charset` is the one that Content-Type names.
+    ///
+    /// A byte order mark has precedence over it, and it has precedence over the declaration (RFC 7303 §3.2).
     ///
     /// - Throws: `InvalidXML`.
     init(_ data: Data, charset: String?) throws(InvalidXML) {
-        let text: String?
-        if data.starts(with: [0xFE, 0xFF]) || data.starts(with: [0xFF, 0xFE]) {
-            text = String(data: data, encoding: .utf16)
+        let body = Array(data)
+        let text: [UInt8]?
+        if body.starts(with: [0xFE, 0xFF]) || body.starts(with: [0xFF, 0xFE]) {
+            text = Self.utf8(utf16: body.dropFirst(2), isBigEndian: body[0] == 0xFE)
+        } else if body.starts(with: [0xEF, 0xBB, 0xBF]) {
+            text = Self.validated(body.dropFirst(3))
         } else {
-            let isMarked = data.starts(with: [0xEF, 0xBB, 0xBF])
-            let body = Data(isMarked ? data.dropFirst(3) : data)
-            let name = isMarked ? "utf-8" : charset ?? Self.declaredCharset(body) ?? "utf-8"
-            guard let encoding = Self.encodings[name.lowercased()] else { throw .unsupportedCharset(name) }
-            text = encoding == .utf8 ? String(validating: body, as: UTF8.self) : String(data: body, encoding: encoding)
+            // A declaration that is not well-formed is refused below, once the text is known.
+            let declared = try? XMLDeclaration(body).encoding
+            text = try Self.decoded(body, as: charset ?? declared ?? "utf-8")
         }
-        guard let text else { throw .malformed(line: 1, column: 1) }
-        var utf8 = Data(text.utf8)
-        if utf8.starts(with: [0xEF, 0xBB, 0xBF]) { utf8 = Data(utf8.dropFirst(3)) }
-        for index in utf8.indices.prefix(Self.declarationLength(utf8)) where utf8[index] != 0x0A { utf8[index] = 0x20 }
-        self.data = utf8
-        if let wrong = text.unicodeScalars.firstIndex(where: { !XMLCharacters.isAllowed($0) }) {
-            throw malformed(at: text.utf8.distance(from: text.utf8.startIndex, to: wrong))
+        guard var text else { throw .malformed(line: 1, column: 1) }
+        Self.normalizeLineEnds(of: &text)
+        bytes = text
+        if let position = Self.forbiddenCharacter(in: text) { throw malformed(at: position) }
+        do {
+            for index in 0..<(try XMLDeclaration(text).length) where text[index] != 0x0A { bytes[index] = 0x20 }
+        } catch {
+            throw malformed(at: error.position)
         }
-    }
-
-    private static let encodings: [String: String.Encoding] = [
-        "utf-8": .utf8, "utf8": .utf8, "utf-16": .utf16, "utf-16le": .utf16LittleEndian,
-        "utf-16be": .utf16BigEndian, "us-ascii": .ascii, "ascii": .ascii, "iso-8859-1": .isoLatin1,
-        "latin1": .isoLatin1, "windows-1252": .windowsCP1252,
-    ]
-
-    /// The length of the XML declaration at the beginning; 0 when there is none.
-    private static func declarationLength(_ data: Data) -> Int {
-        guard data.starts(with: "<?xml".utf8), let byte = data.dropFirst(5).first, isWhitespace(byte) else { return 0 }
-        return data.firstRange(of: Data("?>".utf8))?.upperBound ?? 0
-    }
-
-    private static func declaredCharset(_ data: Data) -> String? {
-        let declaration = String(decoding: data.prefix(declarationLength(data)), as: UTF8.self)
-        return declaration.firstMatch(of: /\sencoding\s*=\s*["']([^"']*)["']/).map { String($0.1) }
     }
 
     static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// The error that says the text makes no sense from the byte at `position` on.
+    /// The error that says the text is not well-formed from the byte at `position` on.
     func malformed(at position: Int) -> InvalidXML {
-        let read = data.prefix(position)
+        let read = bytes.prefix(position)
         let start = read.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        let column = String(decoding: read[start...], as: UTF8.self).count + 1
+        // A code point has one byte that is not a continuation.
+        let column = read[start...].count { $0 & 0xC0 != 0x80 } + 1
         return .malformed(line: read.count { $0 == 0x0A } + 1, column: column)
+    }
+}
+
+extension XMLText {
+    private enum Charset: CaseIterable {
+        case utf8, utf16, utf16LittleEndian, ascii, latin1, windows1252
+
+        var names: [String] {
+            switch self {
+            case .utf8: ["utf-8", "utf8"]
+            // Without a byte order mark, which is looked for before (RFC 2781 §4.3).
+            case .utf16: ["utf-16be", "utf-16"]
+            case .utf16LittleEndian: ["utf-16le"]
+            case .ascii: ["us-ascii", "ascii"]
+            case .latin1: ["iso-8859-1", "latin1"]
+            case .windows1252: ["windows-1252"]
+            }
+        }
+    }
+
+    /// `body` as UTF-8; nil when it is not in the charset of that name.
+    private static func decoded(_ body: [UInt8], as name: String) throws(InvalidXML) -> [UInt8]? {
+        let charset = Charset.allCases.first { $0.names.contains { ASCIIFolding.areEqual($0, name) } }
+        switch charset {
+        case .utf8: return validated(body[...])
+        case .utf16: return utf8(utf16: body[...], isBigEndian: true)
+        case .utf16LittleEndian: return utf8(utf16: body[...], isBigEndian: false)
+        case .ascii: return body.allSatisfy { $0 < 0x80 } ? body : nil
+        case .latin1: return body.flatMap { $0 < 0x80 ? [$0] : [0xC0 | $0 >> 6, 0x80 | $0 & 0x3F] }
+        case .windows1252: return String(data: Data(body), encoding: .windowsCP1252).map { Array($0.utf8) }
+        case nil: throw .unsupportedCharset(name)
+        }
+    }
+
+    private static func validated(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        String(validating: bytes, as: UTF8.self) == nil ? nil : Array(bytes)
+    }
+
+    private static func utf8(utf16 bytes: ArraySlice<UInt8>, isBigEndian: Bool) -> [UInt8]? {
+        guard bytes.count.isMultiple(of: 2) else { return nil }
+        let units = stride(from: bytes.startIndex, to: bytes.endIndex, by: 2).map { index in
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            return isBigEndian ? first << 8 | second : second << 8 | first
+        }
+        return String(validating: units, as: UTF16.self).map { Array($0.utf8) }
+    }
+
+    /// Replaces CR LF, and CR without LF, by LF.
+    private static func normalizeLineEnds(of text: inout [UInt8]) {
+        guard var end = text.firstIndex(of: 0x0D) else { return }
+        for index in end..<text.count {
+            if text[index] == 0x0A, index > 0, text[index - 1] == 0x0D { continue }
+            // Writing stays behind reading, so that the byte before `index` is still the one that was read.
+            text[end] = text[index]
+            end += 1
+        }
+        text.removeSubrange(end...)
+        for index in text.indices where text[index] == 0x0D { text[index] = 0x0A }
+    }
+
+    /// The place of the first character that XML forbids (XML 1.0 §2.2), in text that is well-formed UTF-8.
+    private static func forbiddenCharacter(in text: [UInt8]) -> Int? {
+        text.indices.first { index in
+            switch text[index] {
+            case 0x09, 0x0A, 0x0D: false
+            case ..<0x20: true
+            // U+FFFE and U+FFFF; surrogates are not UTF-8.
+            case 0xEF: text[index + 1] == 0xBF && text[index + 2] >= 0xBE
+            default: false
+            }
+        }
     }
 }

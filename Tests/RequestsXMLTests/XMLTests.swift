@@ -1,28 +1,6 @@
 import RequestsXML
 import Testing
 
-/// Answers every request with the same type and body.
-private struct XMLExecutor: RequestExecutor {
-    let type: String?
-    let body: Data
-
-    init(_ body: some Collection<UInt8>, type: String? = "application/xml") {
-        self.type = type
-        self.body = Data(body)
-    }
-
-    init(_ body: String, type: String? = "application/xml") {
-        self.init(body.utf8, type: type)
-    }
-
-    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        let header = Header(type.map { [Field(name: .contentType, value: $0)] } ?? [])
-        return RawResponse(
-            head: ResponseHead(status: body.isEmpty ? 204 : 200, header: header, target: request.target),
-            body: .bytes(body))
-    }
-}
-
 private let api = AnonymousRequestProvider("https://e.com")
 
 @Suite("XML answers")
@@ -209,6 +187,26 @@ struct XMLTests {
             try await XMLExecutor("<!DOCTYPE a><a/>").perform(api.get(decoder, from: "/"))
         }
         #expect(error?.underlying as? InvalidXML == .documentType)
+    }
+
+    @Test("a processing instruction without content does not end the process in Foundation's parser (AF-55, R-75)")
+    func bareInstructions() async throws {
+        final class Instructions: NSObject, XMLParserDelegate {
+            var targets: [String] = []
+            func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) {
+                targets.append("\(target):\(data ?? "")")
+            }
+        }
+        let decoder = ResponseDecoder<[String]>.xml { parser in
+            let instructions = Instructions()
+            parser.delegate = instructions
+            guard parser.parse() else { throw CancellationError() }
+            return instructions.targets
+        }
+        let text = "<?p?><?é?><a><?q?>x<!--<?r?>--><![CDATA[<?s?>]]><?t ?><?u v?><b c='?>'/></a><?x?>"
+        let targets = try await XMLExecutor(text).perform(api.get(decoder, from: "/"))
+        #expect(targets == ["p:", "é:", "q:", "t:", "u:v", "x:"])
+        #expect(try XMLExecutor(text).root().text == "x<?s?>")
     }
 
     #if os(macOS) || os(Linux)

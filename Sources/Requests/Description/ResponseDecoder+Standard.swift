@@ -28,7 +28,8 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// The body as JSON, `application/json` or `text/json`.
     ///
     /// The decoder is made for each use, because decoders are not safe to share. An empty body is
-    /// ``RequestError/Reason/unexpectedNoContent``.
+    /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is read as ``JSONValue/init(parsing:)`` reads it,
+    /// strictly; with any other type `JSONDecoder` decides, which accepts a comma behind the last element.
     @inlinable
     public static func json(
         _ type: Response.Type = Response.self,
@@ -36,7 +37,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: MediaType.ofJSON) { _, data in
             guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
-            return try makeDecoder().decode(Response.self, from: data)
+            return try makeDecoder().value(Response.self, from: data)
         }
     }
 

@@ -132,7 +132,8 @@ package struct JSONLocator {
 extension JSONLocator.Step {
     fileprivate func matches(_ other: Self) -> Bool {
         guard case .key(let left) = self, case .key(let right) = other else { return self == other }
-        let letters = { (name: String) in name.replacingBytes { $0 == UInt8(ascii: "_") ? "" : nil } }
-        return left.hasSameBytes(as: right) || ASCIIFolding.areEqual(letters(left), letters(right))
+        let underscore = UInt8(ascii: "_")
+        return left.utf8.lazy.filter { $0 != underscore }.map(ASCIIFolding.folded)
+            .elementsEqual(right.utf8.lazy.filter { $0 != underscore }.map(ASCIIFolding.folded))
     }
 }

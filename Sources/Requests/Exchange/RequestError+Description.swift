@@ -39,11 +39,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     /// The line of the body that a decoding error speaks of, and a caret below the place; none when it holds a secret.
     private func offendingLine(clearedBy secrets: SecretFinder) -> [String] {
-        guard let body, let error = underlying as? DecodingError else { return [] }
-        let path = Self.problem(of: error).1.codingPath.map { key in
-            key.intValue.map { JSONLocator.Step.index($0) } ?? .key(key.stringValue)
-        }
-        guard let offset = JSONLocator.offset(of: path, in: body) else { return [] }
+        guard let body, let offset = offendingOffset(in: body) else { return [] }
         let (before, after) = (body.prefix(offset), body.dropFirst(offset))
         let number = before.count { $0 == 0x0A } + 1
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex
@@ -56,6 +52,16 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         guard !secrets.ranges(in: around).contains(where: shown.overlaps) else { return [] }
         let (leftText, rightText) = (Self.visible(left), Self.visible(right))
         return [label + leftText + rightText, String(repeating: " ", count: label.count + leftText.count) + "^"]
+    }
+
+    /// The place in `body` that a decoding error speaks of; nil when there is nothing to show.
+    private func offendingOffset(in body: Data) -> Int? {
+        if let error = underlying as? JSONSyntaxError { return min(error.offset, body.count) }
+        guard let error = underlying as? DecodingError else { return nil }
+        let path = Self.problem(of: error).1.codingPath.map { key in
+            key.intValue.map { JSONLocator.Step.index($0) } ?? .key(key.stringValue)
+        }
+        return JSONLocator.offset(of: path, in: body)
     }
 
     /// `bytes` as text in which nothing breaks the line; of a scalar that is cut at either end nothing is shown.

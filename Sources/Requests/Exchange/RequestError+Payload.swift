@@ -11,7 +11,7 @@ extension Request {
     public consuming func failing<Payload: Decodable & Sendable>(
         as type: Payload.Type, using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
     ) -> Self {
-        failing { _, data in try makeDecoder().decode(Payload.self, from: data) }
+        failing { _, data in try makeDecoder().value(Payload.self, from: data) }
     }
 
     /// This request, declaring what the body of a refusal is by the function that reads it.
@@ -64,7 +64,7 @@ extension RequestError {
             return payload
         }
         guard isJSON, let type = Payload.self as? any Decodable.Type else { return nil }
-        return (try? JSONDecoder().decode(type, from: body)) as? Payload
+        return (try? JSONDecoder().value(type, from: body)) as? Payload
     }
 
     /// The problem that the body describes (RFC 9457); nil when its content type is not `application/problem+json`.

@@ -62,7 +62,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let stream: ResponseStream
         private let limit: Int
-        private var chunk = Data()
+        private var chunk: ArraySlice<UInt8> = []
         private var isAtEnd = false
         private var failure: RequestError?
 
@@ -80,6 +80,11 @@ public struct ResponseLines: AsyncSequence, Sendable {
         ///
         /// - Throws: What ended the lines early, again at every further call: what follows an error is no line.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> String? {
+            try await nextBytes(isolation: actor).map { String(decoding: $0, as: UTF8.self) }
+        }
+
+        /// The bytes of the next line without its end, as they were sent; nil after the last.
+        mutating func nextBytes(isolation actor: isolated (any Actor)?) async throws(RequestError) -> [UInt8]? {
             if let failure { throw failure }
             do {
                 return try await line()
@@ -89,33 +94,32 @@ public struct ResponseLines: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func line() async throws(RequestError) -> String? {
+        private mutating func line() async throws(RequestError) -> [UInt8]? {
             var line: [UInt8] = []
             while true {
                 if let end = chunk.firstIndex(of: 0x0A) {
                     try take(upTo: end, into: &line)
                     chunk = chunk[(end + 1)...]
-                    return Self.text(line)
+                    break
                 }
                 try take(upTo: chunk.endIndex, into: &line)
                 guard !isAtEnd, let next = try await stream.next() else {
                     isAtEnd = true
-                    chunk = Data()
-                    return line.isEmpty ? nil : Self.text(line)
+                    chunk = []
+                    if line.isEmpty { return nil }
+                    break
                 }
-                chunk = next
+                chunk = Array(next)[...]
             }
+            if line.last == 0x0D { line.removeLast() }
+            return line
         }
 
-        private func take(upTo end: Data.Index, into line: inout [UInt8]) throws(RequestError) {
+        private func take(upTo end: Int, into line: inout [UInt8]) throws(RequestError) {
             guard line.count + (end - chunk.startIndex) <= limit else {
                 throw RequestError(.tooLarge(limit: limit), detail: "one line")
             }
             line.append(contentsOf: chunk[..<end])
-        }
-
-        private static func text(_ line: [UInt8]) -> String {
-            String(decoding: line.last == 0x0D ? line.dropLast() : line[...], as: UTF8.self)
         }
     }
 }

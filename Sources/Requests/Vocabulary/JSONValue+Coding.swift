@@ -4,7 +4,8 @@ extension JSONValue: Codable {
 
     /// Decodes any value.
     ///
-    /// - Throws: `DecodingError` for a value that is no JSON, and for one nested deeper than ``maximumDepth``.
+    /// - Throws: `DecodingError` for a value that is not JSON, a number out of range, and a value nested deeper than
+    ///   ``maximumDepth``.
     public init(from decoder: any Decoder) throws {
         guard decoder.codingPath.count <= Self.maximumDepth else {
             throw DecodingError.dataCorrupted(
@@ -26,9 +27,10 @@ extension JSONValue: Codable {
     private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Int.self) { return .integer(value) }
-        if let value = try? container.decode(Double.self) { return .number(value) }
-        return .string(try container.decode(String.self))
+        // The last, because its error names a number that is out of range.
+        return .number(try container.decode(Double.self))
     }
 
     /// Encodes the value as what it is.
@@ -66,28 +68,26 @@ extension JSONValue: CustomStringConvertible {
     /// The value as JSON on one line, members by name; infinity and NaN as `null`.
     public var description: String {
         var text = ""
-        append(to: &text)
+        for step in JSONWalk(self) {
+            switch step {
+            case .end(let isObject): text += isObject ? "}" : "]"
+            case .begin(let value, let name, let isFirst):
+                if !isFirst { text += "," }
+                if let name {
+                    Self.append(name, to: &text)
+                    text += ":"
+                }
+                value.appendBeginning(to: &text)
+            }
+        }
         return text
     }
 
-    private func append(to text: inout String) {
+    /// Appends a scalar, or the bracket that begins a container.
+    private func appendBeginning(to text: inout String) {
         switch self {
-        case .array(let elements):
-            text += "["
-            for (index, element) in elements.enumerated() {
-                if index > 0 { text += "," }
-                element.append(to: &text)
-            }
-            text += "]"
-        case .object(let members):
-            text += "{"
-            for (index, name) in members.keys.sorted().enumerated() {
-                if index > 0 { text += "," }
-                Self.append(name, to: &text)
-                text += ":"
-                members[name]?.append(to: &text)
-            }
-            text += "}"
+        case .array: text += "["
+        case .object: text += "{"
         case .string(let value): Self.append(value, to: &text)
         case .number(let value) where !value.isFinite: text += "null"
         default: text += self.text ?? "null"

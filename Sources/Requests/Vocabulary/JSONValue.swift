@@ -1,7 +1,14 @@
-/// Any JSON text as a value, for answers whose shape is not known beforehand (RFC 8259).
+/// Any JSON text as a value, for responses whose shape is not known in advance (RFC 8259).
 ///
-/// Whole numbers that fit are kept exactly; all others are `Double`, and `1` equals `1.0`. Of a member said twice the
-/// last is kept; the order of members is not.
+/// Whole numbers that fit are kept exactly when they are written without fraction and exponent; all others are
+/// `Double`, and `1` equals `1.0`. A number too small for `Double` is 0, one too great an error. The order of members is
+/// not kept.
+///
+/// Of members with the same name the first is kept, however the text is read: with ``init(parsing:)``, through
+/// `.jsonValue`, `.json(JSONValue.self)` and `.ndjson(JSONValue.self)`, and as a property of a `Decodable` type, where
+/// `JSONDecoder` has the same rule. Strings compare as Swift strings do, by canonical equivalence: two members whose
+/// names differ only in their normalization are ``JSONSyntaxError/Problem/equivalentNames``; `JSONDecoder`, within a
+/// `Decodable` type, takes such names for the same.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -141,36 +148,79 @@ extension JSONValue {
 
     /// This value without the members that are `null`, at every depth; with `fromArrays` without such elements as well.
     public func removingNulls(fromArrays: Bool = false) -> JSONValue {
-        switch self {
-        case .object(let members):
-            return .object(members.filter { !$0.value.isNull }.mapValues { $0.removingNulls(fromArrays: fromArrays) })
-        case .array(let elements):
-            let kept = fromArrays ? elements.filter { !$0.isNull } : elements
-            return .array(kept.map { $0.removingNulls(fromArrays: fromArrays) })
-        default: return self
+        var builder = JSONBuilder()
+        for step in JSONWalk(self) {
+            switch step {
+            case .begin(.null, let name, _) where name != nil || fromArrays && builder.isInObject == false: break
+            case .begin(let value, let name, _):
+                if let name { builder.name(name) }
+                switch value {
+                case .array: builder.begin(isObject: false)
+                case .object: builder.begin(isObject: true)
+                default: builder.append(value)
+                }
+            case .end: builder.end()
+            }
         }
+        return builder.value ?? .null
     }
 }
 
 extension JSONValue: Hashable {
     /// Whether both are the same JSON; numbers by their value, however they are written.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        var pairs = [(left, right)]
+        while let pair = pairs.popLast() {
+            switch pair {
+            case (.array(let left), .array(let right)):
+                guard left.count == right.count else { return false }
+                for pair in zip(left, right) where !areEqualScalars(pair.0, pair.1, orAppendTo: &pairs) { return false }
+            case (.object(let left), .object(let right)):
+                guard left.count == right.count else { return false }
+                for (name, value) in left {
+                    guard let other = right[name], areEqualScalars(value, other, orAppendTo: &pairs) else {
+                        return false
+                    }
+                }
+            default: if !areEqualScalars(pair.0, pair.1, orAppendTo: &pairs) { return false }
+            }
+        }
+        return true
+    }
+
+    /// Whether two scalars are equal; two containers of the same kind are appended to `pairs`, to be compared later.
+    private static func areEqualScalars(
+        _ left: JSONValue, _ right: JSONValue, orAppendTo pairs: inout [(JSONValue, JSONValue)]
+    ) -> Bool {
         switch (left, right) {
-        case (.null, .null): true
-        case (.bool(let left), .bool(let right)): left == right
-        case (.integer(let left), .integer(let right)): left == right
-        case (.number(let left), .number(let right)): left == right
+        case (.null, .null): return true
+        case (.bool(let left), .bool(let right)): return left == right
+        case (.integer(let left), .integer(let right)): return left == right
+        case (.number(let left), .number(let right)): return left == right
         case (.integer(let integer), .number(let number)), (.number(let number), .integer(let integer)):
-            Int(exactly: number) == integer
-        case (.string(let left), .string(let right)): left == right
-        case (.array(let left), .array(let right)): left == right
-        case (.object(let left), .object(let right)): left == right
-        default: false
+            return Int(exactly: number) == integer
+        case (.string(let left), .string(let right)): return left == right
+        case (.array, .array), (.object, .object):
+            pairs.append((left, right))
+            return true
+        default: return false
         }
     }
 
     /// Hashes equal values alike.
     public func hash(into hasher: inout Hasher) {
+        for step in JSONWalk(self) {
+            guard case .begin(let value, let name, _) = step else {
+                hasher.combine(0)
+                continue
+            }
+            if let name { hasher.combine(name) }
+            value.hashBeginning(into: &hasher)
+        }
+    }
+
+    /// Hashes a scalar, or the kind of a container.
+    private func hashBeginning(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
@@ -178,8 +228,8 @@ extension JSONValue: Hashable {
         case .number(let value):
             if let integer = Int(exactly: value) { hasher.combine(integer) } else { hasher.combine(value) }
         case .string(let value): hasher.combine(value)
-        case .array(let value): hasher.combine(value)
-        case .object(let value): hasher.combine(value)
+        case .array: hasher.combine(1)
+        case .object: hasher.combine(2)
         }
     }
 }

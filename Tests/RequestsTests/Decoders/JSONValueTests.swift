@@ -9,16 +9,14 @@ struct JSONValueTests {
             ("null", "null"), (" true ", "true"), ("-0", "0"), ("12", "12"), ("1.50", "1.5"), ("1e2", "100.0"),
             ("9223372036854775807", "9223372036854775807"), ("9223372036854775808", "9.223372036854776e+18"),
             ("\"a\\n\\u00e9\\ud83d\\ude00\\/\"", "\"a\\né😀/\""), ("[]", "[]"), ("[1,[2,{}]]", "[1,[2,{}]]"),
-            ("{\"b\":1,\"a\":[null],\"b\":2}", "{\"a\":[null],\"b\":2}"), ("\u{FEFF}{ }", "{}"),
+            ("{\"b\":1,\"a\":[null],\"b\":2}", "{\"a\":[null],\"b\":1}"), ("\u{FEFF}{ }", "{}"),
             ("\"\\u0001\\\"\"", "\"\\u0001\\\"\""),
         ])
     func parsing(text: String, printed: String) throws {
         let value = try JSONValue(parsing: Data(text.utf8))
         #expect(value.description == printed)
         #expect(try JSONValue(parsing: Data(printed.utf8)) == value)
-        if !text.hasPrefix("\u{FEFF}"), !text.contains("\"b\":1") {
-            #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
-        }
+        #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
         let encoded = try JSONEncoder().encode(value)
         #expect(try JSONValue(parsing: encoded) == value)
     }
@@ -31,7 +29,7 @@ struct JSONValueTests {
             ("-", .endsEarly, 1), ("1.", .endsEarly, 2), ("1e+", .endsEarly, 3), ("{\"a\"", .endsEarly, 4),
             ("\"\\ud800", .endsEarly, 7), ("[1,]", .unexpectedByte, 3), ("01", .unexpectedByte, 1),
             ("[1]x", .unexpectedByte, 3), ("{\"a\":1,}", .unexpectedByte, 7), ("tree", .unexpectedByte, 2),
-            ("1e999", .unexpectedByte, 0), ("\"\t\"", .unexpectedByte, 1), ("\"\\x\"", .unexpectedByte, 2),
+            ("[1, -1e999]", .numberOutOfRange, 4), ("\"\t\"", .unexpectedByte, 1), ("\"\\x\"", .unexpectedByte, 2),
             ("\"\\udc00\"", .invalidString, 7), ("\"\\ud800\\u0041\"", .invalidString, 13), ("'a'", .unexpectedByte, 0),
         ] as [(String, JSONSyntaxError.Problem, Int)])
     func failing(text: String, problem: JSONSyntaxError.Problem, offset: Int) {

@@ -20,85 +20,122 @@ public struct ServerSentEvent: Hashable, Sendable {
 /// Reads an event stream from bytes in any pieces (WHATWG HTML §9.2.5, §9.2.6): pure, for tests and other transports.
 ///
 /// Lines end with LF, CR or CR LF; a byte order mark at the beginning is ignored; ill-formed UTF-8 becomes U+FFFD. An
-/// event that the stream ends in the middle of is no event.
+/// incomplete event at the end of the stream is discarded.
 public struct EventStreamParser: Sendable {
-    /// The last id the server has sent; what is sent as Last-Event-ID when the stream is asked for again.
+    /// The last id the server has sent; the value of Last-Event-ID when the stream is requested again.
     public private(set) var lastEventID: String
 
-    /// How long the server wants to be left alone before the stream is asked for again; nil when it has not said.
+    /// The time to wait before the stream is requested again, at most 24 hours; nil when the server has set none.
     public private(set) var reconnectionTime: Duration?
 
+    private static let maximumReconnectionTime = 24 * 60 * 60 * 1_000
+
     private let limit: Int
-    private var pending: [UInt8] = []
+    /// The bytes of the incomplete line.
+    private var line: [UInt8] = []
     private var isAfterCarriageReturn = false
     private var isAtStart = true
-    private var type = ""
-    private var data: String?
+    private var isOverLimit = false
+    private var type: [UInt8] = []
+    /// The values of the data fields, each followed by LF; decoded once, when the event is complete.
+    private var data: [UInt8] = []
     private var eventID: String
 
     /// A parser at the beginning of a stream.
     ///
     /// - Parameters:
-    ///   - lastEventID: The last id of the stream that this one goes on from.
-    ///   - limit: How many bytes an event may have; more is ``RequestError/Reason/tooLarge(limit:)``.
+    ///   - lastEventID: The last id of the stream that this one continues.
+    ///   - limit: The maximum number of bytes in one event: its data, its type and the line being read. A line that is
+    ///     not part of an event, such as a comment, has the same limit.
     public init(lastEventID: String = "", limit: Int = 1 << 20) {
         self.lastEventID = lastEventID
         eventID = lastEventID
         self.limit = limit
     }
 
-    /// Reads the next bytes of the stream; gives the events that they complete.
+    /// Reads the next bytes of the stream and returns the events that they complete.
     ///
-    /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` for an event over the limit.
+    /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` for an event or a line over the limit, at every further call
+    ///   too. Use ``read(_:into:)`` to keep the events before it.
     public mutating func read(_ bytes: some Sequence<UInt8>) throws(RequestError) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
-        for byte in bytes {
-            let isSecondHalf = isAfterCarriageReturn && byte == 0x0A
-            isAfterCarriageReturn = byte == 0x0D
-            if isSecondHalf { continue }
-            guard byte == 0x0A || byte == 0x0D else {
-                pending.append(byte)
-                guard pending.count + (data?.utf8.count ?? 0) <= limit else {
-                    throw RequestError(.tooLarge(limit: limit), detail: "one event")
-                }
-                continue
-            }
-            if let event = endLine() { events.append(event) }
-        }
+        try read(bytes, into: &events)
         return events
     }
 
-    /// Handles the line that is complete; an empty one gives the event that it ends.
+    /// Reads the next bytes of the stream and appends the events that they complete to `events`.
+    ///
+    /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` for an event or a line over the limit, at every further call
+    ///   too. The events before it have been appended.
+    public mutating func read(
+        _ bytes: some Sequence<UInt8>, into events: inout [ServerSentEvent]
+    ) throws(RequestError) {
+        // One copy of the chunk makes the search for line ends a loop over plain memory.
+        let bytes = Array(bytes)
+        var start = 0
+        while start < bytes.count {
+            if isAfterCarriageReturn, bytes[start] == 0x0A { start += 1 }
+            isAfterCarriageReturn = false
+            var end = start
+            while end < bytes.count, bytes[end] != 0x0A, bytes[end] != 0x0D { end += 1 }
+            try append(bytes[start..<end])
+            guard end < bytes.count else { return }
+            isAfterCarriageReturn = bytes[end] == 0x0D
+            if let event = endLine() { events.append(event) }
+            start = end + 1
+        }
+    }
+
+    private mutating func append(_ bytes: ArraySlice<UInt8>) throws(RequestError) {
+        // No sum overflows: each of the counts is that of an array in memory.
+        isOverLimit = isOverLimit || line.count + bytes.count + data.count + type.count > limit
+        guard !isOverLimit else { throw RequestError(.tooLarge(limit: limit), detail: "one event") }
+        line.append(contentsOf: bytes)
+    }
+
+    /// Handles the line that is complete; an empty one returns the event that it ends.
     private mutating func endLine() -> ServerSentEvent? {
-        if isAtStart, pending.starts(with: [0xEF, 0xBB, 0xBF]) { pending.removeFirst(3) }
+        defer { line.removeAll(keepingCapacity: true) }
+        var content = line[...]
+        if isAtStart, content.starts(with: [0xEF, 0xBB, 0xBF]) { content = content.dropFirst(3) }
         isAtStart = false
-        defer { pending.removeAll(keepingCapacity: true) }
-        if pending.isEmpty { return dispatch() }
-        let colon = pending.firstIndex(of: UInt8(ascii: ":")) ?? pending.count
-        var value = pending.dropFirst(colon + 1)
+        if content.isEmpty { return dispatch() }
+        let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
+        var value = content[colon...].dropFirst()
         if value.first == 0x20 { value = value.dropFirst() }
-        field(String(decoding: pending[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+        field(content[..<colon], value)
         return nil
     }
 
-    private mutating func field(_ name: String, _ value: String) {
-        switch name {
-        case "event": type = value
-        case "data": data = data.map { "\($0)\n\(value)" } ?? value
-        case "id": if !value.unicodeScalars.contains("\0") { eventID = value }
-        case "retry":
-            guard !value.isEmpty, value.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { return }
-            reconnectionTime = .milliseconds(Int(value) ?? .max)
-        default: break
+    private mutating func field(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) {
+        if name.elementsEqual("data".utf8) {
+            data.append(contentsOf: value)
+            data.append(0x0A)
+        } else if name.elementsEqual("event".utf8) {
+            type = Array(value)
+        } else if name.elementsEqual("id".utf8) {
+            if !value.contains(0) { eventID = String(decoding: value, as: UTF8.self) }
+        } else if name.elementsEqual("retry".utf8), let time = Self.milliseconds(value) {
+            reconnectionTime = .milliseconds(time)
         }
+    }
+
+    /// The number that `digits` are, bounded; nil when one of them is not a digit, or there are none.
+    private static func milliseconds(_ digits: ArraySlice<UInt8>) -> Int? {
+        guard !digits.isEmpty, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
+        // Bounded at each digit, so that no number of digits overflows.
+        return digits.reduce(0) { min($0 * 10 + Int($1 &- 0x30), maximumReconnectionTime) }
     }
 
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = eventID
         defer {
-            type = ""
-            data = nil
+            type.removeAll(keepingCapacity: true)
+            data.removeAll(keepingCapacity: true)
         }
-        return data.map { ServerSentEvent(type: type.isEmpty ? "message" : type, data: $0, lastEventID: lastEventID) }
+        guard !data.isEmpty else { return nil }
+        return ServerSentEvent(
+            type: type.isEmpty ? "message" : String(decoding: type, as: UTF8.self),
+            data: String(decoding: data.dropLast(), as: UTF8.self), lastEventID: lastEventID)
     }
 }

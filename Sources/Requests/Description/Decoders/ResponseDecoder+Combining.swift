@@ -107,7 +107,8 @@ extension RawResponse {
 }
 
 extension UInt8 {
-    fileprivate var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+    /// Whether JSON allows the byte between values (RFC 8259 §2).
+    var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }
 
 /// The answer to an action: a value, or nothing to say (204, or an empty body).

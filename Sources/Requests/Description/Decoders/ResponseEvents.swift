@@ -65,15 +65,20 @@ public struct ResponseEvents: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(RequestError) -> ServerSentEvent? {
-            if let failure { throw failure }
-            do {
-                while events.isEmpty, let chunk = try await stream.next() {
-                    events = try parser.read(chunk)[...]
-                    position.update(lastEventID: nil, reconnectionTime: parser.reconnectionTime)
+            while events.isEmpty {
+                if let failure { throw failure }
+                do {
+                    guard let chunk = try await stream.next() else { break }
+                    var read: [ServerSentEvent] = []
+                    // The events before an error are delivered before the error.
+                    defer { events = read[...] }
+                    try parser.read(chunk, into: &read)
+                } catch {
+                    failure = error
                 }
-            } catch {
-                failure = error
-                throw error
+                // An id without an event counts too, and the connection may be lost before the next event.
+                let lastEventID = events.isEmpty ? parser.lastEventID : nil
+                position.update(lastEventID: lastEventID, reconnectionTime: parser.reconnectionTime)
             }
             let event = events.popFirst()
             position.update(lastEventID: event?.lastEventID ?? parser.lastEventID)

@@ -1,6 +1,6 @@
 /// The values of a response that has one JSON text a line: a sequence that can be read once, and pulls.
 ///
-/// Empty lines are passed over. Dropping it before its end closes the connection.
+/// Lines that are empty, or have only spaces, tabs and carriage returns, are skipped. Dropping it before its end closes the connection.
 public struct ResponseValues<Value>: AsyncSequence, Sendable {
     /// What ended the body early, or ``RequestError/Reason/notDecoded`` with the number of the line.
     public typealias Failure = RequestError
@@ -40,10 +40,10 @@ public struct ResponseValues<Value>: AsyncSequence, Sendable {
         ///
         /// A line that is no such value throws; the next call goes on with the next line.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> Value? {
-            while let line = try await lines.next(isolation: actor) {
+            while let line = try await lines.nextBytes(isolation: actor) {
                 number += 1
-                if line.allSatisfy(\.isWhitespace) { continue }
-                let data = Data(line.utf8)
+                if line.allSatisfy(\.isJSONWhitespace) { continue }
+                let data = Data(line)
                 do {
                     return try decode(data)
                 } catch {
@@ -59,6 +59,7 @@ extension ResponseDecoder {
     /// One JSON text a line (NDJSON, JSON Lines), as they arrive and no faster than they are asked for.
     ///
     /// A line of more than `limit` bytes is ``RequestError/Reason/tooLarge(limit:)``; the decoder is made once a line.
+    /// A ``JSONValue`` is read as ``JSONValue/init(parsing:)`` reads it, strictly.
     public static func ndjson<Value: Decodable & SendableMetatype>(
         _ type: Value.Type = Value.self, limit: Int = 1 << 20,
         using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
@@ -69,7 +70,7 @@ extension ResponseDecoder {
         return ResponseDecoder(
             accepting: types,
             streaming: { _, stream in
-                ResponseValues(ResponseLines(stream, limit: limit)) { try makeDecoder().decode(Value.self, from: $0) }
+                ResponseValues(ResponseLines(stream, limit: limit)) { try makeDecoder().value(Value.self, from: $0) }
             })
     }
 }

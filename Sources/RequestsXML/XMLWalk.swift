@@ -1,0 +1,35 @@
+/// The tags and the text of an element and of everything within it, in their order; without recursion.
+struct XMLWalk: Sequence, IteratorProtocol {
+    enum Step {
+        case start(XMLValue)
+        case text(String)
+        case end(XMLValue)
+    }
+
+    private var root: XMLValue?
+    /// The open elements, each with the index of its next node.
+    private var open: [(element: XMLValue, next: Int)] = []
+
+    init(_ root: XMLValue) {
+        self.root = root
+    }
+
+    mutating func next() -> Step? {
+        if let root = root.take() { return start(root) }
+        guard let (element, next) = open.last else { return nil }
+        guard next < element.content.count else {
+            open.removeLast()
+            return .end(element)
+        }
+        open[open.count - 1].next += 1
+        switch element.content[next] {
+        case .text(let text): return .text(text)
+        case .element(let element): return start(element)
+        }
+    }
+
+    private mutating func start(_ element: XMLValue) -> Step {
+        open.append((element, 0))
+        return .start(element)
+    }
+}
