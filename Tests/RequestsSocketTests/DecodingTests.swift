@@ -62,7 +62,7 @@ struct DecodingTests {
         #expect(executor.base.connections == (1, 1) && peer.connections == 1)
     }
 
-    @Test("the limit counts what is decoded; a length far above it is refused before a byte is read (R-25)")
+    @Test("the limit counts what is decoded; a length that no coding explains is refused before a byte is read (R-25)")
     func limits() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in

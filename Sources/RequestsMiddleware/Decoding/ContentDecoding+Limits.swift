@@ -6,7 +6,7 @@ extension ContentDecoding {
         /// Bytes that a body may decode to; 16 GiB.
         ///
         /// A body that is collected also has the limit of its ``Delivery/collected(limit:)``, which counts decoded bytes.
-        /// As it is sent, such a body may have 16 times that limit, and 16 MiB in any case.
+        /// As it is sent, such a body may be twice as long as that limit, and 16 MiB in any case.
         public var bodySize = 16 << 30
 
         /// How many times as long as it was sent a body may become; 256.
@@ -22,6 +22,13 @@ extension ContentDecoding {
 
         /// The limits named above.
         public init() {}
+
+        /// Bytes that a body may have as it is sent when `limit` bytes of it are collected: a coding makes nothing much
+        /// longer, but a peer could send coded nothing without end.
+        static func encodedSize(collecting limit: Int) -> Int {
+            let (double, overflows) = max(0, limit).multipliedReportingOverflow(by: 2)
+            return overflows ? .max : max(double, unsuspicious)
+        }
 
         /// How long a body may be without asking for the ratio.
         private static let unsuspicious = 16 << 20

@@ -62,7 +62,10 @@ public struct ContentDecoding: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard concerns(request, next) else { return try await next.execute(request) }
-        return try await deliver(decode(next.execute(offering(request)), to: request), to: request)
+        let response = try await received(for: request) { () async throws(RequestError) in
+            try await next.execute(offering(request))
+        }
+        return try await deliver(decode(response, to: request), to: request)
     }
 
     /// The same on the calling thread, for bodies that are collected.
@@ -75,7 +78,7 @@ public struct ContentDecoding: Middleware {
             return .suspended { () async throws(RequestError) in try await intercept(request, next: next) }
         }
         guard concerns(request, next) else { return try next.executeBlocking(request) }
-        switch try next.executeBlocking(offering(request)) {
+        switch try execution(of: request, next) {
         case .response(let response):
             // What has not come whole yet is decoded as it comes.
             guard case .bytes(let data) = response.body else {
@@ -89,7 +92,29 @@ public struct ContentDecoding: Middleware {
             while case .tired = try body.advance() { try request.checkTime() }
             return .response(try body.finish())
         case .suspended(let rest):
-            return .suspended { () async throws(RequestError) in try await decode(rest(), to: request) }
+            return .suspended { () async throws(RequestError) in
+                try await decode(received(for: request, rest), to: request)
+            }
+        }
+    }
+
+    private func execution(
+        of request: PreparedRequest, _ next: any RequestExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        do throws(RequestError) {
+            return try next.executeBlocking(offering(request))
+        } catch {
+            throw error.limited(for: request)
+        }
+    }
+
+    private func received(
+        for request: PreparedRequest, _ operation: () async throws(RequestError) -> RawResponse
+    ) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            return try await operation()
+        } catch {
+            throw error.limited(for: request)
         }
     }
 }
@@ -123,12 +148,15 @@ extension ContentDecoding {
 
     /// The request that is sent on.
     ///
-    /// Files are written and limits of size are kept here, where the body is decoded: the next executor would count coded
-    /// bytes. One that streams bodies with a coding by itself may collect the others, which is faster.
+    /// Files are written here, of what has been decoded. The limit of a collected body is kept here, too: an executor that
+    /// does not stream coded bodies counts coded bytes, and has a limit for those.
     private func offering(_ request: PreparedRequest) -> PreparedRequest {
         switch request.delivery {
         case .collected where isNextStreaming: request.offering(offer, streamingCoded: true)
-        case .collected, .streamed, .file: request.offering(offer, streamingCoded: false, delivery: .streamed)
+        case .collected(let limit):
+            request.offering(
+                offer, streamingCoded: false, delivery: .collected(limit: Limits.encodedSize(collecting: limit)))
+        case .streamed, .file: request.offering(offer, streamingCoded: false, delivery: .streamed)
         }
     }
 }
@@ -181,6 +209,19 @@ extension PreparedRequest {
     }
 }
 
+extension RequestError {
+    /// This error with the limit of `request`, where the next executor has reached the one for coded bytes.
+    fileprivate func limited(for request: PreparedRequest) -> RequestError {
+        guard case .collected(let limit) = request.delivery, case .tooLarge(let encoded) = reason, encoded != limit,
+            encoded == ContentDecoding.Limits.encodedSize(collecting: limit)
+        else { return self }
+        return RequestError(
+            .tooLarge(limit: limit), detail: "more than \(encoded) bytes as it is sent", underlying: underlying,
+            request: self.request, response: response, body: body
+        ).adding(attempts: attempts)
+    }
+}
+
 extension RawResponse {
     /// Whether the head says that there is no content, so that a coding it names was applied to nothing.
     ///
@@ -222,7 +263,8 @@ extension RawResponse {
         guard case .collected(let limit) = delivery, case .bytes(let data) = body, data.count > max(0, limit) else {
             return self
         }
-        throw RequestError(.tooLarge(limit: limit)).adding(request: request, response: head)
+        throw RequestError(
+            .tooLarge(limit: limit), request: request, response: head, body: data.prefix(max(0, limit)))
     }
 
     /// This response with a header that describes the decoded body, and metrics that tell what it was.

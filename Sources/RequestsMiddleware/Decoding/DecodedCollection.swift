@@ -1,10 +1,5 @@
 /// A body that is decoded into memory.
 struct DecodedCollection: ~Copyable, Sendable {
-    /// How many times the limit, and how many bytes at least, a body may have as it is sent: nothing of that is kept, but a
-    /// peer could send coded nothing without end.
-    private static var encodedRatio: Int { 16 }
-    private static var encodedMinimum: Int { 16 << 20 }
-
     private var chain: DecodingChain
     private var decoded: RawResponse
     private let request: PreparedRequest
@@ -33,7 +28,7 @@ struct DecodedCollection: ~Copyable, Sendable {
                 let step = try chain.step()
                 guard case .piece = step else {
                     guard chain.encodedCount <= encodedLimit else {
-                        throw tooLarge("more than \(encodedLimit) bytes as it was sent")
+                        throw tooLarge("more than \(encodedLimit) bytes as it is sent")
                     }
                     return step
                 }
@@ -61,10 +56,7 @@ struct DecodedCollection: ~Copyable, Sendable {
         return response
     }
 
-    private var encodedLimit: Int {
-        let (product, overflows) = limit.multipliedReportingOverflow(by: Self.encodedRatio)
-        return overflows ? .max : max(product, Self.encodedMinimum)
-    }
+    private var encodedLimit: Int { ContentDecoding.Limits.encodedSize(collecting: limit) }
 
     private func tooLarge(_ detail: String) -> RequestError {
         RequestError(.tooLarge(limit: limit), detail: detail)
@@ -78,6 +70,9 @@ struct DecodedCollection: ~Copyable, Sendable {
 extension DecodedCollection {
     /// Decodes what `stream` gives, to its end.
     consuming func collect(_ stream: ResponseStream) async throws(RequestError) -> RawResponse {
+        if let length = stream.length, length > encodedLimit {
+            throw complete(tooLarge("\(length) bytes announced"))
+        }
         while true {
             switch try advance() {
             case .tired:
