@@ -113,12 +113,12 @@ extension SessionExchange {
         return try answer.get()
     }
 
-    /// Ends the exchange, by whoever holds it.
+    /// Ends the exchange and discards the part of a streamed body that has not been read.
     func cancel() {
         update { state, consequences in
             let error = RequestError(.cancelled)
             state.end(state.caller == nil && !state.isAnswered ? error.beforeSending() : error, &consequences)
-            state.body = Data()
+            state.discardBody(error)
         }
     }
 
@@ -241,8 +241,9 @@ extension SessionExchange {
                 state.wakesAt = next
                 return
             }
-            state.end(RequestError(.timedOut(phase)), &consequences)
-            state.body = Data()
+            let error = RequestError(.timedOut(phase))
+            state.end(error, &consequences)
+            state.discardBody(error)
         }
         return next
     }
