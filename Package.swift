@@ -119,7 +119,8 @@ let package = Package(
             name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora"],
             swiftSettings: settings),
         .testTarget(
-            name: "RequestsURLSessionTests", dependencies: ["RequestsURLSession", "RequestsConformance"],
+            name: "RequestsURLSessionTests",
+            dependencies: ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),

@@ -2,7 +2,7 @@ extension ResponseHead {
     /// The head of a response of Foundation's.
     ///
     /// The fields come in the order of their names, because Foundation keeps none. What Foundation joined stays joined,
-    /// except Set-Cookie, which is cut into its cookies again. Foundation spells known names its own way (`Etag`);
+    /// except Set-Cookie and Location, which are cut into their values again. Foundation spells known names its own way (`Etag`);
     /// looking them up does not mind.
     ///
     /// - Throws: `RequestError` with `invalidRequest` when the response has no URL of a host.
@@ -23,8 +23,26 @@ extension ResponseHead {
     }
 
     private static func fields(named name: Field.Name, value: String) -> [Field] {
-        guard name == .setCookie else { return [Field(name: name, value: value)] }
-        return SetCookieList.split(value).map { Field(name: name, value: $0) }
+        if name == .setCookie { return SetCookieList.split(value).map { Field(name: name, value: $0) } }
+        guard name == .location else { return [Field(name: name, value: value)] }
+        // A reference may contain a comma but not a space (RFC 3986 §2), so the two together separate fields.
+        return split(value).map { Field(name: name, value: $0) }
+    }
+}
+
+extension ResponseHead {
+    /// The parts of `joined` between a comma and a space.
+    private static func split(_ joined: String) -> [String] {
+        var values: [[UInt8]] = [[]]
+        for byte in joined.utf8 {
+            if byte == UInt8(ascii: " "), values.last?.last == UInt8(ascii: ",") {
+                values[values.count - 1].removeLast()
+                values.append([])
+            } else {
+                values[values.count - 1].append(byte)
+            }
+        }
+        return values.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -1,29 +1,43 @@
 import Dispatch
 @_spi(Lock) import Requests
 
-/// The exchanges of one session that are under way, by the number of their task.
+/// The exchanges under way of the sessions with one delegate.
 final class ExchangeRegistry: Sendable {
-    private let exchanges = Lock<[Int: SessionExchange]>([:])
+    /// A task of one of the sessions; each session counts its tasks from 1.
+    struct Key: Hashable, Sendable {
+        private let session: ObjectIdentifier
+        private let task: Int
+
+        init(_ session: URLSession, _ task: URLSessionTask) {
+            self.session = ObjectIdentifier(session)
+            self.task = task.taskIdentifier
+        }
+    }
+
+    /// Where exchanges wait that have a connection of their own.
+    let gate: ConnectionGate
+    private let exchanges = Lock<[Key: SessionExchange]>([:])
     private let alarm: Alarm
     private let outside = DispatchQueue(label: "Requests.URLSessionExecutor")
 
-    init() {
+    init(gate: ConnectionGate) {
+        self.gate = gate
         let ringing = Ringing()
         alarm = Alarm { now in ringing.registry?.expire(now) }
         ringing.connect(self)
     }
 
     /// The exchange of a task; nil when it is over.
-    subscript(task: URLSessionTask) -> SessionExchange? {
-        exchanges.withLock { $0[task.taskIdentifier] }
+    subscript(session: URLSession, task: URLSessionTask) -> SessionExchange? {
+        exchanges.withLock { $0[Key(session, task)] }
     }
 
-    func add(_ exchange: SessionExchange, for task: URLSessionTask) {
-        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    func add(_ exchange: SessionExchange) {
+        exchanges.withLock { $0[exchange.key] = exchange }
     }
 
-    func remove(_ task: URLSessionTask) {
-        _ = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    func remove(_ exchange: SessionExchange) {
+        _ = exchanges.withLock { $0.removeValue(forKey: exchange.key) }
     }
 
     /// Runs `work` where it may call the session.

@@ -17,6 +17,38 @@ enum Platform {
         }
     }
 
+    /// Whether a request with `method` must not be sent over a connection that was used before.
+    ///
+    /// libcurl repeats a request of any method when a reused connection ends without a response, although the server may
+    /// have acted on it. It never repeats one on a new connection. See decision 0016.
+    static func needsOwnConnection(_ method: HTTPMethod) -> Bool { !method.isIdempotent }
+
+    /// The task that sends `request` with the body `upload`.
+    static func task(for request: URLRequest, sending upload: Upload, in session: URLSession) -> URLSessionTask {
+        var request = request
+        guard let stream = bodyStream(of: upload) else { return session.dataTask(with: request) }
+        request.httpBodyStream = stream
+        if let length = upload.announcedLength {
+            // A stream would be sent chunked. A blank Transfer-Encoding keeps libcurl from it, and from the field itself.
+            request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+            request.setValue(String(length), forHTTPHeaderField: "Content-Length")
+        }
+        return session.dataTask(with: request)
+    }
+
+    /// The body of `upload`, from its beginning; nil when it has none.
+    ///
+    /// Every body is a stream: Foundation cannot send bytes or a file a second time, and the process ends when the
+    /// connection is closed while Foundation reads a file.
+    static func bodyStream(of upload: Upload) -> InputStream? {
+        switch upload.content {
+        case .none: nil
+        case .data(let data): data.isEmpty ? nil : InputStream(data: data)
+        case .stream(let make): make()
+        case .file(let path): FileBodyStream(path: path, length: upload.length ?? 0, failure: upload.failure)
+        }
+    }
+
     /// Whether URLSession delivers bodies of the content coding `coding` decoded.
     static func isUndone(_ coding: String) -> Bool {
         !coding.isEmpty && coding.lowercased() != "identity"

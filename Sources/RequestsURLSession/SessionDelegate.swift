@@ -3,10 +3,11 @@
 /// On Linux it is called on the session's own queue (``Platform/delegateQueue()``), where a call back into the session
 /// would wait for itself; so completion handlers of challenges are called from elsewhere, and tasks are cancelled there.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
-    let registry = ExchangeRegistry()
+    let registry: ExchangeRegistry
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
 
-    init(challengeHandler: URLSessionExecutor.ChallengeHandler?) {
+    init(challengeHandler: URLSessionExecutor.ChallengeHandler?, gate: ConnectionGate) {
+        registry = ExchangeRegistry(gate: gate)
         self.challengeHandler = challengeHandler
     }
 
@@ -17,7 +18,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     ) {
         // Foundation on Linux ends the process when a task is cancelled and then answers here. One that has been, or is
         // about to be, is left without an answer, which does no harm there.
-        let isRefused = registry[task]?.whileUnderWay { completionHandler(nil) } ?? false
+        let isRefused = registry[session, task]?.whileUnderWay { completionHandler(nil) } ?? false
         if !isRefused, Platform.implementation == .darwin { completionHandler(nil) }
     }
 
@@ -28,7 +29,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         var answer: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
         switch ChallengeDisposition(for: challenge.protectionSpace.authenticationMethod) {
         case .reject:
-            registry[task]?.refuseChallenge()
+            registry[session, task]?.refuseChallenge()
             answer.0 = .rejectProtectionSpace
         case .handOver:
             answer = challengeHandler?(challenge) ?? answer
@@ -38,26 +39,35 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         registry.outsideOfSession { [answer] in completionHandler(answer.0, answer.1) }
     }
 
+    /// Gives the body once more: Foundation on Linux otherwise sends the rest of the first one, which is nothing, and the
+    /// server waits for the body until a limit passes.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        completionHandler(registry[session, task]?.bodyStreamForResending())
+    }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        registry[task]?.didSend(Int(clamping: totalBytesSent))
+        registry[session, task]?.didSend(Int(clamping: totalBytesSent))
     }
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        registry[dataTask]?.receive(response)
+        registry[session, dataTask]?.receive(response)
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        registry[dataTask]?.receive(data)
+        registry[session, dataTask]?.receive(data)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        registry[task]?.complete(task.response, error)
+        registry[session, task]?.complete(task.response, error)
     }
 }

@@ -116,6 +116,17 @@ extension SessionExchange.State {
 // MARK: Reading a streamed body
 
 extension SessionExchange.State {
+    /// Drops the bytes that have not been read; a reader of the remainder then gets `error`.
+    ///
+    /// Without the error, a body that had arrived whole would end early and look complete.
+    mutating func discardBody(_ error: RequestError) {
+        guard !body.isEmpty else { return }
+        body = Data()
+        if case .success = ending { ending = .failure(error.adding(response: head, body: nil)) }
+    }
+}
+
+extension SessionExchange.State {
     mutating func read(
         for reader: CheckedContinuation<SessionExchange.Chunk, Never>,
         _ consequences: inout SessionExchange.Consequences

@@ -11,6 +11,9 @@ final class SessionExchange: Sendable {
 
     let request: PreparedRequest
     let task: URLSessionTask
+    let key: ExchangeRegistry.Key
+    /// Whether the task's session has no other task, so that it has a connection of its own.
+    let isAlone: Bool
     private let upload: Upload
     let registry: ExchangeRegistry
     private let began = ContinuousClock.now
@@ -29,6 +32,9 @@ final class SessionExchange: Sendable {
         /// What has arrived: the whole of a collected body, or what a reader has not taken yet.
         var body = Data()
         var isHeld = false
+        /// Bytes of the body that the session has taken, and how many of them were for earlier transmissions.
+        var sent = 0
+        var sentBefore = 0
         /// What the call gives, from when it is known until the caller has it.
         var answer: Answer?
         var isAnswered = false
@@ -49,11 +55,16 @@ final class SessionExchange: Sendable {
         var held: Bool?
     }
 
-    /// The exchange of `task`, which has not been resumed yet.
-    init(_ request: PreparedRequest, _ upload: Upload, _ task: URLSessionTask, in registry: ExchangeRegistry) {
+    /// The exchange of a new task of `session`, which has not been resumed yet.
+    init(
+        _ request: PreparedRequest, _ urlRequest: URLRequest, _ upload: Upload, in session: URLSession, isAlone: Bool,
+        registry: ExchangeRegistry
+    ) {
         self.request = request
         self.upload = upload
-        self.task = task
+        self.isAlone = isAlone
+        task = Platform.task(for: urlRequest, sending: upload, in: session)
+        key = ExchangeRegistry.Key(session, task)
         self.registry = registry
         state = Lock(State(patience: Patience(request)))
         tellProgress(to: request.onProgress)
@@ -83,13 +94,36 @@ final class SessionExchange: Sendable {
             }
             return consequences
         }
-        if consequences.isOver { registry.remove(task) }
+        if consequences.isOver { leave() }
         if consequences.cancelsTask { registry.outsideOfSession { [task] in task.cancel() } }
-        if consequences.resumesTask { task.resume() }
+        if consequences.resumesTask { start() }
         if let isHeld = consequences.held { isHeld ? Platform.hold(task) : Platform.release(task) }
         if let wake = consequences.wake { registry.wake(at: wake) }
         if let (caller, answer) = consequences.caller { caller.resume(returning: answer) }
         if let (reader, chunk) = consequences.reader { reader.resume(returning: chunk) }
+    }
+}
+
+// MARK: Starting and ending
+
+extension SessionExchange {
+    /// Resumes the task, once the gate admits it when it has a connection of its own.
+    private func start() {
+        guard isAlone else { return task.resume() }
+        if registry.gate.enter(self) { task.resume() }
+        // It may have been cancelled before it entered; nobody else would take it out then.
+        if state.withLock({ $0.ending != nil }) { registry.gate.leave(self) }
+    }
+
+    /// Resumes the task for the gate, which may do so on another session's queue.
+    func resumeTask() {
+        // The queues of all sessions have one target: waiting there for another session ends the process.
+        registry.outsideOfSession { [task] in task.resume() }
+    }
+
+    private func leave() {
+        registry.remove(self)
+        if isAlone { registry.gate.leave(self) }
     }
 }
 
@@ -113,12 +147,12 @@ extension SessionExchange {
         return try answer.get()
     }
 
-    /// Ends the exchange, by whoever holds it.
+    /// Ends the exchange and discards the part of a streamed body that has not been read.
     func cancel() {
         update { state, consequences in
             let error = RequestError(.cancelled)
             state.end(state.caller == nil && !state.isAnswered ? error.beforeSending() : error, &consequences)
-            state.body = Data()
+            state.discardBody(error)
         }
     }
 
@@ -166,12 +200,25 @@ extension SessionExchange {
         }
     }
 
-    func didSend(_ count: Int) {
+    /// Takes the number of bytes sent in all, those of earlier transmissions included.
+    func didSend(_ total: Int) {
+        var count = 0
         update { state, _ in
+            state.sent = total
+            count = total - state.sentBefore
             guard state.head == nil else { return }
             state.patience.wait(for: count == upload.length ? .firstByte : .sending)
         }
         report { $0.sent = count }
+    }
+
+    /// The body from its beginning, because the session sends the request again.
+    func bodyStreamForResending() -> InputStream? {
+        update { state, _ in
+            state.sentBefore = state.sent
+            if state.ending == nil, state.head == nil { state.patience.wait(for: .sending) }
+        }
+        return Platform.bodyStream(of: upload)
     }
 
     func receive(_ response: URLResponse) {
@@ -221,6 +268,7 @@ extension SessionExchange {
         report(atEnd: true) { _ in }
         update { state, consequences in
             guard state.ending == nil else { return }
+            if let failure = upload.failure.value { return state.end(failure, &consequences) }
             let failure = error.map(SessionFailure.init)
             if let failure, let error, !(failure.code == .cancelled && state.isChallengeRefused && state.head != nil) {
                 let reason = failure.reason(of: Platform.implementation)
@@ -241,8 +289,9 @@ extension SessionExchange {
                 state.wakesAt = next
                 return
             }
-            state.end(RequestError(.timedOut(phase)), &consequences)
-            state.body = Data()
+            let error = RequestError(.timedOut(phase))
+            state.end(error, &consequences)
+            state.discardBody(error)
         }
         return next
     }

@@ -5,24 +5,36 @@ import Dispatch
 final class Sessions: Sendable {
     private struct Current {
         let session: URLSession
-        let registry: ExchangeRegistry
+        let delegate: SessionDelegate
         /// How many resets there have been.
         let generation: Int
 
         init(
             _ configuration: URLSessionConfiguration, _ challengeHandler: URLSessionExecutor.ChallengeHandler?,
-            generation: Int
+            _ gate: ConnectionGate, generation: Int
         ) {
             self.generation = generation
-            let delegate = SessionDelegate(challengeHandler: challengeHandler)
-            registry = delegate.registry
-            session = URLSession(
-                configuration: configuration, delegate: delegate, delegateQueue: Platform.delegateQueue())
+            delegate = SessionDelegate(challengeHandler: challengeHandler, gate: gate)
+            session = Self.session(configuration, delegate)
+        }
+
+        var registry: ExchangeRegistry { delegate.registry }
+
+        /// A session for one task, whose connection is therefore new.
+        func sessionForOneTask(_ configuration: URLSessionConfiguration) -> URLSession {
+            Self.session(configuration, delegate)
+        }
+
+        private static func session(
+            _ configuration: URLSessionConfiguration, _ delegate: SessionDelegate
+        ) -> URLSession {
+            URLSession(configuration: configuration, delegate: delegate, delegateQueue: Platform.delegateQueue())
         }
     }
 
     private let configuration: URLSessionConfiguration
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
+    private let gate: ConnectionGate
     private let current: Lock<Current>
     /// How many resets there have been; beside the lock of the session, which is held while a busy session is waited for.
     private let resets = Lock(0)
@@ -32,7 +44,8 @@ final class Sessions: Sendable {
         let configuration = configuration.overridden()
         self.configuration = configuration
         self.challengeHandler = challengeHandler
-        current = Lock(Current(configuration, challengeHandler, generation: 0))
+        gate = ConnectionGate(limit: configuration.httpMaximumConnectionsPerHost)
+        current = Lock(Current(configuration, challengeHandler, gate, generation: 0))
     }
 
     deinit {
@@ -67,12 +80,16 @@ final class Sessions: Sendable {
         _ request: PreparedRequest, _ upload: Upload, since generation: Int
     ) throws(RequestError) -> SessionExchange {
         let urlRequest = URLRequest(request, sending: upload)
+        let isAlone = Platform.needsOwnConnection(request.method)
         // Under the lock, because a session that has been invalidated ends the process when it is asked for a task.
         return try current.withLock { (current) throws(RequestError) in
             guard current.generation == generation else { throw RequestError(.cancelled).beforeSending() }
-            let task = upload.task(for: urlRequest, in: current.session)
-            let exchange = SessionExchange(request, upload, task, in: current.registry)
-            current.registry.add(exchange, for: task)
+            let session = isAlone ? current.sessionForOneTask(configuration) : current.session
+            let exchange = SessionExchange(
+                request, urlRequest, upload, in: session, isAlone: isAlone, registry: current.registry)
+            current.registry.add(exchange)
+            // It ends with its task.
+            if isAlone { session.finishTasksAndInvalidate() }
             return exchange
         }
     }
@@ -88,6 +105,7 @@ final class Sessions: Sendable {
     ///
     /// Its connection, which libcurl may take for a good one, is so not used again. Other calls end undisturbed.
     func retire(after exchange: SessionExchange) {
+        guard !exchange.isAlone else { return }
         _ = replace(countingReset: 0) { $0.registry === exchange.registry }
     }
 
@@ -95,7 +113,7 @@ final class Sessions: Sendable {
         current.withLock { current in
             guard condition(current) else { return nil }
             let previous = current
-            current = Current(configuration, challengeHandler, generation: previous.generation + count)
+            current = Current(configuration, challengeHandler, gate, generation: previous.generation + count)
             previous.session.finishTasksAndInvalidate()
             return previous
         }

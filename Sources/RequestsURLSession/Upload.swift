@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 
 /// A request's body in a form that URLSession sends, and how long it is.
@@ -10,6 +11,8 @@ struct Upload: Sendable {
     let length: Int?
     /// Kept for as long as the file may be read.
     private let spooled: SpooledFile?
+    /// Why the body could not be read to its end while it was sent.
+    let failure = UploadFailure()
 
     enum Content: Sendable {
         case none
@@ -37,16 +40,20 @@ struct Upload: Sendable {
         }
     }
 
-    /// The task that sends `request` with this body.
-    func task(for request: URLRequest, in session: URLSession) -> URLSessionTask {
-        var request = request
-        switch content {
-        case .none: break
-        case .data(let data): request.httpBody = data
-        case .stream(let make): request.httpBodyStream = make()
-        case .file(let path): return session.uploadTask(with: request, fromFile: URL(filePath: path))
-        }
-        return session.dataTask(with: request)
+    /// The value of Content-Length; nil when the body is sent chunked.
+    var announcedLength: Int? {
+        if case .stream = content { nil } else { length }
+    }
+}
+
+/// The error that ended the reading of a body while it was sent; the first one counts.
+final class UploadFailure: Sendable {
+    private let error = Lock<RequestError?>(nil)
+
+    var value: RequestError? { error.withLock { $0 } }
+
+    func set(_ error: RequestError) {
+        self.error.withLock { $0 = $0 ?? error }
     }
 }
 

@@ -19,11 +19,18 @@ struct SessionComparison: Sendable {
         let (session, socket) = (URLSessionExecutor(configuration: .ephemeral), SocketExecutor())
         let request = try PreparedRequest(url: server.url)
         let plain = URLRequest(url: server.url)
-        var costs = [Costs](repeating: Costs(), count: 3)
+        // Without a body, because the server takes an empty line for the end of a request.
+        var post = request
+        post.method = .post
+        var plainPost = plain
+        plainPost.httpMethod = "POST"
+        var costs = [Costs](repeating: Costs(), count: 5)
         for _ in 0..<rounds {
             try await costs[0].measure(times) { _ = try await bare.data(for: plain) }
             try await costs[1].measure(times) { _ = try await session.execute(request) }
             try await costs[2].measure(times) { _ = try await socket.execute(request) }
+            try await costs[3].measure(times) { [plainPost] in _ = try await bare.data(for: plainPost) }
+            try await costs[4].measure(times) { [post] in _ = try await session.execute(post) }
         }
         return [
             .of("URLSession, bare data(for:)", "µs", costs[0].wall),
@@ -32,6 +39,10 @@ struct SessionComparison: Sendable {
             .of("URLSession, bare data(for:), CPU", "µs", costs[0].processor),
             .of("URLSession executor, CPU", "µs", costs[1].processor, to: costs[0].processor, "bare"),
             .of("socket executor, CPU", "µs", costs[2].processor, to: costs[1].processor, "URLSession executor"),
+            .of("URLSession, bare POST, CPU", "µs", costs[3].processor),
+            .of("URLSession executor, POST, CPU", "µs", costs[4].processor, to: costs[3].processor, "bare POST"),
+            .of("URLSession, bare POST", "µs", costs[3].wall),
+            .of("URLSession executor, POST", "µs", costs[4].wall, to: costs[3].wall, "bare POST"),
             .of("URLSession download, \(megabytes) MB: growth of peak memory", "MiB", [try growth("urlsession")]),
             .of("socket download, \(megabytes) MB: growth of peak memory", "MiB", [try growth("socket")]),
         ]

@@ -70,7 +70,7 @@ private let deviations = [
         isFatal: true),
     Deviation(
         scenario: "a refusal in the place of 100 is the answer, and the body stays here",
-        reason: "a session asks by itself, and for bodies of more than 1 MiB only", isFatal: true),
+        reason: "a session does not send Expect, so the server never refuses the body", isFatal: true),
     // Foundation reports a redirect once its body has ended, and not at all when that fails.
     Deviation(
         scenario: "a redirect is followed whatever becomes of its body",
@@ -90,7 +90,7 @@ private let deviations = [
     // The outcome is another.
     Deviation(
         scenario: "a body that the server asks for is sent, and the answer given",
-        reason: "it is; but a session asks by itself, and for bodies of more than 1 MiB only"),
+        reason: "it is sent at once; a session does not send Expect"),
     Deviation(
         scenario: "fields behind a body arrive there, and not in the header",
         reason: "a session has none: the request is refused"),

@@ -21,6 +21,16 @@ struct URLSessionFatalTests {
         }
     }
 
+    @Test("a length of more than 9,223,372,036,854,775,295 bytes does (T-87, D-22)")
+    func longest() async {
+        await #expect(processExitsWith: .failure) {
+            try await ask(answeredBy: "Content-Length: 9223372036854775296\r\n\r\nabc")
+        }
+        await #expect(processExitsWith: .success) {
+            try await ask(answeredBy: "Content-Length: 9223372036854775295\r\n\r\nabc")
+        }
+    }
+
     @Test("the same children end well when the answer is whole")
     func control() async {
         await #expect(processExitsWith: .success) {
@@ -44,6 +54,25 @@ struct URLSessionSurvivalTests {
                     for _ in 0..<round % 500 { await Task.yield() }
                     task.cancel()
                     _ = await task.value
+                }
+            }
+        }
+    }
+
+    @Test("a peer that leaves during the upload of a long file does not (T-87, D-22)")
+    func abandonedUploads() async {
+        await #expect(processExitsWith: .success) {
+            try await withFolder { folder in
+                let path = folder + "/body"
+                try Data(count: 4 << 20).write(to: URL(filePath: path))
+                for round in 0..<50 {
+                    let peer = try AbruptPeer(ending: AbruptPeer.End.allCases[round % 3]) { _ in 0 }
+                    let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
+                    for method in [HTTPMethod.put, .post] {
+                        let request = PreparedRequest(method: method, target: target, body: .file(path: path))
+                        let error = await URLSessionExecutor().failure(of: request)
+                        guard error?.reason == .connectionLost else { throw error ?? RequestError(.other) }
+                    }
                 }
             }
         }

@@ -125,8 +125,33 @@ struct URLSessionRequestTests {
                     #expect(echoed == data[range ?? 0..<data.count])
                 }
                 #expect(server.exchanges.map { $0.header[.contentLength] } == ["2500000", "2000000", "65"])
+                #expect(server.exchanges.allSatisfy { !$0.header.contains(.transferEncoding) })
+                #expect(server.exchanges.allSatisfy { !$0.header.contains(.expect) } || !Support.isOnLinux)
                 let folderError = await executor.failure(of: try server.request(.put, body: .file(path: folder)))
                 #expect(folderError?.reason == .invalidRequest(.unreadableFile))
+            }
+        }
+    }
+
+    @Test(
+        "a file that shrinks while it is sent ends the call, one that grows is cut off (L6)",
+        .enabled(if: Support.isOnLinux))
+    func changingFiles() async throws {
+        try await withFolder { folder in
+            let path = folder + "/body"
+            try await withTestServer(serving: MockExecutor { .ok("\($0.body)") }) { server in
+                for (count, reason) in [(1_900_000, RequestError.Reason.bodyNotEncoded), (2_100_000, nil)] {
+                    try Data(count: 2_000_000).write(to: URL(filePath: path))
+                    // It changes between the moment it was measured and the first read.
+                    let change = Change(path: path, count: count)
+                    var request = try server.request(.put, body: .file(path: path))
+                    request.onProgress = { _ in change.make() }
+                    if let reason {
+                        #expect(await URLSessionExecutor().failure(of: request)?.reason == reason)
+                    } else {
+                        #expect(try await URLSessionExecutor().execute(request).text == "2000000 bytes")
+                    }
+                }
             }
         }
     }
@@ -172,6 +197,25 @@ struct URLSessionRequestTests {
         let error = await URLSessionExecutor().failure(of: request)
         #expect(error?.reason == .timedOut(.total))
         #expect(error?.mayHaveReachedServer == false)
+    }
+}
+
+/// Changes the length of a file, once.
+private final class Change: Sendable {
+    private let path: String
+    private let count: Int
+    private let isMade = Mutex(false)
+
+    init(path: String, count: Int) {
+        self.path = path
+        self.count = count
+    }
+
+    func make() {
+        isMade.withLock { isMade in
+            if !isMade { truncate(path, count) }
+            isMade = true
+        }
     }
 }
 

@@ -126,6 +126,32 @@ struct URLSessionResponseTests {
         }
     }
 
+    @Test("two Location fields are two (T-87, D-22)")
+    func locations() async throws {
+        for location in ["/a,b", "/c"] {
+            let fields = [Field(name: .location, value: location), Field(name: .location, value: "/c,d")]
+            let mock = MockExecutor(MockResponse(status: 302, header: Header(fields)))
+            try await withTestServer(serving: mock) { server in
+                let response = try await URLSessionExecutor().execute(server.request())
+                #expect(response.head.header.values(of: .location) == [location, "/c,d"])
+            }
+        }
+    }
+
+    @Test(
+        "a field that Foundation on Linux cannot read ends the call (T-87, D-22)", .enabled(if: Support.isOnLinux),
+        arguments: [[0xE9], [0x09], [0x20, 0x20]] as [[UInt8]])
+    func unreadableFields(value: [UInt8]) async throws {
+        let end = Array("\r\nContent-Length: 4\r\n\r\nwho?".utf8)
+        for line in ["HTTP/1.1 200 OK\r\nX-Note: ", "HTTP/1.1 401 No\r\nWWW-Authenticate: "] {
+            let fault = Fault.raw(Array(line.utf8) + value + end)
+            try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
+                let error = await URLSessionExecutor().failure(of: try server.request())
+                #expect(error?.reason == .protocolViolation)
+            }
+        }
+    }
+
     @Test("a stream outlives its executor")
     func outliving() async throws {
         try await withTestServer(serving: MockExecutor(.ok("0123456789"))) { server in

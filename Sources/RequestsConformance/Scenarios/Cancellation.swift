@@ -107,7 +107,52 @@ extension Scenario {
                 }
             }
         },
+        Scenario(
+            name: "a streamed body that is cancelled gives every byte or fails, wherever it is cancelled",
+            rows: ["R-67", "R-20"], group: .cancellation
+        ) { context in
+            let body = Data("a body that arrives at once".utf8)
+            try await context.run(serving: MockExecutor(.data(body))) { client in
+                for round in 0..<100 {
+                    let received = Told<Int>()
+                    var request = try client.request(delivery: .streamed)
+                    request.onProgress = { received.tell($0.received) }
+                    let task = Task { [request] in
+                        let stream = try await client.send(request).streamed
+                        // Executors that report no progress are given some time instead.
+                        for _ in 0..<round * 10 where received.all.last != body.count { await Task.yield() }
+                        for _ in 0..<round % 10 { await Task.yield() }
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        return try await stream.collect()
+                    }
+                    try await expectAll(of: body, orCancellationOf: task)
+                }
+            }
+        },
+        Scenario(
+            name: "a streamed body whose reader is cancelled gives every byte or fails", rows: ["R-67", "R-20"],
+            group: .cancellation
+        ) { context in
+            let body = Data("a body that arrives at once".utf8)
+            try await context.run(serving: MockExecutor(.data(body))) { client in
+                for round in 0..<100 {
+                    let request = try client.request(delivery: .streamed)
+                    let task = Task { try await client.send(request).streamed.collect() }
+                    for _ in 0..<round * 3 { await Task.yield() }
+                    task.cancel()
+                    try await expectAll(of: body, orCancellationOf: task)
+                }
+            }
+        },
     ]
+
+    /// Expects `task` to give exactly `body`, or to fail because it was cancelled.
+    private static func expectAll(of body: Data, orCancellationOf task: Task<Data, any Error>) async throws {
+        switch await task.result {
+        case .success(let data): try expect("the body of a cancelled call", data, is: body)
+        case .failure(let error): try expect("the reason", (error as? RequestError)?.reason, is: .cancelled)
+        }
+    }
 
     /// The fault on the first connection's first exchange, or in memory in the first exchange, and none afterwards.
     private static func stallingFirst(_ fault: Fault) -> @Sendable (Int, Int) -> Behavior {

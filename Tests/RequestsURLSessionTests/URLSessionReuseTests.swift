@@ -1,0 +1,171 @@
+import RequestsConformance
+import RequestsURLSession
+import Synchronization
+import Testing
+
+// The limits are those of `Timeouts`, a minute for the first byte: a call that hangs is a suite that takes too long.
+@Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(1)))
+struct URLSessionReuseTests {
+    /// Bodies of every kind that an upload can have.
+    private static func bodies(in folder: String) throws -> [RequestBody] {
+        let data = Data((0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try data.write(to: URL(filePath: folder + "/body"))
+        return [
+            .none, .bytes(Data("abc".utf8)), .file(path: folder + "/body"),
+            .stream(length: nil, replayable: false) { Pieces(data: Data("abc".utf8)) },
+            .stream(length: 3, replayable: false) { Pieces(data: Data("abc".utf8)) },
+        ]
+    }
+
+    @Test(
+        "a request that is not idempotent is sent once, even when its connection ends without a response (R-42, R-43)",
+        arguments: [Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.post, "PURGE"])
+    func sentOnce(fault: Fault, method: HTTPMethod) async throws {
+        try await withFolder { folder in
+            for body in try Self.bodies(in: folder) {
+                let mock = MockExecutor { .ok($0.target.path) }
+                // Whichever connection the second request takes: it is the one with the fault.
+                let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+                    connection + exchange == 1 ? .failing(fault) : .standard
+                }
+                try await withTestServer(serving: mock, behaving: behavior) { server in
+                    let executor = URLSessionExecutor()
+                    _ = try await executor.execute(server.request())
+                    let error = await executor.failure(of: try server.request(method, "/once", body: body))
+                    #expect(error?.reason == .connectionLost, "\(body)")
+                    #expect(error?.mayHaveReachedServer == true, "\(body)")
+                    #expect(try await executor.execute(server.request(.get, "/next")).text == "/next")
+                    #expect(server.exchanges.count { $0.target == "/once" } == 1, "\(body)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "an idempotent request with a body is sent again with all of it when its connection ends (R-42, R-43)",
+        arguments: [Fault.closeBeforeHead, .resetBeforeHead])
+    func sentAgain(fault: Fault) async throws {
+        try await withFolder { folder in
+            for body in try Self.bodies(in: folder) {
+                let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+                    connection == 0 && exchange == 1 ? .failing(fault) : .standard
+                }
+                try await withTestServer(serving: echo, behaving: behavior) { server in
+                    let executor = URLSessionExecutor()
+                    _ = try await executor.execute(server.request())
+                    let response = try await executor.execute(server.request(.put, "/again", body: body))
+                    guard case .bytes(let echoed) = response.body else { return }
+                    let bodies = server.exchanges.filter { $0.target == "/again" }.map(\.body)
+                    #expect(bodies.count == (Support.isOnLinux ? 2 : bodies.count), "\(body)")
+                    #expect(Set(bodies).count == 1 && bodies.last == echoed, "\(body)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "a connection that ends before the request is read is replaced, or the call fails at once (R-42, R-48)",
+        arguments: AbruptPeer.End.allCases, [HTTPMethod.post, .put, .get])
+    func unread(end: AbruptPeer.End, method: HTTPMethod) async throws {
+        // The first connection answers one request, the later ones all.
+        let peer = try AbruptPeer(ending: end) { $0 == 0 ? 1 : .max }
+        let executor = URLSessionExecutor()
+        let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
+        _ = try await executor.execute(PreparedRequest(target: target))
+        let body: RequestBody = method == .get ? .none : .bytes(Data("hello".utf8))
+        let request = PreparedRequest(method: method, target: target, body: body)
+        do throws(RequestError) {
+            let text = try await executor.execute(request).text
+            #expect(text == "good")
+        } catch {
+            #expect(error.reason == .connectionLost)
+        }
+        if method == .post { #expect(peer.requests.reduce(0, +) == 2) }
+    }
+
+    @Test(
+        "connections that always end before a response fail the call at once (R-43)",
+        arguments: AbruptPeer.End.allCases)
+    func always(end: AbruptPeer.End) async throws {
+        let peer = try AbruptPeer(ending: end) { $0 == 0 ? 1 : 0 }
+        let executor = URLSessionExecutor()
+        let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
+        _ = try await executor.execute(PreparedRequest(target: target))
+        for method in [HTTPMethod.put, .post] {
+            let before = peer.requests.reduce(0, +)
+            let request = PreparedRequest(method: method, target: target, body: .bytes(Data("hello".utf8)))
+            #expect(await executor.failure(of: request)?.reason == .connectionLost)
+            if method == .post { #expect(peer.requests.reduce(0, +) == before + 1) }
+        }
+    }
+
+    @Test("requests that are not idempotent keep to the connections an origin may have, and none is lost (PM-10, R-42)")
+    func limited() async throws {
+        let served = Mutex((now: 0, most: 0))
+        let mock = MockExecutor { request in
+            // The server may still be at work for a call that was cancelled.
+            guard request.target.path == "/kept" else { return .ok() }
+            served.withLock { served in
+                served.now += 1
+                served.most = max(served.most, served.now)
+            }
+            for _ in 0..<100 { await Task.yield() }
+            served.withLock { $0.now -= 1 }
+            return .ok("done")
+        }
+        try await withTestServer(serving: mock) { server in
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpMaximumConnectionsPerHost = 2
+            let executor = URLSessionExecutor(configuration: configuration)
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<60 {
+                    let path = index % 3 == 0 ? "/cancelled" : "/kept"
+                    let request = try server.request(.post, path, body: .bytes(Data("x".utf8)))
+                    group.addTask {
+                        let call = Task { try await executor.execute(request).text == "done" }
+                        guard index % 3 == 0 else { return try await call.value }
+                        // Some of these are cancelled before they are admitted, some later.
+                        for _ in 0..<index { await Task.yield() }
+                        call.cancel()
+                        let error = await call.result.failure as? RequestError
+                        return error == nil || error?.reason == .cancelled
+                    }
+                }
+                for try await isRight in group { #expect(isRight) }
+            }
+            #expect(served.withLock { $0.most } <= 2)
+        }
+    }
+
+    @Test("an executor that has sent many such requests keeps neither connections nor sessions (R-42, PM-10)")
+    func released() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            let executor = URLSessionExecutor()
+            for _ in 0..<50 { _ = try await executor.execute(server.request(.post, body: .bytes(Data("x".utf8)))) }
+            for _ in 0..<50 {
+                let request = try server.request(.post)
+                let call = Task { try await executor.execute(request) }
+                call.cancel()
+                _ = await call.result
+            }
+            if Support.isOnLinux { try await server.waitUntil { $0.openConnections == 0 } }
+        }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+/// A body in pieces of 100,000 bytes.
+private struct Pieces: RequestBodySource {
+    var data: Data
+
+    mutating func next() async throws -> Data? {
+        guard !data.isEmpty else { return nil }
+        defer { data = data.dropFirst(100_000) }
+        return data.prefix(100_000)
+    }
+}
