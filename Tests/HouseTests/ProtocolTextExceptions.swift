@@ -17,9 +17,6 @@ extension ProtocolTextTests {
             "Requests/Vocabulary/TargetURI", "left.host == right.host",
             "Scheme and host are ASCII once a target has been read."),
         Exception(
-            "Requests/Exchange/PreparedRequest+WireText", "target.replacing(",
-            "This is TargetURI's own function, which takes no characters."),
-        Exception(
             "Requests/Vocabulary/Fields/UserAgent", "name.wholeMatch",
             "The name of a scalar comes from the Unicode tables and is ASCII."),
         Exception("Requests/Vocabulary/Fields/UserAgent", "scalar == \"ß\"", "A scalar is compared with a scalar."),

@@ -8,15 +8,32 @@ package struct SecretFinder: Sendable {
     package static let shortest = 4
 
     private let patterns: [Pattern]
+    /// Which hashes the beginnings of the secrets have: few texts hold any.
+    private var beginnings = Array(repeating: false, count: 1 << 12)
 
     /// The number of bytes behind a place that must be looked at to find each secret that begins before it.
+    ///
+    /// It is bounded: a longer secret is found by its beginning, which the end of these bytes cuts off.
     let reach: Int
 
     /// A finder of `secrets`; those shorter than ``shortest`` are left out.
     package init(_ secrets: some Sequence<String>) {
         let texts = Set(secrets.lazy.filter { $0.utf8.count >= Self.shortest }.map(ByteText.init))
         patterns = texts.map { Pattern(Array($0.text.utf8)) }
-        reach = Spelling.longestUnit * (patterns.map(\.bytes.count).max() ?? 0)
+        reach = min(Spelling.longestUnit * (patterns.map(\.bytes.count).max() ?? 0), 4 << 10)
+        for pattern in patterns { beginnings[Self.hash(pattern.beginning)] = true }
+    }
+
+    private static func hash(_ beginning: UInt32) -> Int { Int((beginning &* 0x9E37_79B1) >> 20) }
+
+    /// The secrets whose beginning is anywhere in `bytes`.
+    private func candidates(in bytes: [UInt8]) -> [Pattern] {
+        var (window, found): (UInt32, Set<UInt32>) = (0, [])
+        for byte in bytes {
+            window = window << 8 | UInt32(byte)
+            if beginnings[Self.hash(window)] { found.insert(window) }
+        }
+        return found.isEmpty ? [] : patterns.filter { found.contains($0.beginning) }
     }
 
     /// Whether there is nothing to find.
@@ -27,7 +44,7 @@ package struct SecretFinder: Sendable {
         if patterns.isEmpty { return [] }
         var found: [Range<Int>] = []
         for spelling in Spelling.all(of: bytes) {
-            for pattern in patterns { pattern.find(in: spelling, &found) }
+            for pattern in candidates(in: spelling.bytes) { pattern.find(in: spelling, &found) }
         }
         found.sort { $0.lowerBound < $1.lowerBound }
         return found.reduce(into: []) { merged, range in
@@ -69,6 +86,8 @@ package struct SecretFinder: Sendable {
 /// One secret, and where its comparison resumes after a byte that differs (Knuth, Morris and Pratt's search).
 private struct Pattern: Sendable {
     let bytes: [UInt8]
+    /// The first four bytes.
+    let beginning: UInt32
     private let resumptions: [Int]
 
     init(_ bytes: [UInt8]) {
@@ -81,6 +100,7 @@ private struct Pattern: Sendable {
         }
         self.bytes = bytes
         self.resumptions = resumptions
+        beginning = bytes.prefix(SecretFinder.shortest).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Adds to `found` where this secret is in the text that `spelling` was made of.
@@ -130,7 +150,8 @@ private struct Spelling {
         return all
     }
 
-    /// This text with what `escape` reads at each `mark` decoded; nil when there is none.
+    /// This text with what `escape` reads at each `mark` decoded, without an escape that the end cuts off; nil when
+    /// there is none.
     private func decoded(
         at mark: UInt8, by escape: (ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)?
     ) -> Spelling? {
@@ -140,15 +161,34 @@ private struct Spelling {
         places.reserveCapacity(bytes.count + 1)
         var position = 0
         while position < bytes.count {
-            let unit = bytes[position] == mark ? escape(bytes[position...]) : nil
-            for byte in unit?.decoded ?? [bytes[position]] {
-                decoded.append(byte)
-                places.append(start(of: position))
+            if bytes[position] == mark {
+                guard !Self.isCutOff(bytes[position...]) else { break }
+                if let unit = escape(bytes[position...]) {
+                    decoded += unit.decoded
+                    places += Array(repeating: start(of: position), count: unit.decoded.count)
+                    position += unit.count
+                    continue
+                }
             }
-            position += unit?.count ?? 1
+            decoded.append(bytes[position])
+            places.append(start(of: position))
+            position += 1
         }
         places.append(start(of: bytes.count))
         return Spelling(decoded, places)
+    }
+
+    /// Whether `text` is the beginning of an escape and nothing else.
+    private static func isCutOff(_ text: ArraySlice<UInt8>) -> Bool {
+        let digits: Int
+        switch (text.first, text.dropFirst().first) {
+        case (UInt8(ascii: "%"), _): digits = 1
+        case (_, nil): return true
+        case (_, UInt8(ascii: "u")): digits = 2
+        default: return false
+        }
+        let wanted = digits == 1 ? 3 : 6
+        return text.count < wanted && text.dropFirst(digits).allSatisfy { Hex.value(of: $0) != nil }
     }
 
     /// The byte that `%XX` at the beginning of `text` stands for.

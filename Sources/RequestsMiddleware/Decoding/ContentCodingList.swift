@@ -25,18 +25,23 @@ package struct ContentCodingList: Sendable {
         return member
     }
 
+    /// The first 80 scalars of `text`, which one character alone may exceed.
+    private static func beginning(of text: String) -> String {
+        String(Substring(text.unicodeScalars.prefix(80)))
+    }
+
     /// The codings, when all of them are of `known` and there are not too many.
     ///
     /// - Throws: `RequestError` with `protocolViolation`.
     package func codings(of known: [ContentCoding], limit: Int) throws(RequestError) -> [ContentCoding] {
         guard names.count <= limit else {
-            let text = names.joined(separator: ", ").prefix(80)
-            throw RequestError(ContentCodingError(coding: String(text), problem: .tooMany(limit: limit), offset: 0))
+            let text = Self.beginning(of: names.joined(separator: ", "))
+            throw RequestError(ContentCodingError(coding: text, problem: .tooMany(limit: limit), offset: 0))
         }
         var codings: [ContentCoding] = []
         for name in names {
             guard let coding = ContentCoding(named: name), known.contains(coding) else {
-                let text = String(name.prefix(80))
+                let text = Self.beginning(of: name)
                 throw RequestError(ContentCodingError(coding: text, problem: .unknown, offset: 0))
             }
             codings.append(coding)
