@@ -84,9 +84,8 @@ struct StalledThreadTests {
             }
         }
         let executor = SocketExecutor.with { $0.connectionsPerOrigin = connections }
-        var request = try peer.request()
         // All threads of the pool may be busy with other tests for longer than the usual 10 s.
-        request.timeouts.connect = .seconds(100)
+        let request = try peer.request().with { $0.timeouts.connect = .seconds(100) }
         let most = Counter()
         func calls() async -> [String?] {
             await withTaskGroup(of: String?.self) { group in
