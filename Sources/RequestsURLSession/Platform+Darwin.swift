@@ -32,7 +32,7 @@ enum Platform {
 
     /// Whether URLSession delivers bodies of the content coding `coding` decoded.
     static func isUndone(_ coding: String) -> Bool {
-        ["gzip", "x-gzip", "deflate", "br"].contains(coding.lowercased())
+        ["gzip", "x-gzip", "deflate", "br"].contains { ASCIIFolding.areEqual($0, coding) }
     }
 
     /// Stops receiving for a reader that is slow.

@@ -51,7 +51,7 @@ enum Platform {
 
     /// Whether URLSession delivers bodies of the content coding `coding` decoded.
     static func isUndone(_ coding: String) -> Bool {
-        !coding.isEmpty && coding.lowercased() != "identity"
+        !coding.isEmpty && !ASCIIFolding.areEqual(coding, "identity")
     }
 
     /// Nothing holds a task back: what was suspended begins anew when it is resumed, and its bytes come twice.

@@ -37,7 +37,9 @@ extension Header {
     /// What Content-Length says; repetitions of one value are one, anything else is refused (RFC 9110 §8.6).
     fileprivate func declaredLength() throws(RequestError) -> Int? {
         let values = values(of: .contentLength).flatMap { value in
-            value.split(separator: ",").map { $0.drop { $0 == " " || $0 == "\t" } }
+            value.utf8.split(separator: UInt8(ascii: ",")).map { member in
+                String(Substring(member.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }))
+            }
         }
         guard let first = values.first else { return nil }
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

@@ -141,6 +141,6 @@ extension HTTPStatus {
 extension Field.Name {
     /// Whether the field describes the body of a request, and so goes with it.
     fileprivate var describesContent: Bool {
-        canonicalName.hasPrefix("content-")
+        canonicalName.hasBytePrefix("content-")
     }
 }

@@ -45,19 +45,34 @@ extension TargetURI {
     static func removingDotSegments(from path: String) -> String {
         guard path.mayHoldDotSegments else { return path }
         var output: [Substring] = []
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let segments = path.splitBytes(at: "/", omittingEmptySubsequences: false).dropFirst()
         for (offset, segment) in segments.enumerated() {
-            let isLast = offset == segments.count - 1
-            switch segment.replacing("%2e", with: ".").replacing("%2E", with: ".") {
-            case ".":
-                if isLast { output.append("") }
-            case "..":
-                _ = output.popLast()
-                if isLast { output.append("") }
-            default: output.append(segment)
+            let dots = Self.dots(in: segment.utf8)
+            if dots == 2 { _ = output.popLast() }
+            if dots == nil {
+                output.append(segment)
+            } else if offset == segments.count - 1 {
+                output.append("")
             }
         }
         return "/" + output.joined(separator: "/")
+    }
+
+    /// The number of dots, 1 or 2, of a segment that consists of them; `%2E` is one, too (RFC 3986 §6.2.2.2).
+    private static func dots(in segment: Substring.UTF8View) -> Int? {
+        var remainder = segment
+        var count = 0
+        while let first = remainder.first, count < 3 {
+            if first == UInt8(ascii: ".") {
+                remainder.removeFirst()
+            } else if remainder.starts(with: "%2E".utf8) || remainder.starts(with: "%2e".utf8) {
+                remainder.removeFirst(3)
+            } else {
+                return nil
+            }
+            count += 1
+        }
+        return (1...2).contains(count) && remainder.isEmpty ? count : nil
     }
 }
 

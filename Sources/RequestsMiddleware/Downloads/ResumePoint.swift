@@ -1,7 +1,7 @@
 /// What is known of the representation that an interrupted download has the beginning of: enough to ask for the rest.
 ///
 /// Kept next to the bytes, between one run of a program and the next.
-package struct ResumePoint: Codable, Hashable, Sendable {
+package struct ResumePoint: Codable, Sendable {
     /// What was asked, with its secrets redacted; another target's bytes are not gone on with.
     package let target: String
     /// The value of If-Range that names the representation: a strong entity tag, or a date where that will do.
@@ -89,5 +89,13 @@ package struct ResumePoint: Codable, Hashable, Sendable {
         if let length, let other = range.length, length != other { return false }
         guard let tag = head.header.entityTag, let own = EntityTag(fieldValue: validator) else { return true }
         return tag.matchesStrongly(own)
+    }
+}
+
+extension ResumePoint: Equatable {
+    /// Whether both name the same bytes of the same target; entity tags are compared octet by octet.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.length == right.length && left.target.hasSameBytes(as: right.target)
+            && left.validator.hasSameBytes(as: right.validator)
     }
 }
