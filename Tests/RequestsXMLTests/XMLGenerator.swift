@@ -1,20 +1,11 @@
+import TestCorpora
+
 /// Makes well-formed documents at random, the same ones for the same seed.
 struct XMLGenerator {
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
-    private var random: Random
+    private var random: SplitMix64
     private var prefixes: [String] = []
 
-    init(seed: UInt64) { random = Random(state: seed) }
+    init(seed: UInt64) { random = SplitMix64(state: seed) }
 
     mutating func document() -> String {
         prefixes = ["xml"]
