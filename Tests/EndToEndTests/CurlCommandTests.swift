@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Generated curl commands",
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "there is no /usr/bin/curl here"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct CurlCommandTests {
     /// The shells that are here: at least the one that POSIX asks for.
     static let shells = ["/bin/sh", "/bin/bash", "/bin/zsh"].filter(FileManager.default.isExecutableFile)

@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-@Suite("Programs that use it as others do", .timeLimit(.minutes(1)))
+@Suite("Programs that use it as others do", .timeLimit(.minutes(5)))
 struct FixtureTests {
     /// What a program built with these tests prints.
     private func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String) {

@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-@Suite("The tour", .timeLimit(.minutes(1)))
+@Suite("The tour", .timeLimit(.minutes(5)))
 struct TourTests {
     /// Runs the tour's executable; standard output and standard error come as one text.
     static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {

@@ -94,7 +94,8 @@ extension ProtocolTextTests {
         Exception(
             "Requests/Exchange/RequestError+Payload", "struct ProblemDetails",
             "Text for the app; the package does not compare it."),
-        Exception("Requests/Vocabulary/JSONValue", "enum Step", "A path that the app writes; names are found by bytes."),
+        Exception(
+            "Requests/Vocabulary/JSONValue", "enum Step", "A path that the app writes; names are found by bytes."),
         Exception("RequestsXML/InvalidXML", "enum InvalidXML", "An error of ours that only people read."),
         Exception("RequestsXML/XMLNamespaces", "ExactString", "ExactString compares its scalars."),
         Exception("RequestsXML/XMLValue", "escaped +=", "A scalar is compared with a scalar."),

@@ -64,7 +64,7 @@ struct ReadmeTests {
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer \(authToken)")
     }
 
-    @Test("its calls of URLSession.perform, as they are written there (RQ-28, RQ-32, C31)", .timeLimit(.minutes(1)))
+    @Test("its calls of URLSession.perform, as they are written there (RQ-28, RQ-32, C31)", .timeLimit(.minutes(5)))
     func calls() async {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Server.self]

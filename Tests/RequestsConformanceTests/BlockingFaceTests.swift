@@ -70,7 +70,7 @@ private actor Tally {
     var all: Set<ObjectIdentifier> { threads }
 }
 
-@Suite("Blocking calls", .timeLimit(.minutes(1)))
+@Suite("Blocking calls", .timeLimit(.minutes(5)))
 struct BlockingFaceTests {
     private let text: @Sendable (AnonymousRequestProvider) -> Texts = { $0.get(.text, from: "/x") }
 

@@ -3,9 +3,9 @@ import RequestsSocket
 import Testing
 
 private let memory = ExecutorUnderTest.inMemory()
-private let socket = ExecutorUnderTest.overLoopback { SocketExecutor() }
+private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient) }
 
-@Suite("Conformance: the faces that are not async", .timeLimit(.minutes(2)))
+@Suite("Conformance: the faces that are not async", .timeLimit(.minutes(5)))
 struct FaceConformanceTests {
     @Test(
         "in memory (HT-4, C29)", arguments: Scenario.all(for: memory), [ExecutorUnderTest.Face.callback, .blocking])

@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Secrets and redirects", .timeLimit(.minutes(1)))
+@Suite("Secrets and redirects", .timeLimit(.minutes(5)))
 struct SecretMatrixTests {
     @Test("over sockets secrets stay with their origin, whatever the redirect and their spelling (T-59, R-27, R-28)")
     func overSockets() async throws {

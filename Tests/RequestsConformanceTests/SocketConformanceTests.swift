@@ -2,11 +2,22 @@ import RequestsConformance
 import RequestsSocket
 import Testing
 
-private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor() }
-private let unixSocket = ExecutorUnderTest.overUnixSocket { path in SocketExecutor(.unix(path: path)) }
-private let decoding = ExecutorUnderTest.overLoopback { SocketExecutor().decodingContent() }
+private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient) }
+private let unixSocket = ExecutorUnderTest.overUnixSocket { path in
+    SocketExecutor(.unix(path: path), configuration: .patient)
+}
+private let decoding = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient).decodingContent() }
 
-@Suite("Conformance: socket", .timeLimit(.minutes(1)))
+extension SocketExecutor.Configuration {
+    /// Keeps idle connections while other tests have the threads of the pool, which can take longer than the usual 30 s.
+    static var patient: Self {
+        var configuration = Self()
+        configuration.idleTimeout = .seconds(600)
+        return configuration
+    }
+}
+
+@Suite("Conformance: socket", .timeLimit(.minutes(5)))
 struct SocketConformanceTests {
     @Test("over TCP", arguments: Scenario.all(for: loopback))
     func overLoopback(scenario: Scenario) async throws {

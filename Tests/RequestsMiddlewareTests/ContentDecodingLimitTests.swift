@@ -7,7 +7,7 @@ import RequestsTestServer
 import Testing
 
 @Suite(
-    "Content decoding: damage and limits", .timeLimit(.minutes(1)),
+    "Content decoding: damage and limits", .timeLimit(.minutes(5)),
     .enabled(if: !Coding.available.isEmpty, "no zlib here"))
 struct ContentDecodingLimitTests {
     private let folder: TestFolder

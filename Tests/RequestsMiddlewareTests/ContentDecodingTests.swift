@@ -6,7 +6,7 @@ import RequestsSocket
 import RequestsTestServer
 import Testing
 
-@Suite("Content decoding", .timeLimit(.minutes(1)), .enabled(if: !Coding.available.isEmpty, "no zlib here"))
+@Suite("Content decoding", .timeLimit(.minutes(5)), .enabled(if: !Coding.available.isEmpty, "no zlib here"))
 struct ContentDecodingTests {
     private let folder: TestFolder
     private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)

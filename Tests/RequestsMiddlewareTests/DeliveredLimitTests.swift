@@ -8,7 +8,7 @@ import Testing
 
 /// What the limit of a collected body counts, and what a body without a byte is.
 @Suite(
-    "Content decoding: what is delivered", .timeLimit(.minutes(1)),
+    "Content decoding: what is delivered", .timeLimit(.minutes(5)),
     .enabled(if: !Coding.available.isEmpty, "no zlib here"))
 struct DeliveredLimitTests {
     private let content = Data("0123456789".utf8)

@@ -27,7 +27,7 @@ extension RawResponse {
     fileprivate var stream: ResponseStream? { if case .stream(let stream) = body { stream } else { nil } }
 }
 
-@Suite("Mock executor", .timeLimit(.minutes(1)))
+@Suite("Mock executor", .timeLimit(.minutes(5)))
 struct MockExecutorTests {
     @Test("a text is of the type it is said to be")
     func types() async throws {

@@ -4,7 +4,7 @@ import RequestsPOSIX
 import Testing
 
 /// What concerns the whole process is proven in a child process, where no other test runs.
-@Suite("Process", .timeLimit(.minutes(1)))
+@Suite("Process", .timeLimit(.minutes(5)))
 struct ProcessTests {
     @Test("writing to a peer that is gone is EPIPE and no signal, by send, sendmsg and sendfile (R-56)")
     func brokenPipe() async {

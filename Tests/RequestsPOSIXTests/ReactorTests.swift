@@ -1,7 +1,7 @@
 import RequestsPOSIX
 import Testing
 
-@Suite("Reactor", .timeLimit(.minutes(1)))
+@Suite("Reactor", .timeLimit(.minutes(5)))
 struct ReactorTests {
     let reactor: Reactor
 
@@ -303,7 +303,7 @@ struct ReactorTests {
     }
 }
 
-@Suite("Waiting for both directions", .timeLimit(.minutes(1)))
+@Suite("Waiting for both directions", .timeLimit(.minutes(5)))
 struct BothDirectionsTests {
     @Test("an upload that is stuck is woken by bytes to read, and by room to write (R-45)")
     func both() async throws {

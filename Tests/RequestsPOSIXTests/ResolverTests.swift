@@ -2,7 +2,7 @@ import RequestsPOSIX
 import Synchronization
 import Testing
 
-@Suite("Resolver", .timeLimit(.minutes(1)))
+@Suite("Resolver", .timeLimit(.minutes(5)))
 struct ResolverTests {
     let reactor: Reactor
 

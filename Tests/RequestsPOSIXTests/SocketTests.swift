@@ -1,7 +1,7 @@
 import RequestsPOSIX
 import Testing
 
-@Suite("Socket", .timeLimit(.minutes(1)))
+@Suite("Socket", .timeLimit(.minutes(5)))
 struct SocketTests {
     let reactor: Reactor
 

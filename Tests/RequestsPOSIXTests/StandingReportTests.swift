@@ -1,7 +1,7 @@
 import RequestsPOSIX
 import Testing
 
-@Suite("Reports that stand", .timeLimit(.minutes(1)))
+@Suite("Reports that stand", .timeLimit(.minutes(5)))
 struct StandingReportTests {
     let reactor: Reactor
 

@@ -4,7 +4,7 @@ import RequestsSocket
 import Testing
 
 @Suite(
-    "Content codings over sockets", .timeLimit(.minutes(1)),
+    "Content codings over sockets", .timeLimit(.minutes(5)),
     .enabled(if: ContentDecoding.availableCodings.contains("gzip"), "no zlib here"))
 struct DecodingTests {
     /// `hello, hello, hello` in gzip.

@@ -5,7 +5,7 @@ import RequestsSocket
 import Testing
 
 /// What shows only in numbers: in a child process where it concerns all of it.
-@Suite("Endurance", .serialized, .timeLimit(.minutes(2)))
+@Suite("Endurance", .serialized, .timeLimit(.minutes(5)))
 struct EnduranceTests {
     @Test("10,000 calls leave no wait and no registration behind (R-49)")
     func manyCalls() async {

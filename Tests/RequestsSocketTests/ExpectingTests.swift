@@ -3,7 +3,7 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("Expecting 100 (Continue)", .timeLimit(.minutes(1)))
+@Suite("Expecting 100 (Continue)", .timeLimit(.minutes(5)))
 struct ExpectingTests {
     private static let upload = RequestBody.bytes(Data("hello".utf8))
     /// Longer than any test lasts.

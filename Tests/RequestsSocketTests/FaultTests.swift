@@ -3,7 +3,7 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("Faults of the system", .timeLimit(.minutes(1)))
+@Suite("Faults of the system", .timeLimit(.minutes(5)))
 struct FaultTests {
     @Test(
         "whichever transfer fails, the call ends, and the connection serves nobody else (R-70)",

@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("File bodies", .timeLimit(.minutes(1)))
+@Suite("File bodies", .timeLimit(.minutes(5)))
 struct FileBodyTests {
     private let folder = TemporaryFolder()
 

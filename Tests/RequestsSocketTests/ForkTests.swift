@@ -39,7 +39,7 @@ private final class Inheritance: Sendable {
     }
 }
 
-@Suite("After fork", .timeLimit(.minutes(1)))
+@Suite("After fork", .timeLimit(.minutes(5)))
 struct ForkTests {
     @Test("a child that releases the executor, its connections and streams changes nothing for its parent (R-58)")
     func releasing() async {

@@ -25,7 +25,7 @@ extension SocketExecutor {
     }
 }
 
-@Suite("On the calling thread, without a task", .timeLimit(.minutes(1)))
+@Suite("On the calling thread, without a task", .timeLimit(.minutes(5)))
 struct InPlaceTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Keeping connections", .timeLimit(.minutes(1)))
+@Suite("Keeping connections", .timeLimit(.minutes(5)))
 struct KeepAliveTests {
     @Test("requests that follow each other share one connection (R-60)")
     func sharesConnection() async throws {

@@ -5,7 +5,7 @@ import RequestsSocket
 import Testing
 
 /// Whose process it is concerns all of it, so this runs in a child.
-@Suite("Permission", .timeLimit(.minutes(1)))
+@Suite("Permission", .timeLimit(.minutes(5)))
 struct PermissionTests {
     @Test("a unix socket that this user may not use is a failed connection that says so (R-59)")
     func forbidden() async {

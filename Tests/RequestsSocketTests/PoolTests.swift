@@ -3,7 +3,7 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("The pool of connections", .timeLimit(.minutes(1)))
+@Suite("The pool of connections", .timeLimit(.minutes(5)))
 struct PoolTests {
     /// What a server does with the second request on its first connection.
     enum Failure: String, CaseIterable, Sendable {

@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("HTTP proxy", .timeLimit(.minutes(1)))
+@Suite("HTTP proxy", .timeLimit(.minutes(5)))
 struct ProxyTests {
     /// Notes every request and answers it with what `answer` makes of its first line.
     private static func noting(_ answer: @escaping @Sendable (String) -> String = { _ in ok }) throws -> ScriptedPeer {

@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Racing addresses", .timeLimit(.minutes(1)))
+@Suite("Racing addresses", .timeLimit(.minutes(5)))
 struct RacingTests {
     /// Addresses of this machine that nobody else uses, told apart by their last number.
     private static func four(_ number: Int, _ port: UInt16 = 0) throws -> SocketAddress {

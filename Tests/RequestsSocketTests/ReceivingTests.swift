@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Receiving responses", .timeLimit(.minutes(1)))
+@Suite("Receiving responses", .timeLimit(.minutes(5)))
 struct ReceivingTests {
     private static let chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -31,7 +31,7 @@ struct RedirectBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("The body of a redirect that is followed", .timeLimit(.minutes(1)))
+@Suite("The body of a redirect that is followed", .timeLimit(.minutes(5)))
 struct RedirectDrainTests {
     /// A peer whose first answer on a connection is 200, and whose second is a redirect with `body`.
     private func peer(_ body: RedirectBody) throws -> ScriptedPeer {

@@ -33,7 +33,7 @@ struct Blocks: RequestBodySource {
     }
 }
 
-@Suite("Sending bodies", .timeLimit(.minutes(1)))
+@Suite("Sending bodies", .timeLimit(.minutes(5)))
 struct SendingTests {
     @Test(
         "a stream shorter or longer than declared, or that fails, is an error, and the server sees no whole body (R-5)",

@@ -71,7 +71,7 @@ extension SocketExecutor {
     }
 }
 
-@Suite("Blocked threads and the pool's limits", .timeLimit(.minutes(2)))
+@Suite("Blocked threads and the pool's limits", .timeLimit(.minutes(5)))
 struct StalledThreadTests {
     @Test(
         "awaited and blocking calls of one task group all complete with one connection (R-52, HT-1)",

@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Strict reading over sockets", .timeLimit(.minutes(1)))
+@Suite("Strict reading over sockets", .timeLimit(.minutes(5)))
 struct StrictReadingTests {
     /// A peer whose first connection answers with `text` and stays open; every other one answers `ok`.
     private func peer(_ text: String) throws -> ScriptedPeer {
@@ -156,7 +156,7 @@ struct StrictReadingTests {
 private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
 
 /// A zone tells which network an address is of: it goes into the socket's address, and not onto the wire.
-@Suite("Zones over sockets", .timeLimit(.minutes(1)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
+@Suite("Zones over sockets", .timeLimit(.minutes(5)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
 struct ZoneTests {
     @Test("an address with a zone is connected to, Host is without it, and its connections are its own (R-4, R-51)")
     func zones() async throws {

@@ -3,7 +3,7 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("Limits of time, and cancellation", .timeLimit(.minutes(1)))
+@Suite("Limits of time, and cancellation", .timeLimit(.minutes(5)))
 struct TimeTests {
     private static let brief = Duration.milliseconds(30)
 

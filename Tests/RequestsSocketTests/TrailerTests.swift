@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Request trailers", .timeLimit(.minutes(1)))
+@Suite("Request trailers", .timeLimit(.minutes(5)))
 struct TrailerTests {
     private static let end = "\r\n0\r\nX-Sum: 1\r\n\r\n"
 

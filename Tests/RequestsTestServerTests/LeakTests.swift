@@ -8,7 +8,7 @@ private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 // Counts what /proc lists for the process under this suite's own names, as other suites run beside it.
 @Suite("Test server: leaks", .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/task")))
 struct LeakTests {
-    @Test("when the scope has ended, its sockets and its path are gone (R-73)", .timeLimit(.minutes(1)))
+    @Test("when the scope has ended, its sockets and its path are gone (R-73)", .timeLimit(.minutes(5)))
     func leaks() async throws {
         let faults: [Fault?] = [nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .closeBeforeHead]
         let address = TestServer.Address.temporarySocket()

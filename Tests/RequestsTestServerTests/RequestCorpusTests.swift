@@ -5,7 +5,7 @@ import Testing
 
 // The cases are not in the repository: without the folder this suite skips.
 @Suite(
-    "Test server: request corpus", .timeLimit(.minutes(1)),
+    "Test server: request corpus", .timeLimit(.minutes(5)),
     .enabled(if: Corpora.arePresent, "no corpora beside the package"))
 struct RequestCorpusTests {
     @Test("one answer a request, a refusal closes (R-73)", arguments: Corpora.requests)

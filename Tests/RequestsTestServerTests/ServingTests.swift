@@ -15,7 +15,7 @@ private enum Thread {
     static var isOurs: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } }
 }
 
-@Suite("Test server: serving", .timeLimit(.minutes(1)))
+@Suite("Test server: serving", .timeLimit(.minutes(5)))
 struct ServingTests {
     @Test("serves an executor over TCP and over a unix socket (PM-130)", arguments: Place.allCases)
     func serves(place: Place) async throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "The words of the curl command",
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/sh"), "there is no /bin/sh here"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
 struct CurlWordTests {
     static let shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/zsh", "/bin/busybox"].filter {
         FileManager.default.isExecutableFile(atPath: $0)

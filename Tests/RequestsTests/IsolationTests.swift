@@ -24,7 +24,7 @@ private struct Checked: Codable, Sendable {
 }
 
 // Whether code runs on the main actor cannot be asked on Linux, only asserted: the child process must fall.
-@Suite("Isolation", .timeLimit(.minutes(1)))
+@Suite("Isolation", .timeLimit(.minutes(5)))
 struct IsolationTests {
     @MainActor
     private static func encode(_ check: Checked.Check) async throws {

@@ -56,7 +56,7 @@ private struct EndlessExecutor: RequestExecutor {
 
 private typealias TextResult = Result<TypedResponse<String>, RequestError>
 
-@Suite("A call with a completion", .timeLimit(.minutes(1)))
+@Suite("A call with a completion", .timeLimit(.minutes(5)))
 struct RequestTaskTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let text = api.get(.text, from: "/x")
@@ -243,7 +243,7 @@ struct RequestTaskTests {
     }
 }
 
-@Suite("Where a completion runs", .timeLimit(.minutes(1)))
+@Suite("Where a completion runs", .timeLimit(.minutes(5)))
 struct CompletionPlaceTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let key = DispatchSpecificKey<Bool>()

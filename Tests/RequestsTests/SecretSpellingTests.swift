@@ -2,7 +2,7 @@ import Requests
 import Testing
 
 /// Secrets that come back in text from outside, in every spelling and next to marks.
-@Suite("Secrets that others repeat", .timeLimit(.minutes(1)))
+@Suite("Secrets that others repeat", .timeLimit(.minutes(5)))
 struct SecretSpellingTests {
     private static let token = "hun/ter+2?Ä\"\\x"
     private static let password = "pa:ss/wo+rd&Ö"

@@ -5,7 +5,7 @@ import Testing
 private let api = AnonymousRequestProvider.example
 
 /// What the libraries before this one could do, in this one's words.
-@Suite("Ways of other libraries", .timeLimit(.minutes(1)))
+@Suite("Ways of other libraries", .timeLimit(.minutes(5)))
 struct SourceSystemTests {
     /// An API whose environment gives defaults, and whose own base request gives others.
     private struct Shop: RequestProviding {

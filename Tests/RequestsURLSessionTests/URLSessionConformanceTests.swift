@@ -5,7 +5,7 @@ import Testing
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
 // A session has threads of its own, and a hundred sessions at once are more than a small machine has room for.
-@Suite("Conformance: URLSession", .serialized, .timeLimit(.minutes(2)))
+@Suite("Conformance: URLSession", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {
@@ -13,7 +13,7 @@ struct URLSessionConformanceTests {
     }
 }
 
-@Suite("Conformance: URLSession through the faces that are not async", .serialized, .timeLimit(.minutes(2)))
+@Suite("Conformance: URLSession through the faces that are not async", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionFaceConformanceTests {
     @Test(
         "every promise is kept through them, too (HT-4, C29)", arguments: Scenario.all(for: subject),

@@ -5,7 +5,7 @@ import Testing
 /// What ends the process of whoever asks through Foundation's URLSession on Linux, and cannot be kept from doing so.
 ///
 /// Each test fails once Foundation is repaired: then its deviation goes.
-@Suite("URLSession: what ends the process", .timeLimit(.minutes(2)), .enabled(if: Support.isOnLinux))
+@Suite("URLSession: what ends the process", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
 struct URLSessionFatalTests {
     @Test("a chunked response with trailers does (L18)")
     func trailers() async {
@@ -39,7 +39,7 @@ struct URLSessionFatalTests {
     }
 }
 
-@Suite("URLSession: what no longer ends the process", .timeLimit(.minutes(2)))
+@Suite("URLSession: what no longer ends the process", .timeLimit(.minutes(5)))
 struct URLSessionSurvivalTests {
     @Test("a redirect whose task is cancelled meanwhile does not (L3, R-67, D-22)")
     func cancelledRedirects() async {

@@ -2,7 +2,7 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-@Suite("URLSession: the session", .timeLimit(.minutes(1)))
+@Suite("URLSession: the session", .timeLimit(.minutes(5)))
 struct URLSessionLifeTests {
     @Test("a reset cancels what runs and what is not sent yet, leaves what is here, and goes on (PM-11, T-62)")
     func reset() async throws {

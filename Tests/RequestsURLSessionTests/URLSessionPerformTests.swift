@@ -42,7 +42,7 @@ extension Outcome {
     }
 }
 
-@Suite("URLSession.perform of 0.3.2", .timeLimit(.minutes(1)))
+@Suite("URLSession.perform of 0.3.2", .timeLimit(.minutes(5)))
 struct URLSessionPerformTests {
     private let session = URLSession(configuration: .ephemeral)
     private let place = Place(baseURL: URL("http://127.0.0.1:1"))
@@ -178,7 +178,7 @@ struct URLSessionPerformTests {
     }
 }
 
-@Suite("The task of URLSession.perform", .timeLimit(.minutes(1)))
+@Suite("The task of URLSession.perform", .timeLimit(.minutes(5)))
 struct URLSessionPerformTaskTests {
     private let session = URLSession(configuration: .ephemeral)
     private let queue = DispatchQueue(label: "test.completion")

@@ -3,7 +3,7 @@ import RequestsURLSession
 import Synchronization
 import Testing
 
-@Suite("URLSession: requests", .timeLimit(.minutes(1)))
+@Suite("URLSession: requests", .timeLimit(.minutes(5)))
 struct URLSessionRequestTests {
     @Test("nothing goes out that the request does not have but what frames it (L5)", .enabled(if: Support.isOnLinux))
     func additions() async throws {

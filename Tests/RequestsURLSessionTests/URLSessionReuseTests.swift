@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 // The limits are those of `Timeouts`, a minute for the first byte: a call that hangs is a suite that takes too long.
-@Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(1)))
+@Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionReuseTests {
     /// Bodies of every kind that an upload can have.
     private static func bodies(in folder: String) throws -> [RequestBody] {

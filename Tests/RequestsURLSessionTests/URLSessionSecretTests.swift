@@ -4,7 +4,7 @@ import Testing
 
 // libcurl asks the proxy that `http_proxy` names, which is how a session reaches hosts that are not there; a process of
 // its own has that variable.
-@Suite("URLSession: secrets and redirects", .timeLimit(.minutes(2)), .enabled(if: Support.isOnLinux))
+@Suite("URLSession: secrets and redirects", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
 struct URLSessionSecretTests {
     @Test("secrets stay with their origin, whatever the redirect and their spelling (T-59, R-27, L3, D-22)")
     func matrix() async {

@@ -6,7 +6,7 @@ import Testing
 private let cancellations =
     ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init) ?? 400
 
-@Suite("URLSession: storms", .timeLimit(.minutes(2)))
+@Suite("URLSession: storms", .timeLimit(.minutes(5)))
 struct URLSessionStormTests {
     @Test("a cancelled call gives its whole body or fails, collected, streamed or in a file (R-67, R-20)")
     func cancelled() async throws {

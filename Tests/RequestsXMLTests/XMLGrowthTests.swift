@@ -61,7 +61,7 @@ struct XMLGrowthTests {
 
     @Test("what makes a document long costs in proportion, well-formed or not (AF-55, R-71)", arguments: shapes)
     func documents(shape: Shape) async throws {
-        let ratio = try await Growth.ratio { size in
+        let ratio = try await Growth.ratio(size: 500) { size in
             let executor = XMLExecutor(shape.make(size))
             return { try Self.read(executor) }
         }
@@ -71,7 +71,7 @@ struct XMLGrowthTests {
     @Test("values of long documents are compared, hashed, printed and searched in proportion (R-71)")
     func values() async throws {
         for text in ["<b c='1'>x</b>", "<b\(Self.many("\u{301}\u{323}", 20)) c='1'/>"] {
-            let ratio = try await Growth.ratio { size in
+            let ratio = try await Growth.ratio(size: 500) { size in
                 let executor = XMLExecutor("<a>" + Self.many(text, size) + "</a>")
                 let (first, second) = (try executor.root(), try executor.root())
                 return {

@@ -7,7 +7,7 @@ import Testing
 
 // The cases are not in the repository: without the folder this suite skips.
 @Suite(
-    "curl's cases over sockets", .timeLimit(.minutes(2)),
+    "curl's cases over sockets", .timeLimit(.minutes(5)),
     .enabled(if: Corpora.arePresent, "no corpora beside the package"))
 struct CurlCaseTests {
     /// Names other than localhost have no address here: no test asks a name server.

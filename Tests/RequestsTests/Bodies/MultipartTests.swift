@@ -16,7 +16,7 @@ private func text(_ parts: [MultipartPart], style: MultipartStyle = .standard) a
     try await prepared(parts, style: style).body.collected().text
 }
 
-@Suite("Multipart forms", .timeLimit(.minutes(1)))
+@Suite("Multipart forms", .timeLimit(.minutes(5)))
 struct MultipartTests {
     @Test("one text part is 116 bytes, and the length is known (T-42, PM-48, PM-49, AF-38, D-5)")
     func oneText() throws {

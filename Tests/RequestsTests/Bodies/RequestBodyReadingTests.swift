@@ -2,7 +2,7 @@ import Requests
 import Synchronization
 import Testing
 
-@Suite("Reading request bodies", .timeLimit(.minutes(1)))
+@Suite("Reading request bodies", .timeLimit(.minutes(5)))
 struct RequestBodyReadingTests {
     @Test("a file is read in chunks, whole or a range of it, and never more than a chunk at once (PM-51)")
     func chunks() async throws {

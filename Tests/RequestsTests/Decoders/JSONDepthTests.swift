@@ -3,7 +3,7 @@ import Requests
 import Synchronization
 import Testing
 
-@Suite("Depth of JSON", .timeLimit(.minutes(2)))
+@Suite("Depth of JSON", .timeLimit(.minutes(5)))
 struct JSONDepthTests {
     @Test(
         "at the greatest depth a small stack is enough to read, compare, hash, print and release (R-75)",

@@ -2,7 +2,7 @@ import Requests
 import Testing
 
 /// A mark behind a delimiter makes another `Character` of the two: no reader may miss the delimiter for it.
-@Suite("Marks behind delimiters", .timeLimit(.minutes(2)))
+@Suite("Marks behind delimiters", .timeLimit(.minutes(5)))
 struct PlantedMarkTests {
     /// A combining mark, a joiner, a variation selector.
     static let marks: [Unicode.Scalar] = ["\u{301}", "\u{200D}", "\u{FE0F}"]
