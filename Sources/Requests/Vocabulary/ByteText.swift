@@ -71,6 +71,13 @@ extension StringProtocol {
     }
 }
 
+extension String {
+    /// Whether the bytes of both texts are the same; eight at a time, which ``BaseTargets`` needs for each request.
+    package func hasSameBytes(as other: String) -> Bool {
+        OctetText.areEqual(self, other)
+    }
+}
+
 /// A text whose equality and hash are those of its bytes, for sets and dictionaries of protocol text.
 package struct ByteText: Hashable, Sendable {
     /// The text.
