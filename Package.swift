@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),
-        .testTarget(name: "RequestsTests", dependencies: ["Requests", "TestCorpora"], swiftSettings: settings),
+        .testTarget(
+            name: "RequestsTests", dependencies: ["Requests", "TestCorpora", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
         .testTarget(
@@ -107,28 +108,32 @@ let package = Package(
                 "RequestsTestServer", "RequestsURLSession", "TestCorpora",
             ], swiftSettings: settings),
         .testTarget(
-            name: "RequestsXMLTests", dependencies: ["RequestsXML", "TestCorpora"], swiftSettings: settings),
+            name: "RequestsXMLTests", dependencies: ["RequestsXML", "TestCorpora", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(
             name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
+        .target(
+            name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
         .testTarget(
-            name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora"],
+            name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsURLSessionTests",
             dependencies: ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX"],
             swiftSettings: settings),
         .testTarget(
-            name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX"], swiftSettings: settings),
+            name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "RequestsSocketTests",
             dependencies: [
                 "CRequestsPOSIX", "RequestsMiddleware", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX",
-                "TestCorpora",
+                "TestCorpora", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(name: "RequestsMockTests", dependencies: ["RequestsMock"], swiftSettings: settings),

@@ -1,6 +1,6 @@
-import Foundation
 import Requests
 import RequestsHTTP1
+import TestSupport
 import Testing
 
 /// Messages that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
@@ -77,22 +77,24 @@ struct GrowthTests {
     @Test(
         "what makes a response long costs in proportion, whole and byte by byte (R-13, R-17, R-71)",
         arguments: responses)
-    func response(shape: Shape) throws {
+    func response(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {
-            try expectProportion { size in
+            let ratio = try await Growth.ratio { size in
                 let bytes = Array(shape.make(size).utf8)
                 return { _ = try readResponse(bytes, limits: Self.endless, delivery) }
             }
+            #expect(ratio <= Growth.limit, "\(delivery)")
         }
     }
 
     @Test("what makes a request long costs in proportion, whole and byte by byte (R-17, R-71)", arguments: requests)
-    func request(shape: Shape) throws {
+    func request(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {
-            try expectProportion { size in
+            let ratio = try await Growth.ratio { size in
                 let bytes = Array(shape.make(size).utf8)
                 return { _ = try readRequests(bytes, limits: Self.endless, delivery) }
             }
+            #expect(ratio <= Growth.limit, "\(delivery)")
         }
     }
 
@@ -107,35 +109,4 @@ struct GrowthTests {
         limits.trailerBytes = 1 << 40
         return limits
     }()
-
-    /// The processor's time of this thread, not the clock's; the least of some tries.
-    private func expectProportion(_ make: (Int) -> () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation)
-        throws
-    {
-        let (small, large) = (make(2_000), make(16_000))
-        var ratio = Double.infinity
-        for _ in 0..<5 where ratio > 24 {
-            let first = try Self.time(of: small)
-            ratio = min(ratio, try Self.time(of: large) / first)
-        }
-        #expect(ratio <= 24, "eight times as much takes \(ratio) times as long", sourceLocation: sourceLocation)
-    }
-
-    /// Of enough repetitions to be measured.
-    private static func time(of body: () throws -> Void) throws -> Double {
-        try body()
-        let start = threadTime()
-        var times = 0.0
-        repeat {
-            try body()
-            times += 1
-        } while threadTime() - start < 1_000_000
-        return Double(threadTime() - start) / times
-    }
-
-    private static func threadTime() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
-    }
 }

@@ -1,14 +1,11 @@
 import CRequestsPOSIX
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Files")
 struct FileTests {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    let folder = TemporaryDirectory()
 
     private func read(_ path: String) throws -> [UInt8] {
         try bytes(of: FileReader(path: path), from: 0)
@@ -20,11 +17,17 @@ struct FileTests {
         return Array(buffer[..<(try file.read(into: buffer, at: offset))])
     }
 
+    private func write(_ bytes: [UInt8]) throws {
+        var writer = try FileWriter(replacing: folder.path(of: "a"))
+        try bytes.withUnsafeBytes { try writer.write($0) }
+        try writer.finish()
+    }
+
     @Test("a finished file has its bytes, is its owner's alone, and replaces what was there (R-74)")
     func writes() throws {
-        try folder.write([1, 2, 3], to: "a")
+        try write([1, 2, 3])
         #expect(try read(folder.path(of: "a")) == [1, 2, 3])
-        try folder.write([4], to: "a")
+        try write([4])
         #expect(try read(folder.path(of: "a")) == [4])
         #expect(folder.names == ["a"])
         var status = stat()

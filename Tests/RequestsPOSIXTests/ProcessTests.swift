@@ -1,6 +1,7 @@
 #if os(Linux)
 import CRequestsPOSIX
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 /// What concerns the whole process is proven in a child process, where no other test runs.
@@ -12,7 +13,7 @@ struct ProcessTests {
             // All zero is the default disposition, under which the signal ends the process.
             var byDefault = sigaction()
             sigaction(SIGPIPE, &byDefault, nil)
-            let folder = try TemporaryFolder()
+            let folder = TemporaryDirectory()
             try folder.write([1, 2, 3], to: "a")
             let file = try FileReader(path: folder.path(of: "a"))
             let reactor = try Reactor()
@@ -43,7 +44,7 @@ struct ProcessTests {
             let before = OpenDescriptors()
             do {
                 let reactors = try (0..<10).map { _ in try Reactor() }
-                let folder = try TemporaryFolder()
+                let folder = TemporaryDirectory()
                 try folder.write([1], to: "a")
                 let file = try FileReader(path: folder.path(of: "a"))
                 let pairs = try (0..<20).map { try ChannelPair(on: reactors[$0 % 10]) }
@@ -97,7 +98,7 @@ struct ProcessTests {
     @Test("a child that releases a channel, a signal or a file leaves them to its parent (R-58)")
     func forked() async {
         await #expect(processExitsWith: .success) {
-            let folder = try TemporaryFolder()
+            let folder = TemporaryDirectory()
             let inheritance = try Inheritance(folder)
             let far = try await inheritance.begin()
             for round in 0..<20 {
@@ -159,7 +160,7 @@ private final class Inheritance: @unchecked Sendable {  // one thread at a time 
     private var near: Channel?
     private var quiet: Socket?
 
-    init(_ folder: TemporaryFolder) throws {
+    init(_ folder: TemporaryDirectory) throws {
         signal = try WakeSignal()
         writer = try FileWriter(replacing: folder.path(of: "a"))
         quiet = try Socket.listening(on: .loopback())

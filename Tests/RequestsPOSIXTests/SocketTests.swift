@@ -1,4 +1,5 @@
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Socket", .timeLimit(.minutes(5)))
@@ -43,7 +44,7 @@ struct SocketTests {
 
     @Test("connects over a unix path, relative or absolute, and says what is missing (R-59)")
     func unixPath() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryDirectory()
         let address = try SocketAddress(unixPath: folder.path(of: "s"))
         let client = try Socket(for: address)
         let error = #expect(throws: SystemError.self) { try client.startConnecting(to: address) }
@@ -166,7 +167,7 @@ struct SocketTests {
 
     @Test("a file goes out by sendfile from any place; its end is zero bytes")
     func sendFile() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryDirectory()
         let path = folder.path(of: "body")
         let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         try folder.write(content, to: "body")

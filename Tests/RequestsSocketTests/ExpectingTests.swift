@@ -1,6 +1,7 @@
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Expecting 100 (Continue)", .timeLimit(.minutes(5)))
@@ -86,7 +87,7 @@ struct ExpectingTests {
 
     @Test("every kind of body waits to be asked for, and none is opened too soon (R-46)")
     func bodies() async throws {
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         try folder.write(Array(repeating: 97, count: 100_000), to: "body")
         let peer = try ScriptedPeer { line, _, peer in
             guard line.receiveRequest() != nil else { return }

@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Exchanges that use every part of the executor, each run while one call after another is made to go wrong.
@@ -12,7 +13,7 @@ private struct FaultSweep {
         { .failConnecting($0) },
     ]
 
-    let folder = TemporaryFolder()
+    let folder = TemporaryDirectory()
     let peer: ScriptedPeer
 
     init() throws {

@@ -1,11 +1,12 @@
 import CRequestsPOSIX
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("File bodies", .timeLimit(.minutes(5)))
 struct FileBodyTests {
-    private let folder = TemporaryFolder()
+    private let folder = TemporaryDirectory()
 
     /// A peer that notes how many bytes of the body came and whether they are `expected`; it answers when all are there.
     private func peer(_ expected: [UInt8]) throws -> ScriptedPeer {
@@ -114,7 +115,7 @@ struct FileBodyTests {
     @Test("a peer that resets the connection during a file is a lost connection, never a signal (R-56)")
     func reset() async {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
+            let folder = TemporaryDirectory()
             try folder.write([UInt8](repeating: 97, count: 8 << 20), to: "body")
             let path = folder.path(of: "body")
             let peer = try ScriptedPeer { line, _, _ in

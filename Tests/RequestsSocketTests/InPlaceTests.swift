@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// What `body` gives on a thread of its own.
@@ -45,7 +46,7 @@ struct InPlaceTests {
     @Test("files, streams, Expect and streamed answers are left to a task, and then arrive (HT-1)")
     func leftToTask() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.answerAll(Self.ok) }
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         try folder.write([97], to: "body")
         let executor = SocketExecutor()
         for request in [
@@ -161,7 +162,7 @@ struct InPlaceTests {
             }
             line.waitForStop()
         }
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
         let executor = SocketExecutor.with { $0.fileSending = way }
         let request = try peer.request()

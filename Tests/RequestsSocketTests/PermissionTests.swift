@@ -2,6 +2,7 @@
 import CRequestsPOSIX
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Whose process it is concerns all of it, so this runs in a child.
@@ -10,7 +11,7 @@ struct PermissionTests {
     @Test("a unix socket that this user may not use is a failed connection that says so (R-59)")
     func forbidden() async {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
+            let folder = TemporaryDirectory()
             let path = folder.path(of: "socket")
             let peer = try ScriptedPeer(on: try SocketAddress(unixPath: path)) { line, _, _ in line.answerAll(ok) }
             let executor = SocketExecutor(.unix(path: path))

@@ -1,6 +1,7 @@
 import CRequestsPOSIX
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("HTTP proxy", .timeLimit(.minutes(5)))
@@ -152,7 +153,7 @@ struct ProxyTests {
     @Test("proxies, credentials and files that the environment names are not read (R-35)")
     func environment() async {
         await #expect(processExitsWith: .success) {
-            let folder = TemporaryFolder()
+            let folder = TemporaryDirectory()
             try folder.write(Array("default login u password hunter2\n".utf8), to: ".netrc")
             setenv("HOME", folder.path, 1)
             setenv("NETRC", folder.path(of: ".netrc"), 1)

@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Receiving responses", .timeLimit(.minutes(5)))
@@ -130,7 +131,7 @@ struct ReceivingTests {
             }
         }
         let executor = SocketExecutor()
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         let collected = try await executor.execute(try peer.request(delivery: .collected(limit: 3_000_000)))
         if case .bytes(let data) = collected.body { #expect(data == Data(content)) }
         let streamed = try await executor.execute(try peer.request(delivery: .streamed))
@@ -143,7 +144,7 @@ struct ReceivingTests {
 
     @Test("a file appears only when its body is whole; what explains a refusal is collected")
     func file() async throws {
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         let cut = try closing(after: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")
         let request = try cut.request(delivery: .file(path: folder.path(of: "a")))
         let error = await SocketExecutor().failure(of: request)

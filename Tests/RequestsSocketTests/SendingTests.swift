@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Gives chunks, and an error at the end when told to.
@@ -90,7 +91,7 @@ struct SendingTests {
 
     @Test("a file is sent whole or in part, and what cannot be read is known before anything is sent")
     func files() async throws {
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         let content = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try folder.write(content, to: "body")
         let expected = [content.count, 300_001]

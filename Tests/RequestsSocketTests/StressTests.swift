@@ -2,6 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestSupport
 import Testing
 
 /// How much is tried; more behind environment variables.
@@ -17,7 +18,7 @@ private enum Effort {
 /// A peer that answers in pieces with what it was asked, and the calls that are made of it.
 private struct Bench: Sendable {
     let peer: ScriptedPeer
-    let folder = TemporaryFolder()
+    let folder = TemporaryDirectory()
     let executor: SocketExecutor
 
     /// With few connections, so that calls wait for them, too.

@@ -91,27 +91,3 @@ func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sour
 }
 
 let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-/// A folder under the system's temporary folder, removed with its files when the value goes away.
-final class TemporaryFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "requests-\(UInt64.random(in: .min ... .max))")
-        .path
-
-    init() {
-        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    func path(of name: String) -> String { "\(path)/\(name)" }
-
-    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
-
-    func write(_ bytes: [UInt8], to name: String) throws {
-        try Data(bytes).write(to: URL(filePath: path(of: name)))
-    }
-
-    func read(_ name: String) -> Data? { FileManager.default.contents(atPath: path(of: name)) }
-}

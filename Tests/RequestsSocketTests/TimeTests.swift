@@ -1,6 +1,7 @@
 import RequestsPOSIX
 import RequestsSocket
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Limits of time, and cancellation", .timeLimit(.minutes(5)))
@@ -154,7 +155,7 @@ struct TimeTests {
 
     @Test("an upload that need not wait looks up every MiB: cancelled, it ends (R-67)", arguments: FileSending.allCases)
     func cancelledInFile(way: FileSending) async throws {
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
         let sent = Counter()

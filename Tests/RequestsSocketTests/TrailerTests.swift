@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Request trailers", .timeLimit(.minutes(5)))
@@ -22,7 +23,7 @@ struct TrailerTests {
 
     @Test("trailers follow the last chunk of whatever body there is, and the connection goes on (R-14)")
     func sent() async throws {
-        let folder = TemporaryFolder()
+        let folder = TemporaryDirectory()
         try folder.write(Array("hello".utf8), to: "body")
         let peer = try peer()
         let executor = SocketExecutor()

@@ -1,5 +1,5 @@
 import RequestsXML
-import TestCorpora
+import TestSupport
 import Testing
 
 /// Documents that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.

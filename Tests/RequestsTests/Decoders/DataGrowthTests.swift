@@ -1,5 +1,5 @@
 import Requests
-import TestCorpora
+import TestSupport
 import Testing
 
 /// Bodies that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.

@@ -1,0 +1,32 @@
+package import Foundation
+
+/// A directory under the system's temporary directory, which is removed with its files when the object is released.
+package final class TemporaryDirectory: Sendable {
+    package let path = FileManager.default.temporaryDirectory.appending(
+        path: "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    ).path
+
+    /// Creates the directory; a test without it would prove nothing, so the process ends when that fails.
+    package init() {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            preconditionFailure("could not create \(path): \(error)")
+        }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    package func path(of name: String) -> String { "\(path)/\(name)" }
+
+    /// The names of the files in it, hidden ones too.
+    package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+
+    package func write(_ bytes: [UInt8], to name: String) throws {
+        try Data(bytes).write(to: URL(filePath: path(of: name)))
+    }
+
+    package func read(_ name: String) -> Data? { FileManager.default.contents(atPath: path(of: name)) }
+}
