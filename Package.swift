@@ -117,7 +117,7 @@ let package = Package(
             name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
-            name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["CRequestsPOSIX"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
         .testTarget(
             name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora", "TestSupport"],

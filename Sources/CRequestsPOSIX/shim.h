@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -367,12 +368,13 @@ static inline int rp_limit_descriptors(const struct rlimit *limit) { return setr
 // Swift does not offer fork and _exit; a child of a process with threads may do little before it ends.
 static inline pid_t rp_fork(void) { return fork(); }
 static inline void rp_exit_child(int status) { _exit(status); }
+/// The exit status, the negative number of the signal that ended the child, or INT_MIN when there is no such child.
 static inline int rp_wait_for_child(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) { return -1; }
+        if (errno != EINTR) { return INT_MIN; }
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 static inline int rp_start_timer(const struct itimerval *interval) {

@@ -101,26 +101,26 @@ struct ProcessTests {
             let folder = TemporaryDirectory()
             let inheritance = try Inheritance(folder)
             let far = try await inheritance.begin()
+            var children = ForkedChildren()
             for round in 0..<20 {
-                let child = rp_fork()
-                if child == 0 {
+                let hasReleased = children.run {
                     inheritance.signal.signal()
                     inheritance.release()
-                    rp_exit_child(0)
+                    return true
                 }
-                #expect(rp_wait_for_child(child) == 0)
+                #expect(hasReleased, "round \(round)")
                 // The reactor still watches the channel, and nothing was signalled.
                 try far.writeOnce([1])
                 try await inheritance.receive()
                 #expect(inheritance.isSignalled == false, "round \(round)")
             }
             inheritance.signal.signal()
-            let child = rp_fork()
-            if child == 0 {
+            let hasDrained = children.run {
                 inheritance.signal.drain()
-                rp_exit_child(0)
+                return true
             }
-            #expect(rp_wait_for_child(child) == 0)
+            #expect(hasDrained)
+            #expect(children.hangSeldom, "\(children)")
             #expect(inheritance.isSignalled)
             try inheritance.finish()
             #expect(folder.names == ["a"])

@@ -1,35 +1,9 @@
 #if os(Linux)
-import CRequestsPOSIX
 @_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
-
-/// Runs `body` in a forked child, which has no thread but the calling one; whether it returned true there.
-///
-/// A thread of the parent may hold a lock of Swift's runtime or of malloc during the fork, and the child waits for it for
-/// ever. That is no defect of the library, so a child that hangs is repeated; one that hangs each time fails the test.
-private func inChild(_ body: () -> Bool) -> Bool {
-    for _ in 0..<5 {
-        let start = ContinuousClock.now
-        let child = rp_fork()
-        if child == 0 {
-            // The signal ends the child, whatever it waits for; threads of the pool block signals.
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGALRM)
-            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-            alarm(3)
-            rp_exit_child(body() ? 0 : 1)
-        }
-        guard child > 0 else { return false }
-        let status = rp_wait_for_child(child)
-        // It is negative for every signal; those of a crash come earlier.
-        let hasHung = status < 0 && ContinuousClock.now - start > .milliseconds(2_900)
-        if !hasHung { return status == 0 }
-    }
-    return false
-}
 
 /// What a child inherits; nothing else refers to it, so that the child can release it.
 private final class Inheritance: Sendable {
@@ -58,54 +32,136 @@ private final class Inheritance: Sendable {
     }
 }
 
+/// Reads a stream on the thread of a blocking call, the only one that a child has.
+private struct StreamReader: RequestExecutor {
+    let stream: ResponseStream
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(try await stream.collect()))
+    }
+
+    /// Why the stream cannot be read; nil when it can.
+    func failure(of request: PreparedRequest) -> RequestError? {
+        do throws(RequestError) {
+            _ = try executeAndWait(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension SocketExecutor {
+    /// Whether a call fails because this is a child.
+    fileprivate func failsInChild(_ request: PreparedRequest) -> Bool {
+        do throws(RequestError) {
+            _ = try executeAndWait(request)
+            return false
+        } catch {
+            return error.reason == .connectionFailed && !error.mayHaveReachedServer
+        }
+    }
+}
+
+/// A peer that sends each response in two pieces, so that calls wait at the reactor.
+private func slowPeer() throws -> ScriptedPeer {
+    try ScriptedPeer { line, _, _ in
+        while line.receiveRequest() != nil {
+            line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+            line.pause()
+            line.send("k")
+        }
+    }
+}
+
 @Suite("After fork", .timeLimit(.minutes(5)))
 struct ForkTests {
     @Test("a child that releases the executor, its connections and streams changes nothing for its parent (R-58)")
     func releasing() async {
         await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in
-                while line.receiveRequest() != nil {
-                    // In pieces, so that calls wait at the reactor.
-                    line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
-                    line.pause()
-                    line.send("k")
-                }
-            }
+            let peer = try slowPeer()
             let inheritance = Inheritance()
             let request = try peer.request()
             let streamed = try peer.request(delivery: .streamed)
+            var children = ForkedChildren()
             for round in 0..<40 {
                 async let first = inheritance.text(request)
                 async let second = inheritance.text(request)
                 #expect(try await [first, second] == ["ok", "ok"], "round \(round)")
                 try await inheritance.beginStream(streamed)
-                #expect(inChild { inheritance.release(closing: 2) }, "round \(round)")
+                let hasReleased = children.run { inheritance.release(closing: 2) }
+                #expect(hasReleased, "round \(round)")
                 #expect(try await inheritance.endStream() == Data("ok".utf8), "round \(round)")
             }
+            #expect(children.hangSeldom, "\(children)")
             #expect(peer.connections == 2)
         }
     }
 
-    @Test("in a child every call fails at once, awaited or not, and bodies cannot be read (R-58)")
+    @Test("in a child every call fails at once, and a stream that it inherited cannot be read (R-58)")
     func calling() async {
         await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let peer = try slowPeer()
             let executor = SocketExecutor()
             let request = try peer.request()
             _ = try await executor.execute(request)
-            for _ in 0..<10 {
-                let failed = inChild {
-                    do throws(RequestError) {
-                        _ = try executor.executeAndWait(request)
-                        return false
-                    } catch {
-                        return error.reason == .connectionFailed && !error.mayHaveReachedServer
-                    }
+            var children = ForkedChildren()
+            for round in 0..<10 {
+                let stream = try #require(try await executor.execute(peer.request(delivery: .streamed)).stream)
+                let hasFailed = children.run {
+                    executor.failsInChild(request)
+                        && StreamReader(stream: stream).failure(of: request)?.reason == .connectionLost
                 }
-                #expect(failed)
+                #expect(hasFailed, "round \(round), \(children)")
+                // The child has taken nothing of it.
+                #expect(try await stream.collect() == Data("ok".utf8), "round \(round)")
                 #expect(try await executor.execute(request).metrics.reusedConnection)
             }
+            #expect(children.hangSeldom, "\(children)")
             #expect(peer.connections == 1)
+        }
+    }
+
+    @Test("a fork in the middle of the calls of four threads changes nothing for them (R-58)")
+    func crowded() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try slowPeer()
+            let executor = SocketExecutor()
+            let request = try peer.request()
+            let (calls, failures, running) = (Counter(), Counter(), Counter())
+            let isOver = Lock(false)
+            for _ in 0..<4 {
+                running.add(1)
+                try DetachedThread.start(named: "caller") {
+                    while !isOver.withLock({ $0 }) {
+                        if (try? executor.executeAndWait(request).text) != "ok" { failures.add(1) }
+                        calls.add(1)
+                    }
+                    running.add(-1)
+                }
+            }
+            // Of one executor for all rounds: while the task that closes its idle connections begins to run, it may hold the
+            // pool's lock, and then the child leaves the connections open.
+            let inheritance = Inheritance()
+            var children = ForkedChildren()
+            for round in 0..<40 {
+                let stream = try #require(try await executor.execute(peer.request(delivery: .streamed)).stream)
+                #expect(try await inheritance.text(request) == "ok")
+                let hasFailed = children.run {
+                    executor.failsInChild(request)
+                        && StreamReader(stream: stream).failure(of: request)?.reason == .connectionLost
+                        && inheritance.release(closing: 1)
+                }
+                #expect(hasFailed, "round \(round), \(children)")
+                #expect(try await stream.collect() == Data("ok".utf8), "round \(round)")
+                #expect(try await executor.execute(request).text == "ok", "round \(round)")
+                let before = calls.value
+                await eventually { calls.value > before + 4 }
+            }
+            isOver.withLock { $0 = true }
+            await eventually { running.value == 0 }
+            #expect(failures.value == 0)
+            #expect(children.hangSeldom, "\(children)")
         }
     }
 }
