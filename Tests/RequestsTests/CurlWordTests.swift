@@ -60,9 +60,16 @@ struct CurlWordTests {
         }
         let commands = requests.map { $0.curl() }
         for command in commands { #expect(!command.utf8.contains(0x0A) && !command.utf8.contains(0x0D)) }
+        try check(commands, of: Self.texts, to: target, with: shell)
+    }
+
+    /// Expects the shell to read the words of each command, whose field and body are the text at its place in `texts`.
+    private func check(
+        _ commands: [String], of texts: [String], to target: TargetURI, with shell: String
+    ) throws {
         let read = try words(commands, with: shell)
-        try #require(read.count == requests.count)
-        for (index, text) in Self.texts.enumerated() {
+        try #require(read.count == texts.count)
+        for (index, text) in texts.enumerated() {
             // The substitution of a command takes line ends away; a field that is sent has none.
             var value = text
             while value.unicodeScalars.last == "\n" { value.unicodeScalars.removeLast() }
@@ -74,19 +81,19 @@ struct CurlWordTests {
 
     @Test("an error's command is one line of words that runs nothing (R-1, R-8)", arguments: shells)
     func errors(shell: String) throws {
-        for text in Self.texts {
+        let target = try TargetURI("https://e.com/a?b=c'd")
+        let commands = try Self.texts.map { text in
             let request = PreparedRequest(
-                method: .post, target: try TargetURI("https://e.com/"), header: [Field(name: "X-A", value: text)],
-                body: .bytes(Data(text.utf8)))
+                method: .post, target: target, header: [Field(name: "X-A", value: text)], body: .bytes(Data(text.utf8)))
             let error = RequestError(.connectionFailed, request: request)
-            let command = try #require(
+            return try #require(
                 error.debugDescription.utf8.split(separator: 0x0A).last.map { String(decoding: $0, as: UTF8.self) })
-            #expect(Marks.holds(command, "curl --request POST"))
         }
-        let command = try PreparedRequest(
-            method: .post, target: TargetURI("https://e.com/"), header: [Field(name: "X-A", value: Self.texts[0])]
-        ).curl()
-        #expect(try words([command], with: shell).count == 1)
+        for command in commands {
+            #expect(Marks.holds(command, "curl --request POST"))
+            #expect(!command.utf8.contains(0x0D))
+        }
+        try check(commands, of: Self.texts, to: target, with: shell)
     }
 
     @Test("a file whose name ends in CR LF is read from standard input, as the shell would change the name (R-1)")
