@@ -1,6 +1,7 @@
 import Requests
 import RequestsHTTP1
 import RequestsPOSIX
+import Synchronization
 
 /// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
 ///
@@ -15,6 +16,8 @@ final class Exchange: @unchecked Sendable {  // one task, or one blocked thread,
     // Nobody else can be changing these two meanwhile: not asked at run time.
     @exclusivity(unchecked) private var patience: Patience
     @exclusivity(unchecked) private var metrics = RawResponse.Metrics()
+    /// Whether the remaining work of a blocking call has begun.
+    private let isResumed = Atomic(false)
 
     /// Checks everything that can be known before a connection is asked for.
     init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
@@ -71,7 +74,10 @@ extension Exchange {
     /// have to suspend, and what follows the loss of the connection.
     func runInPlace() throws(RequestError) -> BlockingExecution {
         guard isSentAtOnce, case .collected(let limit) = request.delivery, let connection = try idleConnection() else {
-            return .suspended { [self] () async throws(RequestError) in try await run() }
+            return .suspended { [self] () async throws(RequestError) in
+                try checkResumed()
+                return try await run()
+            }
         }
         connection.endReports()
         var transfer = makeTransfer(on: connection)
@@ -80,7 +86,8 @@ extension Exchange {
         } catch {
             let loss = try self.loss(error, &transfer)
             return .suspended { [self] () async throws(RequestError) in
-                try await run(on: replace(connection, after: loss))
+                try checkResumed()
+                return try await run(on: replace(connection, after: loss))
             }
         }
         if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(&transfer, body)) }
@@ -93,6 +100,16 @@ extension Exchange {
         }
         let body = try transfer.collectInPlace(limit, head)
         return .response(response(head, .bytes(body), transfer.trailers))
+    }
+
+    /// Refuses to perform the remaining work twice: two tasks would then change this at the same time.
+    private func checkResumed() throws(RequestError) {
+        guard !isResumed.exchange(true, ordering: .relaxed) else {
+            throw RequestError(
+                .other,
+                detail: "the remaining work of a blocking call was called twice; call it once, in a task, and "
+                    + "executeBlocking(_:) again for another exchange", request: request)
+        }
     }
 
     @inline(never)

@@ -64,6 +64,42 @@ struct InPlaceTests {
         }
     }
 
+    @Test(
+        "the remaining work of a blocking call is done once: a second call is an error, also at the same time (HT-1, R-68)",
+        arguments: [false, true])
+    func once(isStale: Bool) async throws {
+        let peer = try ScriptedPeer { line, number, _ in
+            if isStale, number == 0 {
+                _ = line.receiveRequest()
+                line.send(Self.ok)
+                _ = line.receiveRequest()
+            } else {
+                line.answerAll(Self.ok)
+            }
+        }
+        let executor = SocketExecutor()
+        let request = try peer.request()
+        // What remains then is to replace the connection, else it is everything.
+        if isStale { _ = try await executor.execute(request) }
+        let execution = try await onThread { Result { try executor.executeBlocking(request) } }.get()
+        guard case .suspended(let remaining) = execution else {
+            Issue.record("nothing remains")
+            return
+        }
+        let calls = (0..<8).map { _ in Task { try await remaining() } }
+        var errors: [RequestError?] = []
+        for call in calls {
+            if case .failure(let error) = await call.result {
+                errors.append(error as? RequestError)
+            } else {
+                #expect(try await call.value.text == "ok")
+            }
+        }
+        #expect(errors.count == 7 && errors.allSatisfy { $0?.reason == .other && $0?.request == request })
+        #expect(errors.first??.description.contains("was called twice") == true)
+        #expect(peer.connections == (isStale ? 2 : 1))
+    }
+
     @Test("a dead idle connection is replaced, and that is counted (R-42, R-43)")
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
