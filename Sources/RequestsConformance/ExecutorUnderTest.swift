@@ -60,8 +60,8 @@ public struct ExecutorUnderTest: Sendable {
 
     /// Runs `scenario`.
     ///
-    /// - Throws: ``ConformanceFailure`` when the promise is not kept, and also when it is kept although a deviation says
-    ///   that it is not.
+    /// - Throws: ``ConformanceFailure`` when the promise is not kept, unless a deviation says that it fails in this way, and
+    ///   also when it is kept although a deviation says that it is not.
     @discardableResult
     public func run(_ scenario: Scenario) async throws -> Outcome {
         guard let deviation = deviations.first(where: { $0.scenario == scenario.name }) else {
@@ -69,16 +69,18 @@ public struct ExecutorUnderTest: Sendable {
             return .passed
         }
         guard !deviation.isFatal else { return .notTried(deviation) }
-        do {
+        do throws(ConformanceFailure) {
             try await play(scenario)
         } catch {
-            return .deviated(deviation)
+            if !deviation.failure.isEmpty, error.message.contains(deviation.failure) { return .deviated(deviation) }
+            throw ConformanceFailure(
+                "fails in another way than its deviation says, “\(deviation.failure)”: \(error.description)")
         }
         throw ConformanceFailure("the promise is kept, but listed as a deviation: \(deviation.reason)")
     }
 
     /// Runs a scenario; an error that it did not expect is a failure too.
-    private func play(_ scenario: Scenario) async throws {
+    private func play(_ scenario: Scenario) async throws(ConformanceFailure) {
         do {
             try await scenario.body(ScenarioContext(subject: self))
         } catch let failure as ConformanceFailure {

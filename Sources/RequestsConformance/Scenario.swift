@@ -90,7 +90,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
         all.filter { subject.fulfils($0.needs) } + [deviations]
     }
 
-    /// Every deviation names a scenario that would otherwise run, and says why.
+    /// Every deviation names a scenario that would otherwise run, and says why and how it fails.
     private static let deviations = Scenario(
         name: "every deviation listed is of a scenario and has its reason", rows: [], group: .bodies
     ) { context in
@@ -98,6 +98,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
             let isKnown = all.contains { $0.name == deviation.scenario && context.subject.fulfils($0.needs) }
             try expect(isKnown, "“\(deviation.scenario)” is a scenario that runs here")
             try expect(!deviation.reason.isEmpty, "“\(deviation.scenario)” has a reason")
+            try expect(
+                deviation.isFatal || !deviation.failure.isEmpty, "“\(deviation.scenario)” says how the scenario fails")
         }
     }
 }
@@ -110,13 +112,19 @@ public struct Deviation: Hashable, Sendable {
     /// Why it fails and cannot be repaired here.
     public let reason: String
 
+    /// A part of the message of the scenario's ``ConformanceFailure``; another failure is not this deviation.
+    ///
+    /// It may be empty only when the deviation is fatal.
+    public let failure: String
+
     /// Whether running it would end the process or never return, so that it is not even tried.
     public let isFatal: Bool
 
-    /// A deviation from the scenario called `scenario`.
-    public init(scenario: String, reason: String, isFatal: Bool = false) {
+    /// A deviation from the scenario called `scenario`, which fails with a message that contains `failure`.
+    public init(scenario: String, reason: String, failure: String = "", isFatal: Bool = false) {
         self.scenario = scenario
         self.reason = reason
+        self.failure = failure
         self.isFatal = isFatal
     }
 }

@@ -90,12 +90,12 @@ struct SuiteTests {
         await #expect(throws: ConformanceFailure.self) { try await subject.run(scenario) }
     }
 
-    @Test("a deviation that is real is told, one that is not is a failure, and a fatal one is not tried (R-72)")
+    @Test("a deviation that is real is reported, one that is not is a failure, and a fatal one is not tried (R-72)")
     func deviations() async throws {
         let kept = try scenario("a cancelled task sends nothing")
         let broken = try scenario(Broken.resends.scenario)
-        let real = Deviation(scenario: broken.name, reason: "it resends")
-        let stale = Deviation(scenario: kept.name, reason: "it was so once")
+        let real = Deviation(scenario: broken.name, reason: "it resends", failure: "requests is [GET, GET")
+        let stale = Deviation(scenario: kept.name, reason: "it was so once", failure: "and should fail")
         let subject = ExecutorUnderTest.overLoopback(deviations: [real, stale]) { BrokenExecutor(kind: .resends) }
         #expect(try await subject.run(broken) == .deviated(real))
         await #expect(throws: ConformanceFailure.self) { try await subject.run(kept) }
@@ -104,11 +104,24 @@ struct SuiteTests {
         #expect(try await spared.run(broken) == .notTried(fatal))
     }
 
+    @Test("a failure in another way than a deviation says is a failure (R-72)", arguments: ["", "another failure"])
+    func otherFailures(message: String) async throws {
+        let broken = try scenario(Broken.resends.scenario)
+        let deviation = Deviation(scenario: broken.name, reason: "it resends", failure: message)
+        let subject = ExecutorUnderTest.overLoopback(deviations: [deviation]) { BrokenExecutor(kind: .resends) }
+        let error = await #expect(throws: ConformanceFailure.self) { try await subject.run(broken) }
+        #expect(error?.message.contains("fails in another way") == true)
+    }
+
     @Test(
-        "a deviation from nothing that runs, or without a reason, is a failure",
-        arguments: [("no such scenario", "because"), ("a cancelled task sends nothing", "")])
-    func unknownDeviations(name: String, reason: String) async throws {
-        let subject = ExecutorUnderTest.inMemory(deviations: [Deviation(scenario: name, reason: reason)])
+        "a deviation from nothing that runs, or without a reason or a message, is a failure",
+        arguments: [
+            ("no such scenario", "because", "bytes is"), ("a cancelled task sends nothing", "", "bytes is"),
+            ("a cancelled task sends nothing", "because", ""),
+        ])
+    func unknownDeviations(name: String, reason: String, failure: String) async throws {
+        let deviation = Deviation(scenario: name, reason: reason, failure: failure)
+        let subject = ExecutorUnderTest.inMemory(deviations: [deviation])
         let listed = try #require(Scenario.all(for: subject).last)
         await #expect(throws: ConformanceFailure.self) { try await subject.run(listed) }
         let clean = ExecutorUnderTest.inMemory()
