@@ -32,10 +32,13 @@ extension RequestExecutor {
 }
 
 extension RawResponse {
-    /// The collected body as text.
-    var text: String? {
-        if case .bytes(let data) = body { String(decoding: data, as: UTF8.self) } else { nil }
+    /// The collected body.
+    var data: Data? {
+        if case .bytes(let data) = body { data } else { nil }
     }
+
+    /// The collected body as text.
+    var text: String? { data.map { String(decoding: $0, as: UTF8.self) } }
 
     var stream: ResponseStream? {
         if case .stream(let stream) = body { stream } else { nil }

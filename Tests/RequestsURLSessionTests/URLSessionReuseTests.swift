@@ -1,4 +1,5 @@
 import RequestsConformance
+import RequestsPOSIX
 import RequestsURLSession
 import Synchronization
 import Testing
@@ -22,19 +23,20 @@ struct URLSessionReuseTests {
         arguments: [Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.post, "PURGE"])
     func sentOnce(fault: Fault, method: HTTPMethod) async throws {
         try await withFolder { folder in
-            for body in try Self.bodies(in: folder) {
+            for (body, way) in try Self.bodies(in: folder).flatMap({ body in Way.all.map { (body, $0) } }) {
                 let mock = MockExecutor { .ok($0.target.path) }
                 // Whichever connection the second request takes: it is the one with the fault.
                 let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
                     connection + exchange == 1 ? .failing(fault) : .standard
                 }
                 try await withTestServer(serving: mock, behaving: behavior) { server in
-                    let executor = URLSessionExecutor()
-                    _ = try await executor.execute(server.request())
-                    let error = await executor.failure(of: try server.request(method, "/once", body: body))
+                    _ = try await way.body(of: server.request())
+                    let error = await #expect(throws: RequestError.self) {
+                        try await way.body(of: server.request(method, "/once", body: body))
+                    }
                     #expect(error?.reason == .connectionLost, "\(body)")
                     #expect(error?.mayHaveReachedServer == true, "\(body)")
-                    #expect(try await executor.execute(server.request(.get, "/next")).text == "/next")
+                    #expect(try await way.body(of: server.request(.get, "/next")) == Data("/next".utf8))
                     #expect(server.exchanges.count { $0.target == "/once" } == 1, "\(body)")
                 }
             }
@@ -46,15 +48,13 @@ struct URLSessionReuseTests {
         arguments: [Fault.closeBeforeHead, .resetBeforeHead])
     func sentAgain(fault: Fault) async throws {
         try await withFolder { folder in
-            for body in try Self.bodies(in: folder) {
+            for (body, way) in try Self.bodies(in: folder).flatMap({ body in Way.all.map { (body, $0) } }) {
                 let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
                     connection == 0 && exchange == 1 ? .failing(fault) : .standard
                 }
                 try await withTestServer(serving: echo, behaving: behavior) { server in
-                    let executor = URLSessionExecutor()
-                    _ = try await executor.execute(server.request())
-                    let response = try await executor.execute(server.request(.put, "/again", body: body))
-                    guard case .bytes(let echoed) = response.body else { return }
+                    _ = try await way.body(of: server.request())
+                    let echoed = try await way.body(of: server.request(.put, "/again", body: body))
                     let bodies = server.exchanges.filter { $0.target == "/again" }.map(\.body)
                     #expect(bodies.count == (Support.isOnLinux ? 2 : bodies.count), "\(body)")
                     #expect(Set(bodies).count == 1 && bodies.last == echoed, "\(body)")
@@ -97,6 +97,36 @@ struct URLSessionReuseTests {
             #expect(await executor.failure(of: request)?.reason == .connectionLost)
             if method == .post { #expect(peer.requests.reduce(0, +) == before + 1) }
         }
+    }
+
+    @Test(
+        "a server that ends connections within 500 µs of a call has it answered, or it fails at once (R-42, R-43, R-48)",
+        arguments: AbruptPeer.End.allCases, [HTTPMethod.get, .put, .post])
+    func idleLimit(end: AbruptPeer.End, method: HTTPMethod) async throws {
+        let peer = try AbruptPeer(ending: end) { _ in .max }
+        let executor = URLSessionExecutor()
+        let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
+        let body: RequestBody = method == .get ? .none : .bytes(Data("hello".utf8))
+        let request = PreparedRequest(method: method, target: target, body: body)
+        var answered = 0
+        for round in 0..<200 {
+            // An idle connection, unless the one of the round before was ended at that moment.
+            _ = try? await executor.execute(PreparedRequest(target: target))
+            try DetachedThread.start(named: "ending") {
+                spin(upTo: .microseconds(500))
+                peer.endIdleConnections()
+            }
+            spin(upTo: .microseconds(300))
+            do throws(RequestError) {
+                let text = try await executor.execute(request).text
+                #expect(text == "good", "round \(round)")
+                answered += 1
+            } catch {
+                #expect(error.reason == .connectionLost, "round \(round): \(error)")
+            }
+        }
+        #expect(answered > 0)
+        if method == .post { #expect((answered...200).contains(peer.requests(.post)), "\(peer.requests(.post))") }
     }
 
     @Test("requests that are not idempotent keep to the connections an origin may have, and none is lost (PM-10, R-42)")
@@ -157,6 +187,51 @@ extension Result {
     fileprivate var failure: Failure? {
         if case .failure(let error) = self { error } else { nil }
     }
+}
+
+/// Keeps the calling thread busy for a random time.
+private func spin(upTo limit: Duration) {
+    let end = ContinuousClock.now + limit * Double.random(in: 0...1)
+    while ContinuousClock.now < end {}
+}
+
+/// One of the two ways to send a request by URLSession.
+private enum Way: Sendable {
+    case executor(URLSessionExecutor)
+    /// The function of 0.3.2.
+    case perform(URLSession)
+
+    /// Both, each with connections of its own.
+    static var all: [Way] { [.executor(URLSessionExecutor()), .perform(URLSession(configuration: .ephemeral))] }
+
+    /// The body of the response to `request`.
+    func body(of request: PreparedRequest) async throws(RequestError) -> Data {
+        switch self {
+        case .executor(let executor):
+            guard case .bytes(let data) = try await executor.execute(request).body else {
+                throw RequestError(.other, detail: "the body is not collected")
+            }
+            return data
+        case .perform(let session):
+            let result = await withCheckedContinuation { continuation in
+                session.perform(Exactly(request: request), callbackQueue: DispatchQueue(label: "test.completion")) {
+                    continuation.resume(returning: $0.map(\.1).mapError(\.error))
+                }
+            }
+            return try result.get()
+        }
+    }
+}
+
+/// A description of a request that has been prepared.
+private struct Exactly: RequestConvertible {
+    let request: PreparedRequest
+
+    var baseURL: URL { URL("http://127.0.0.1") }
+    var endpoint: RequestPath { "" }
+    var responseDecoder: ResponseDecoder<Data> { .data }
+
+    func prepared() throws(RequestError) -> PreparedRequest { request }
 }
 
 /// A body in pieces of 100,000 bytes.
