@@ -117,14 +117,15 @@ let package = Package(
             name: "ReadmeV032Mode6Tests", dependencies: ["RequestsURLSession", "Requests"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .target(
-            name: "TestSupport", dependencies: ["CRequestsPOSIX"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
+            path: "Tests/TestSupport", swiftSettings: settings),
         .target(name: "TestCorpora", dependencies: ["Requests"], path: "Tests/TestCorpora", swiftSettings: settings),
         .testTarget(
             name: "RequestsHTTP1Tests", dependencies: ["RequestsHTTP1", "Requests", "TestCorpora", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsURLSessionTests",
-            dependencies: ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX"],
+            dependencies: ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsPOSIXTests", dependencies: ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"],

@@ -114,6 +114,10 @@ final class ScriptedPeer: Sendable {
     private let steps = Steps()
     private let isStopped = Atomic(false)
     private let log = Lock<[String]>([])
+    private let open = Lock<(lines: [WeakLine], most: Int)>(([], 0))
+
+    /// The greatest number of connections that were open at the same time.
+    var mostConnections: Int { open.withLock { $0.most } }
 
     /// Connections accepted so far.
     var connections: Int { accepted.load(ordering: .acquiring) }
@@ -151,6 +155,7 @@ final class ScriptedPeer: Sendable {
                 // What a script has sent must be on its way when it closes.
                 socket.setNoDelay()
                 let line = OneLine(socket: socket, stopping: stopping)
+                self?.count(line)
                 try? DetachedThread.start(named: "peer.line") { [weak self] in
                     guard let self else { return }
                     script(line.line, number, self)
@@ -167,6 +172,19 @@ final class ScriptedPeer: Sendable {
     func stop() {
         isStopped.store(true, ordering: .releasing)
         stopping.signal.signal()
+    }
+
+    /// Counts the connections that are open when `line` is; one that the client has closed is not, read or unread.
+    private func count(_ line: OneLine) {
+        open.withLock { open in
+            open.lines.removeAll { $0.line.map { $0.line.socket.liveness() == .closed } ?? true }
+            open.lines.append(WeakLine(line: line))
+            open.most = max(open.most, open.lines.count)
+        }
+    }
+
+    private struct WeakLine: Sendable {
+        weak let line: OneLine?
     }
 
     private final class Steps: Sendable {

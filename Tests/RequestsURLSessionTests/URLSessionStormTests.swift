@@ -1,10 +1,17 @@
 import RequestsConformance
 import RequestsURLSession
+import Synchronization
+import TestSupport
 import Testing
 
 /// How many calls are cancelled; `REQUESTS_CANCELLATIONS` asks for more.
 private let cancellations =
     ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init) ?? 400
+
+/// The text of a response, for which the calling thread waits.
+private func textInPlace(_ request: PreparedRequest, over executor: URLSessionExecutor) -> String? {
+    try? executor.executeAndWait(request).text
+}
 
 @Suite("URLSession: storms", .timeLimit(.minutes(5)))
 struct URLSessionStormTests {
@@ -25,6 +32,42 @@ struct URLSessionStormTests {
                 #expect(counts.whole > 0 && counts.cancelled > 0, "\(counts)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count <= counts.whole)
             }
+        }
+    }
+
+    @Test(
+        "awaited and blocking calls of one task group all complete with one connection a host (HT-1, PM-10)",
+        arguments: [2, 16], [HTTPMethod.get, .post])
+    func blocked(threads: Int, method: HTTPMethod) async throws {
+        let served = Mutex((now: 0, most: 0))
+        let mock = MockExecutor { _ in
+            served.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            for _ in 0..<20 { await Task.yield() }
+            served.withLock { $0.now -= 1 }
+            return .ok("ok")
+        }
+        try await withTestServer(serving: mock) { server in
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.httpMaximumConnectionsPerHost = 1
+            let executor = URLSessionExecutor(configuration: configuration)
+            let request = try server.request(method, body: method == .get ? .none : .bytes(Data("x".utf8)))
+            let texts = try await withThreads(threads) { threads in
+                await withTaskExecutorPreference(threads) {
+                    await withTaskGroup(of: String?.self) { group in
+                        for number in 0..<32 {
+                            group.addTask {
+                                number % 2 == 0
+                                    ? try? await executor.execute(request).text : textInPlace(request, over: executor)
+                            }
+                        }
+                        return await group.reduce(into: []) { $0.append($1) }
+                    }
+                }
+            }
+            #expect(texts.count == 32 && texts.allSatisfy { $0 == "ok" }, "\(texts)")
+            // Of requests: a connection closes a moment after its session has ended (Docs/Decisions/0016).
+            #expect(served.withLock { $0.most } == 1)
+            #expect(server.exchanges.count == 32)
         }
     }
 
