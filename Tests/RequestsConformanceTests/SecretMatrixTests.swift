@@ -15,11 +15,28 @@ struct SecretMatrixTests {
             try await withTestServer(serving: SecretMatrix.responder) { other in
                 let ports = try (#require(server.baseURL.port as Int?), #require(other.baseURL.port as Int?))
                 let matrix = try SecretMatrix(port: ports.0, otherPort: ports.1)
-                try await matrix.verify(over: executor) {
+                try await matrix.verify(over: executor, reaching: ["http"]) {
                     (server.exchanges.suffix(2) + other.exchanges.suffix(2)).filter { $0.target.hasPrefix("/next") }
                         .map(\.header)
                 }
             }
+        }
+    }
+
+    @Test(
+        "through a proxy, too, which keeps its credentials; zones are compared although they are never sent (R-27, R-28)"
+    )
+    func throughProxy() async throws {
+        try await withTestServer(serving: SecretMatrix.responder) { server in
+            var configuration = SocketExecutor.Configuration()
+            configuration.proxy = .init(host: "127.0.0.1", port: try #require(server.baseURL.port))
+            let executor = SocketExecutor(configuration: configuration)
+            for matrix in [try SecretMatrix(), SecretMatrix.zones] {
+                try await matrix.verify(over: executor, reaching: ["http"], isProxied: true) {
+                    server.exchanges.suffix(2).filter { $0.target.contains("/next") }.map(\.header)
+                }
+            }
+            #expect(server.exchanges.allSatisfy { !$0.target.contains("%25") })
         }
     }
 }

@@ -104,6 +104,25 @@ struct ProxyTests {
         #expect(peer.notes.last?.hasPrefix("GET http://b.example/next HTTP/1.1\r\nHost: b.example\r\n") == true)
     }
 
+    @Test("a request's own credentials for the proxy follow a redirect within the origin, and no other (R-27, R-51)")
+    func ownCredentials() async throws {
+        for (location, isKept) in [
+            ("/next", true), ("http://a.example:80/next", true), ("http://b.example/next", false),
+        ] {
+            let peer = try Self.noting { line in
+                guard line.contains("/first") else { return ok }
+                return "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n"
+            }
+            let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://a.example")))
+            let own = Field(name: .proxyAuthorization, value: "Basic own")
+            let text = try await Self.executor(through: peer).perform(
+                api.get(.text, from: "/first").adding(headerField: own))
+            #expect(text == "ok")
+            #expect(
+                peer.notes.map { $0.contains("Proxy-Authorization: Basic own\r\n") } == [true, isKept], "\(location)")
+        }
+    }
+
     @Test("a proxy that refuses is a failed connection, and https is not spoken through it")
     func unreachable() async throws {
         let closed = try Socket.bound(to: .loopback())

@@ -153,37 +153,6 @@ struct StrictReadingTests {
     }
 }
 
-private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
-
-/// A zone tells which network an address is of: it goes into the socket's address, and not onto the wire.
-@Suite("Zones over sockets", .timeLimit(.minutes(5)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
-struct ZoneTests {
-    @Test("an address with a zone is connected to, Host is without it, and its connections are its own (R-4, R-51)")
-    func zones() async throws {
-        let peer = try ScriptedPeer(on: .loopbackIPv6()) { line, _, peer in
-            while let request = line.receiveRequest() {
-                peer.note(String(request.split(separator: "\r\n")[1]))
-                line.send(ok)
-            }
-        }
-        let port = try #require(peer.address.port)
-        let executor = SocketExecutor()
-        for round in 0..<2 {
-            for host in ["[::1%251]", "[::1]"] {
-                let request = PreparedRequest(target: try TargetURI("http://\(host):\(port)/"))
-                let response = try await executor.execute(request)
-                #expect(response.metrics.reusedConnection == (round == 1))
-            }
-        }
-        #expect(peer.notes == Array(repeating: "Host: [::1]:\(port)", count: 4))
-        #expect(peer.connections == 2)
-        let nowhere = PreparedRequest(target: try TargetURI("http://[::1%25nowhere0]:\(port)/"))
-        let error = await executor.failure(of: nowhere)
-        #expect(error?.reason == .hostNotFound)
-        #expect(error?.mayHaveReachedServer == false)
-    }
-}
-
 /// Gives a block again and again, and counts.
 private struct CountedBlocks: RequestBodySource {
     let made: Counter

@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import Testing
 
 extension PreparedRequest {
@@ -7,6 +7,13 @@ extension PreparedRequest {
         let head = ResponseHead(status: status, header: [Field(name: .location, value: location)], target: target)
         return try #require(try redirects.request(following: self, after: head))
     }
+}
+
+/// The text of a response, for which the calling thread waits.
+private func performInPlace(
+    _ request: Request<AnonymousRequestProvider, String>, by executor: any RequestExecutor
+) throws -> String {
+    try executor.performAndWait(request)
 }
 
 @Suite("Secrets and redirects")
@@ -49,6 +56,46 @@ struct RedirectSecretTests {
         request.target = try TargetURI("http://a.com/?token=secret")
         #expect(!request.hasLeftOrigin && request.header.count == secrets.count)
         #expect(request.target.query == "token=secret")
+    }
+
+    @Test(
+        "every name that is redacted is left out after a redirect to another origin, and kept within its own (R-8, R-27)"
+    )
+    func standardNames() throws {
+        let names = Redaction.standard.fieldNames
+        #expect(names.count > 5)
+        for name in names {
+            let first = try redirectable(
+                .get, "http://a.com/x",
+                header: [Field(name: name, value: "secret"), Field(name: "X-Open", value: "open")],
+                policy: .standard)
+            #expect(try first.redirected(to: "/y").header[name] == "secret", "\(name)")
+            var other = try first.redirected(to: "http://b.com/")
+            #expect(other.header == [Field(name: "X-Open", value: "open")], "\(name)")
+            other.header.set(Field(name: name, value: "secret"))
+            #expect(other.header[name] == nil, "\(name)")
+        }
+    }
+
+    @Test("middleware that acts where nothing was redirected acts once in a call of three hops (R-27)")
+    func oncePerCall() async throws {
+        let counts = Lock((calls: 0, requests: 0))
+        let executor = StubExecutor { request in
+            let next = ["/api/x": "/1", "/1": "http://b.com/2", "/2": "http://e.com/3"][request.target.path]
+            return next.map { .stub(307, header: [Field(name: .location, value: $0)], to: request) }
+                ?? .stub(200, "end", to: request)
+        }.intercepted { request, next in
+            counts.withLock { $0.requests += 1 }
+            if request.redirectedFrom == nil { counts.withLock { $0.calls += 1 } }
+            return try await next.execute(request)
+        }
+        let request = AnonymousRequestProvider("http://e.com/api").get(.text, from: "/x")
+        for call in 1...3 {
+            #expect(try await executor.perform(request) == "end")
+            #expect(counts.withLock { $0 } == (call, 4 * call))
+        }
+        let blocking = try await Task { try performInPlace(request, by: executor) }.value
+        #expect(blocking == "end" && counts.withLock { $0 } == (4, 16))
     }
 
     @Test("secrets that are permitted by name can be added, until the next redirect (R-27)")

@@ -12,7 +12,7 @@ struct URLSessionSecretTests {
             try await withTestServer(serving: SecretMatrix.responder) { server in
                 setenv("http_proxy", server.baseURL.absoluteString, 1)
                 setenv("no_proxy", "", 1)
-                try await SecretMatrix().verify(over: URLSessionExecutor()) {
+                try await SecretMatrix().verify(over: URLSessionExecutor(), reaching: ["http"]) {
                     server.exchanges.suffix(2).filter { $0.target.contains("/next") }.map(\.header)
                 }
             }

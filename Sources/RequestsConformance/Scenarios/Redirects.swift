@@ -48,7 +48,7 @@ extension Scenario {
         ) { _ in
             for matrix in [try SecretMatrix(), SecretMatrix.zones] {
                 let mock = SecretMatrix.responder
-                try await matrix.verify(over: mock) {
+                try await matrix.verify(over: mock, reaching: ["http", "https"]) {
                     mock.recorded.suffix(2).filter { $0.target.path == "/next" }.map(\.header)
                 }
             }
