@@ -28,7 +28,8 @@ struct WideValueTests {
     private static func run<Value: WideValue>(_ width: Value.Type, on face: Face) async {
         let census = Census()
         let queue = DispatchQueue(label: "test.completion")
-        queue.setSpecific(key: completionKey, value: true)
+        queue.setSpecific(key: completionKey, value: .queue)
+        DispatchQueue.main.setSpecific(key: completionKey, value: .mainActor)
         await withCheckedContinuation { continuation in
             // This thread waits; a serial queue's is none of the cooperative pool's.
             DispatchQueue(label: "test.steps").async {
@@ -42,7 +43,10 @@ struct WideValueTests {
         await census.waitUntilEmpty()
         #expect(census.damaged == 0)
         #expect(census.completions == census.calls)
-        if face == .queue { #expect(census.releasedElsewhere == 0, "released on another queue than the completion's") }
+        if face == .queue || face == .mainActor {
+            #expect(census.releases(outside: face) == 0, "released on another queue than the completion's")
+            #expect(census.made > census.delivered, "no value was late, so that nothing is shown")
+        }
     }
 
     enum Face: CaseIterable {
@@ -50,7 +54,7 @@ struct WideValueTests {
     }
 }
 
-private let completionKey = DispatchSpecificKey<Bool>()
+private let completionKey = DispatchSpecificKey<WideValueTests.Face>()
 
 /// The living parts of all values of a test.
 private final class Census: Sendable {
@@ -59,7 +63,10 @@ private final class Census: Sendable {
         var completions = 0
         var damaged = 0
         var living = 0
-        var releasedElsewhere = 0
+        var made = 0
+        var delivered = 0
+        /// The releases on each face's queue, and under nil those on no such queue.
+        var releases: [WideValueTests.Face?: Int] = [:]
         var atEnd: CheckedContinuation<Void, Never>?
     }
 
@@ -68,25 +75,34 @@ private final class Census: Sendable {
     var damaged: Int { counts.withLock { $0.damaged } }
     var completions: Int { counts.withLock { $0.completions } }
     var calls: Int { counts.withLock { $0.calls } }
-    var releasedElsewhere: Int { counts.withLock { $0.releasedElsewhere } }
+    /// The values that decoders have made, and those of them that a caller received; the others were late.
+    var made: Int { counts.withLock { $0.made } }
+    var delivered: Int { counts.withLock { $0.delivered } }
+
+    func releases(outside face: WideValueTests.Face) -> Int {
+        counts.withLock { $0.releases.reduce(0) { $1.key == face ? $0 : $0 + $1.value } }
+    }
 
     func begin() { counts.withLock { $0.calls += 1 } }
 
+    func make() { counts.withLock { $0.made += 1 } }
+
     func complete(_ value: (any WideValue)?) {
-        let isDamaged = value?.isIntact == false
+        let isDamaged = value.map { !$0.isIntact }
         counts.withLock { counts in
             counts.completions += 1
-            if isDamaged { counts.damaged += 1 }
+            if isDamaged != nil { counts.delivered += 1 }
+            if isDamaged == true { counts.damaged += 1 }
         }
     }
 
     func add() { counts.withLock { $0.living += 1 } }
 
     func remove() {
-        let isOnQueue = DispatchQueue.getSpecific(key: completionKey) != nil
+        let face = DispatchQueue.getSpecific(key: completionKey)
         let waiter = counts.withLock { counts in
             counts.living -= 1
-            if !isOnQueue { counts.releasedElsewhere += 1 }
+            counts.releases[face, default: 0] += 1
             return counts.living == 0 ? counts.atEnd.take() : nil
         }
         waiter?.resume()
@@ -169,6 +185,7 @@ private final class Round<Value: WideValue>: Sendable {
         let request = AnonymousRequestProvider.example.get(
             ResponseDecoder<Value> { [self] _, _ in
                 let value = Value(census)
+                census.make()
                 decoding.signal()
                 // About as long as it takes to wake the thread that cancels.
                 Self.spin(upTo: 60_000)
