@@ -85,6 +85,26 @@ struct StructureTests {
         }
     }
 
+    @Test("every promise that the compiler does not check is in the table of Docs/Security.md, with its tests")
+    func listedPromises() throws {
+        let marks = ["@unchecked Sendable", "@exclusivity(unchecked)"]
+        let promising = try Repository.here.swiftFiles(in: "Sources").filter { file in
+            marks.contains { file.text.contains($0) }
+        }.map { String($0.path.dropFirst("Sources/".count).dropLast(".swift".count)) }
+        let table = try Repository.here.text(of: "Docs/Security.md").split(separator: "\n").map {
+            $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }.filter { $0.count == 4 && $0[0].hasPrefix("`Requests") }
+        #expect(Set(table.map(\.[0])) == Set(promising.map { "`\($0)`" }))
+        let files = Set(
+            try Repository.here.swiftFiles(in: "Tests").map {
+                URL(filePath: $0.path).deletingPathExtension().lastPathComponent
+            })
+        for row in table {
+            let tests = row[3].matches(of: /`(\w+)`/).map { String($0.1) }
+            #expect(!tests.isEmpty && files.isSuperset(of: tests), "\(row[0])")
+        }
+    }
+
     @Test("public top-level names stay clear of what app code already has")
     func names() throws {
         let taken: Set = ["Path", "Query", "Body", "Task", "Response", "State", "Image", "Text", "View", "Environment"]
