@@ -34,7 +34,8 @@ struct WideValueTests {
             // This thread waits; a serial queue's is none of the cooperative pool's.
             DispatchQueue(label: "test.steps").async {
                 let end = ContinuousClock.now + duration
-                while ContinuousClock.now < end {
+                // On a busy machine the thread that cancels may come too late for a while.
+                while ContinuousClock.now < end || (face.isCallback && census.late == 0 && census.calls < 200_000) {
                     Round<Value>(census, queue).run(face)
                 }
                 continuation.resume()
@@ -43,14 +44,16 @@ struct WideValueTests {
         await census.waitUntilEmpty()
         #expect(census.damaged == 0)
         #expect(census.completions == census.calls)
-        if face == .queue || face == .mainActor {
+        if face.isCallback {
             #expect(census.releases(outside: face) == 0, "released on another queue than the completion's")
-            #expect(census.made > census.delivered, "no value was late, so that nothing is shown")
+            #expect(census.late > 0, "no value was late, so that nothing is shown")
         }
     }
 
     enum Face: CaseIterable {
         case queue, mainActor, blocking, awaited
+
+        var isCallback: Bool { self == .queue || self == .mainActor }
     }
 }
 
@@ -75,9 +78,8 @@ private final class Census: Sendable {
     var damaged: Int { counts.withLock { $0.damaged } }
     var completions: Int { counts.withLock { $0.completions } }
     var calls: Int { counts.withLock { $0.calls } }
-    /// The values that decoders have made, and those of them that a caller received; the others were late.
-    var made: Int { counts.withLock { $0.made } }
-    var delivered: Int { counts.withLock { $0.delivered } }
+    /// The values that decoders have made and no caller has received.
+    var late: Int { counts.withLock { $0.made - $0.delivered } }
 
     func releases(outside face: WideValueTests.Face) -> Int {
         counts.withLock { $0.releases.reduce(0) { $1.key == face ? $0 : $0 + $1.value } }
