@@ -81,6 +81,9 @@ struct ProtocolTextTests {
             "a == \"KEEP\"",
             "text == other", "text.dropFirst(2)", "name.lowercased()", "let c: Character = x", "text.firstMatch(of: r)",
             "case \"a;b\": 1", "text.starts(with: \"//\")", "other != text",
+            "text.first == \"/\"", "if text.last != \"/\" {", "text.contains(other)", "text.split(separator: mark)",
+            "text.firstRange(of: other)", "for character in text {", "for c in text[..<end] {",
+            "for case let c in text where c != other.utf8.count {",
         ])
     func finds(line: String) {
         let code = "func f(text: String, other: String) {\n    \(line)\n}"
@@ -92,7 +95,9 @@ struct ProtocolTextTests {
         arguments: [
             "text.utf8.split(separator: 1)", "bytes.starts(with: \"//\".utf8)", "text.hasBytePrefix(\"x\")",
             "// text.hasPrefix(x)", "bytes == other.bytes", "a == \"GET\"", "text.unicodeScalars.contains(\"x\")",
-            "text.utf8.dropFirst()", "text.count", "replacing(path: text)",
+            "text.utf8.dropFirst()", "text.count", "replacing(path: text)", "for byte in text.utf8 {",
+            "for item in text?.splitBytes(at: \"&\") ?? [] {",
+            "bytes.contains(other)", "for byte in bytes {", "text.utf8.first == other", "bytes.first == 1",
         ])
     func leaves(line: String) {
         let code = "func f(text: String, bytes: [UInt8]) {\n    \(line)\n}"

@@ -44,6 +44,14 @@ struct SourceText {
                 if operands.contains(where: { isString($0, at: index) }) { return "comparison of strings" }
             }
         }
+        var names: [Substring] = []
+        if line.contains(".first ") || line.contains(".last ") {
+            names += line.matches(of: #/\b(\w+)\.(?:first|last) [=!]= "/#).map(\.1)
+        }
+        if line.contains("for "), line.contains(" in ") {
+            names += line.matches(of: #/\bfor (?:case )?(?:let )?\w+ in (\w+)\b(?![.(?!])/#).map(\.1)
+        }
+        if names.contains(where: { isString(String($0), at: index) }) { return "characters of a string" }
         for word in Self.slicing where line.contains("." + word) {
             for match in line.matches(of: #/\b(\w+)\.(\w+)[({]/#) where match.2 == word {
                 if isString(String(match.1), at: index) { return "characters of a string" }
@@ -98,7 +106,7 @@ struct SourceText {
 
     private static let slicing = [
         "dropFirst", "dropLast", "removeFirst", "removeLast", "popFirst", "popLast", "reversed", "prefix", "suffix",
-        "firstIndex", "lastIndex",
+        "firstIndex", "lastIndex", "contains", "split", "firstRange", "ranges", "starts",
     ]
 
     /// The literals that `line` compares with.
