@@ -1,28 +1,13 @@
 import Requests
+import TestCorpora
 
-/// The case collections of other projects, read from `../shared/corpora` or `$REQUESTS_CORPORA`; absent from the
-/// repository.
-enum Corpora {
+extension Corpora {
     static let url = load("url.json", as: URLCases.self)
     static let mimeTypes = load("mime-types.json", as: MIMETypeCases.self)
     static let httpDates = load("http-dates.json", as: HTTPDateCases.self)
     static let challenges = load("auth.json", as: ChallengeCases.self)
     static let credentials = load("auth.json", as: CredentialCases.self)
     static let multipart = load("multipart.json", as: MultipartCases.self)
-
-    private static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let folder = ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
-        guard let data = try? Data(contentsOf: URL(filePath: folder).appending(path: name)) else { return nil }
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        do {
-            return try decoder.decode(Content.self, from: data)
-        } catch {
-            print("\(name) cannot be read: \(error)")
-            return nil
-        }
-    }
 }
 
 struct MIMETypeCases: Decodable {

@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -84,7 +85,7 @@ struct QueryItemsTests {
 
     @Test(
         "a query in a URL is encoded byte for byte as browsers do it in UTF-8",
-        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         for item in try #require(Corpora.url).percentEncodingQuery {
             let text = PercentEncoding.decode(item.queryUtf8)

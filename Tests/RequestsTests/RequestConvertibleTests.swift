@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestCorpora
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -190,7 +191,7 @@ struct RequestConvertibleTests {
 
     @Test(
         "the collected credentials are written, and refused where they must be",
-        .enabled(if: Corpora.credentials != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func credentialCorpus() throws {
         let corpus = try #require(Corpora.credentials)
         for item in corpus.basic {

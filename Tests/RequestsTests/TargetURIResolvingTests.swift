@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("Resolving references")
@@ -69,7 +70,7 @@ struct TargetURIResolvingTests {
 
     @Test(
         "the collection's examples of RFC 3986",
-        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func rfcCorpus() throws {
         let cases = try #require(Corpora.url).rfc3986Resolution
         let base = try TargetURI(cases.base)
@@ -82,7 +83,7 @@ struct TargetURIResolvingTests {
 
     @Test(
         "browsers' results where they agree with RFC 3986; refused where browsers refuse (R-31)",
-        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func browserCorpus() throws {
         for item in try #require(Corpora.url).wptResolution {
             let result = Result { () throws in

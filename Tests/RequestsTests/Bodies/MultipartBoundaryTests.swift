@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestCorpora
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -72,7 +73,7 @@ struct MultipartBoundaryTests {
 
     @Test(
         "forms are written as browsers write them (R-7)",
-        .enabled(if: Corpora.multipart != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         for item in try #require(Corpora.multipart).serialize where !item.textValueNewlinesNormalised {
             let parts = item.parts.map { part -> MultipartPart in

@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("HTTPDate")
@@ -79,7 +80,7 @@ struct HTTPDateTests {
     }
 
     // Skips where the collections are not checked out.
-    @Test("the collected dates are read and refused as they must be (T-71)", .enabled(if: Corpora.httpDates != nil))
+    @Test("the collected dates are read and refused as they must be (T-71)", .enabled(if: Corpora.arePresent))
     func corpus() throws {
         let corpus = try #require(Corpora.httpDates)
         for item in corpus.mustParse {

@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("Typed fields")
@@ -165,7 +166,7 @@ struct TypedFieldTests {
     }
 
     // Skips where the collections are not checked out.
-    @Test("the collected challenges are read as they must be", .enabled(if: Corpora.challenges != nil))
+    @Test("the collected challenges are read as they must be", .enabled(if: Corpora.arePresent))
     func challengeCorpus() throws {
         for item in try #require(Corpora.challenges).challenges {
             let challenges = item.headers.flatMap(AuthenticationChallenge.challenges)

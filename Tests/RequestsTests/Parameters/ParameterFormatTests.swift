@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -158,7 +159,7 @@ struct ParameterFormatTests {
 
     @Test(
         "forms are written as browsers write them, queries as the collected libraries do (C1, C3, C5)",
-        .enabled(if: Corpora.url != nil, "the case collections are not part of the repository"))
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         let corpus = try #require(Corpora.url)
         func items(_ pairs: [[String]]) -> RequestParameters {
