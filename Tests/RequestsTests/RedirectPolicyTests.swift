@@ -35,6 +35,13 @@ extension PreparedRequest {
 
 @Suite("Redirects")
 struct RedirectPolicyTests {
+    @Test("of the body of a redirect 64 KiB and 1 s are the most, unless others are given (T-59)")
+    func drain() throws {
+        #expect(RedirectPolicy.standard.drainLimit == 64 << 10)
+        #expect(RedirectPolicy.standard.drainTimeout == .seconds(1))
+        #expect(try redirectable().redirects.drainTimeout == .seconds(1))
+    }
+
     @Test(
         "method and body after each status (R-32, R-33, T-59)",
         arguments: [301, 302, 303, 307, 308] as [HTTPStatus],

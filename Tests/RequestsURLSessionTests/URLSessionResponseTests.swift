@@ -54,6 +54,33 @@ struct URLSessionResponseTests {
         }
     }
 
+    @Test("a redirect whose body goes on without end is given up at the first-byte limit (R-20, T-59)")
+    func endlessRedirect() async throws {
+        var redirect = MockResponse.redirect(307, to: "/there")
+        redirect.body = [.chunks(count: .max) { _ in Data(count: 100) }]
+        // Slowly, because Foundation keeps all of it in memory.
+        let slow = Behavior(pace: .drip(100, every: .milliseconds(1)))
+        try await withTestServer(serving: MockExecutor(redirect), behaving: slow) { server in
+            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let request = client.api.get(.text, from: "/").with(timeouts: Timeouts(firstByte: .milliseconds(200)))
+            let error = await #expect(throws: RequestError.self) { try await client.perform(request) }
+            #expect(error?.reason == .timedOut(.firstByte))
+            #expect(server.exchanges.map(\.target) == ["/"])
+        }
+    }
+
+    @Test("a chunked body of no bytes with a content coding is taken for an empty one (R-24)")
+    func emptyCoded() async throws {
+        let response = MockResponse(status: 200, header: [Field(name: .contentEncoding, value: "gzip")])
+        let chunked = Behavior(framing: .chunked(sizes: [1]))
+        try await withTestServer(serving: MockExecutor(response), behaving: chunked) { server in
+            let response = try await URLSessionExecutor().execute(server.request())
+            #expect(response.data == Data())
+            let streamed = try await URLSessionExecutor().execute(server.request(delivery: .streamed))
+            #expect(try await streamed.stream?.collect() == Data())
+        }
+    }
+
     @Test("a redirect is followed above the session: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
     func following() async throws {
         let mock = MockExecutor { request in

@@ -92,6 +92,25 @@ struct PagesTests {
         #expect(counted.urls.map { $0.split(separator: "?").last } == ["page=5&n=2", "n=2&page=6", "n=2&page=7"])
     }
 
+    @Test("cursors that alternate end with an error at the first that was used before")
+    func alternatingCursors() async throws {
+        let executor = Recorder { number, request in .stub(200, "[\(number)]", to: request) }
+        let client = Client(AnonymousRequestProvider.example, executor: executor)
+        var pages = client.pages(
+            of: client.api.get(.json([Int].self), from: "/list"),
+            by: .cursor { $0.first.map { $0.isMultiple(of: 2) ? "b" : "a" } }
+        ).makeAsyncIterator()
+        var taken: [[Int]] = []
+        let error = await #expect(throws: RequestError.self) {
+            while let page = try await pages.next() { taken.append(page) }
+        }
+        #expect(error?.reason == .other)
+        #expect(taken == [[1], [2]])
+        #expect(
+            executor.urls.map { $0.split(separator: "?").last } == ["https://e.com/api/list", "cursor=a", "cursor=b"])
+        #expect(try await pages.next() == nil)
+    }
+
     @Test("events go on after the last id; a 204 ends them, a refusal is an error")
     func reconnecting() async throws {
         let executor = Recorder { number, request throws(RequestError) in
