@@ -100,12 +100,13 @@ let package = Package(
         .testTarget(
             name: "RequestsTests", dependencies: ["Requests", "TestCorpora", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests"], swiftSettings: settings),
+            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "RequestsMiddlewareTests",
             dependencies: [
                 "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
-                "RequestsTestServer", "RequestsURLSession", "TestCorpora",
+                "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
             ], swiftSettings: settings),
         .testTarget(
             name: "RequestsXMLTests", dependencies: ["RequestsXML", "TestCorpora", "TestSupport"],

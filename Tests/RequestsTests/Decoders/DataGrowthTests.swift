@@ -105,6 +105,18 @@ struct DataGrowthTests {
         #expect(lines <= Growth.limit, "as a line")
     }
 
+    @Test("the place of a decoding error is found in proportion (R-71)", arguments: texts)
+    func locating(shape: Shape) async throws {
+        let paths: [[JSONLocator.Step]] = [[], [.index(.max)], [.key("a"), .key("none")], [.key("é")]]
+        for path in paths {
+            let ratio = try await Growth.ratio { size in
+                let data = Data(shape.make(size).utf8)
+                return { _ = JSONLocator.offset(of: path, in: data) }
+            }
+            #expect(ratio <= Growth.limit, "\(path)")
+        }
+    }
+
     /// The values of a response; the call stays on the thread, whose time is measured.
     private static func values(of chunks: [String]) throws -> ResponseValues<JSONValue> {
         let executor = StubExecutor { request in

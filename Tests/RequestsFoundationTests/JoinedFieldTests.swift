@@ -1,0 +1,45 @@
+import RequestsFoundation
+import TestSupport
+import Testing
+
+/// Fields that Foundation joined, taken apart again.
+@Suite("Joined fields", .timeLimit(.minutes(5)))
+struct JoinedFieldTests {
+    private static let url = URL("https://e.com/a")
+
+    /// The values of Location in a response of Foundation's whose field is `joined`.
+    private static func locations(_ joined: String) -> [String] {
+        let response = HTTPURLResponse(
+            url: url, statusCode: 302, httpVersion: "HTTP/1.1", headerFields: ["Location": joined])
+        let head = response.flatMap { try? ResponseHead($0) }
+        return head?.header.values(of: .location) ?? ["-"]
+    }
+
+    static let readers = [
+        PlantedReader(
+            "Set-Cookie",
+            samples: ["a=1; Path=/, b=2, Expires=Wed, 09 Jun 2031 10:18:14 GMT,c = d,e=\"f,g=h\"", ",,=,a"],
+            parts: SetCookieList.split),
+        PlantedReader("Location", samples: ["/a,b, /c,  /d", "http://e.com/, ,/x, "], parts: locations),
+    ]
+
+    @Test("a mark behind any octet is the beginning of what follows, and no more (R-75)", arguments: readers)
+    func planting(reader: PlantedReader) {
+        #expect(reader.differences == [])
+    }
+
+    private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
+
+    @Test(
+        "what makes a joined field long costs in proportion (R-71)",
+        arguments: ["a=1, ", "a=1,b, ", ",", ", ", " ", "=", ",=", ",a", ", a=\u{301}", "a"])
+    func growth(piece: String) async throws {
+        for read in [SetCookieList.split, Self.locations] {
+            let ratio = try await Growth.ratio { size in
+                let text = "a=1" + Self.many(piece, size / piece.utf8.count) + ","
+                return { _ = read(text) }
+            }
+            #expect(ratio <= Growth.limit)
+        }
+    }
+}
