@@ -23,6 +23,12 @@ private final class Inheritance: Sendable {
         try await stream.withLock { $0.take() }?.collect()
     }
 
+    /// Makes calls until the task that closes idle connections waits: while it begins to run it may hold the pool's lock,
+    /// and a child leaves the connections open then.
+    func settle(_ request: PreparedRequest) async throws {
+        for _ in 0..<20 { _ = try await text(request) }
+    }
+
     /// Releases all of it; whether so many sockets were closed.
     func release(closing count: Int) -> Bool {
         let before = openSockets()
@@ -84,6 +90,7 @@ struct ForkTests {
             let request = try peer.request()
             let streamed = try peer.request(delivery: .streamed)
             var children = ForkedChildren()
+            try await inheritance.settle(request)
             for round in 0..<40 {
                 async let first = inheritance.text(request)
                 async let second = inheritance.text(request)
@@ -140,9 +147,8 @@ struct ForkTests {
                     running.add(-1)
                 }
             }
-            // Of one executor for all rounds: while the task that closes its idle connections begins to run, it may hold the
-            // pool's lock, and then the child leaves the connections open.
             let inheritance = Inheritance()
+            try await inheritance.settle(request)
             var children = ForkedChildren()
             for round in 0..<40 {
                 let stream = try #require(try await executor.execute(peer.request(delivery: .streamed)).stream)
