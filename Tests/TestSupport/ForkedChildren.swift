@@ -22,8 +22,10 @@ package struct ForkedChildren {
 
     package init() {}
 
-    /// Whether at most a third of the children hung when they were forked first.
-    package var hangSeldom: Bool { hangs * 3 <= rounds }
+    /// Whether at most half of the children hung when they were forked first.
+    ///
+    /// Under the thread sanitizer a quarter of them do while four threads make calls, in the runtime's `swift_once`.
+    package var hangSeldom: Bool { hangs * 2 <= rounds }
 
     /// Runs `body` in a forked child, and in a new one when that hangs; it must not take 3 s.
     ///
