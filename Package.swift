@@ -30,7 +30,7 @@ let package = Package(
         .target(name: "RequestsFoundation", dependencies: ["Requests"], swiftSettings: settings),
         .target(
             name: "RequestsURLSession",
-            dependencies: ["Requests", "RequestsFoundation", "RequestsMiddleware", "RequestsPOSIX"],
+            dependencies: ["Requests", "RequestsFoundation", "RequestsPOSIX"],
             swiftSettings: settings),
         .target(
             name: "RequestsMiddleware", dependencies: ["Requests", "RequestsPOSIX"], swiftSettings: settings),
@@ -40,10 +40,9 @@ let package = Package(
         .target(name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], swiftSettings: settings),
         .target(
             name: "RequestsSocket",
-            dependencies: ["Requests", "RequestsHTTP1", "RequestsMiddleware", "RequestsPOSIX"],
+            dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
-        .target(
-            name: "RequestsMock", dependencies: ["Requests", "RequestsMiddleware"], swiftSettings: settings),
+        .target(name: "RequestsMock", dependencies: ["Requests"], swiftSettings: settings),
         .target(
             name: "RequestsTestServer", dependencies: ["Requests", "RequestsHTTP1", "RequestsPOSIX"],
             swiftSettings: settings),
@@ -144,7 +143,8 @@ let package = Package(
             dependencies: ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"],
             swiftSettings: settings),
         .testTarget(
-            name: "RequestsConformanceTests", dependencies: ["RequestsConformance", "RequestsSocket"],
+            name: "RequestsConformanceTests",
+            dependencies: ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,6 +1,6 @@
-// What undoes content codings: zlib, Brotli's decoder and Zstandard, found when the program runs. Nothing is linked, no
-// header of theirs is needed, and where a library is missing, or cannot be loaded as in a static program, so is its coding.
-// What is declared here is the part of their interfaces that they have promised to keep.
+// The decoders of content codings: zlib, Brotli and Zstandard, loaded when the program runs. They are not linked, and
+// their headers are not needed. If a library is missing, or cannot be loaded, as in a static program, its coding is
+// unavailable. The declarations below are the stable part of the libraries' interfaces.
 
 #ifndef REQUESTS_POSIX_CODINGS_H
 #define REQUESTS_POSIX_CODINGS_H
@@ -10,16 +10,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/// Whether the library has the function, whose address is put where `function` points.
+/// Stores the address of a function of the library at `function`, and returns whether the library has it.
 static inline int rp_find(void *library, const char *name, void *function) {
     void *found = dlsym(library, name);
+    // Copied, because C does not convert an object pointer to a function pointer.
     memcpy(function, &found, sizeof found);
     return found != NULL;
 }
 
 // MARK: zlib (soname 1)
 
-/// z_stream.
+/// The layout of z_stream.
 typedef struct {
     const uint8_t *next_in;
     unsigned int avail_in;
@@ -37,7 +38,7 @@ typedef struct {
     unsigned long reserved;
 } rp_z_stream;
 
-_Static_assert(sizeof(void *) != 8 || sizeof(rp_z_stream) == 112, "z_stream is laid out otherwise");
+_Static_assert(sizeof(void *) != 8 || sizeof(rp_z_stream) == 112, "the layout of z_stream differs");
 
 typedef struct {
     int (*begin)(rp_z_stream *stream, int window_bits, const char *version, int size);
@@ -63,12 +64,12 @@ static inline int rp_zlib_load(rp_zlib *zlib) {
            rp_find(library, "inflateEnd", &zlib->end);
 }
 
-/// Only the first figure of the version matters.
+/// Initializes a stream; zlib checks only the first digit of the version.
 static inline int rp_zlib_begin(rp_zlib zlib, rp_z_stream *stream, int window_bits) {
     return zlib.begin(stream, window_bits, "1", (int)sizeof *stream);
 }
 
-/// Z_SYNC_FLUSH: everything that can be had of the input so far.
+/// Decodes with Z_SYNC_FLUSH (2): as much output as the input so far allows.
 static inline int rp_zlib_decode(rp_zlib zlib, rp_z_stream *stream) { return zlib.decode(stream, 2); }
 
 static inline int rp_zlib_reset(rp_zlib zlib, rp_z_stream *stream) { return zlib.reset(stream); }
@@ -145,8 +146,9 @@ static inline int rp_zstd_load(rp_zstd *zstd) {
            rp_find(library, "ZSTD_freeDCtx", &zstd->destroy);
 }
 
-/// A decoder of frames with a window of 8 MiB at most (RFC 9659 §3); NULL when there is no memory for one.
+/// Creates a decoder of frames with windows of at most 8 MiB (RFC 9659 §3); NULL without memory.
 static inline void *rp_zstd_make(rp_zstd zstd) {
+    // ZSTD_d_windowLogMax; 2^23 bytes are 8 MiB.
     const int window_log_max = 100;
     void *context = zstd.make();
     if (context != NULL && zstd.is_error(zstd.set(context, window_log_max, 23))) {
@@ -160,7 +162,7 @@ static inline size_t rp_zstd_decode(rp_zstd zstd, void *context, rp_zstd_buffer 
     return zstd.decode(context, output, input);
 }
 
-/// What went wrong; NULL when nothing did.
+/// Returns the name of the error that `result` is; NULL if it is not an error.
 static inline const char *rp_zstd_describe(rp_zstd zstd, size_t result) {
     return zstd.is_error(result) ? zstd.describe(result) : NULL;
 }

@@ -1,6 +1,7 @@
-// The one door to the C library. It brings in every header we use and gives one spelling to what Linux and Darwin spell
-// differently, so that no Swift file has to ask which platform it is on (the two readiness queues excepted).
-// Every function returns what the system call returns: -1 with errno set on failure.
+// The package's only interface to the C library. It includes all headers that the package uses, and hides the
+// differences between Linux and Darwin, so that no Swift file depends on the platform except those of the two readiness
+// queues.
+// Unless stated otherwise, a function returns the result of its system call: -1, with errno set, on failure.
 
 #ifndef REQUESTS_POSIX_SHIM_H
 #define REQUESTS_POSIX_SHIM_H
@@ -47,7 +48,7 @@
 #endif
 
 #if defined(__linux__) && !defined(__USE_GNU)
-// Declared here because _GNU_SOURCE would change types that the C library's own module has defined without it.
+// Declared here because _GNU_SOURCE would change types that the C library's own module defines without it.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pthread_setname_np(pthread_t, const char *);
 #endif
@@ -67,13 +68,14 @@ static const int rp_open_if_missing = O_CREAT;
 static const int rp_open_creating = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
 
 #if defined(__APPLE__)
-// The socket option SO_NOSIGPIPE, set where sockets are made, does what this flag does elsewhere.
+// Darwin has no such flag; SO_NOSIGPIPE, set when a socket is created, has the same effect.
 static const int rp_message_no_signal = 0;
-// The clock of the standard library's ContinuousClock.
+// The clock of Swift's ContinuousClock on Darwin.
 static const clockid_t rp_clock = CLOCK_MONOTONIC_RAW;
 static inline int rp_has_abstract_names(void) { return 0; }
 #else
 static const int rp_message_no_signal = MSG_NOSIGNAL;
+// The clock of Swift's ContinuousClock on Linux.
 static const clockid_t rp_clock = CLOCK_BOOTTIME;
 static inline int rp_has_abstract_names(void) { return 1; }
 #endif
@@ -91,7 +93,8 @@ static const int rp_epoll_cloexec = EPOLL_CLOEXEC;
 
 // MARK: Waiting
 
-/// Waits for a descriptor and, unless it is negative, for a signal's; 1 for the one, 2 for the other, 0 for neither.
+/// Waits for a descriptor and, unless it is negative, for that of a wake signal. Returns 1 for the descriptor, 2 for
+/// the signal, 3 for both, 0 for neither.
 static inline int rp_poll(int descriptor, short events, int signal, int milliseconds) {
     struct pollfd watched[2] = {{descriptor, events, 0}, {signal, POLLIN, 0}};
     int count = poll(watched, signal < 0 ? 1 : 2, milliseconds);
@@ -103,13 +106,14 @@ static inline int rp_poll(int descriptor, short events, int signal, int millisec
 
 static inline int rp_errno(void) { return errno; }
 
+/// Returns the nanoseconds of the continuous clock, or 0 if it cannot be read.
 static inline int64_t rp_now(void) {
     struct timespec time;
     if (clock_gettime(rp_clock, &time) != 0) { return 0; }
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/// strerror into the caller's buffer: the POSIX and the GNU function of that name have different results.
+/// Writes the message for an error number to the buffer; strerror_r has different results in POSIX and GNU.
 static inline void rp_describe_error(int code, char *buffer, size_t size) {
     if (size == 0) { return; }
     buffer[0] = 0;
@@ -125,12 +129,13 @@ static inline void rp_describe_error(int code, char *buffer, size_t size) {
 
 static inline size_t rp_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-/// Fresh memory of whole pages, none of them there before it is touched; NULL when there is no room.
+/// Returns new memory of whole pages, which occupy memory only when touched; NULL without memory.
 ///
-/// It begins where a huge page of `unit` bytes can, and what follows the first such unit may consist of them.
+/// It is aligned for a huge page of `unit` bytes, and all but the first such unit may consist of huge pages.
 static inline void *rp_pages(size_t size, size_t unit) {
     char *start = (char *)mmap(NULL, size + unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (start == (char *)MAP_FAILED) { return NULL; }
+    // mmap aligns to small pages only, so one unit more is mapped and the excess on both sides unmapped.
     size_t before = (unit - (uintptr_t)start % unit) % unit;
     if (before > 0) { munmap(start, before); }
     munmap(start + before + size, unit - before);
@@ -140,17 +145,18 @@ static inline void *rp_pages(size_t size, size_t unit) {
     return start + before;
 }
 
-/// Leaves the content of pages to the kernel, which takes them back when it needs memory.
+/// Lets the kernel reclaim the pages when it needs memory; their content is lost then.
 static inline void rp_leave_pages(void *start, size_t size) { (void)madvise(start, size, MADV_FREE); }
 
 // MARK: Sockets
 
 #if defined(__APPLE__)
+/// Makes a socket non-blocking and close-on-exec, without SIGPIPE; closes it on failure.
 static inline int rp_prepare_socket(int descriptor) {
     int on = 1;
     if (descriptor < 0) { return -1; }
     if (fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0) {
-        // Refused for a socket whose peer has already gone; the first write then says so.
+        // Fails for a socket whose peer is gone already; then the first write fails as well.
         (void)setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
         return descriptor;
     }
@@ -161,7 +167,7 @@ static inline int rp_prepare_socket(int descriptor) {
 }
 #endif
 
-/// A non-blocking, close-on-exec stream socket.
+/// Creates a stream socket that is non-blocking and close-on-exec.
 static inline int rp_socket(int family) {
 #if defined(__APPLE__)
     return rp_prepare_socket(socket(family, SOCK_STREAM, 0));
@@ -192,7 +198,7 @@ static inline int rp_socket_pair(int *first, int *second) {
     return 0;
 }
 
-// glibc declares these with a transparent union, which Swift cannot pass a pointer to.
+// glibc declares these four with a transparent union, to which Swift cannot pass a pointer.
 static inline int rp_connect(int descriptor, const struct sockaddr *address, socklen_t size) {
     return connect(descriptor, address, size);
 }
@@ -217,12 +223,12 @@ static inline ssize_t rp_receive(int descriptor, void *bytes, size_t count) {
     return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
-/// Waits in the call itself where rp_set_waiting allows it.
+/// Receives bytes, and waits for them in the call if rp_set_waiting allows it.
 static inline ssize_t rp_receive_waiting(int descriptor, void *bytes, size_t count) {
     return recv(descriptor, bytes, count, 0);
 }
 
-/// Lets calls that do not forbid it wait for so many milliseconds, or with 0 not at all.
+/// Lets calls without MSG_DONTWAIT wait for up to `milliseconds`, below 1000; 0 makes the socket non-blocking again.
 static inline int rp_set_waiting(int descriptor, int milliseconds) {
     struct timeval limit = {0, milliseconds * 1000};
     int off_or_on = milliseconds == 0;
@@ -253,13 +259,13 @@ static inline int rp_set_no_delay(int descriptor) {
     return rp_set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/// SO_LINGER with zero seconds: close sends a reset.
+/// Makes close send a reset: SO_LINGER with zero seconds.
 static inline int rp_set_reset_on_close(int descriptor) {
     struct linger linger = {1, 0};
     return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
 }
 
-/// The pending error of a socket, or -1 with errno set when even that cannot be read.
+/// Returns the pending error of a socket and clears it, or -1 with errno set if it cannot be read.
 static inline int rp_take_socket_error(int descriptor) {
     int code = 0;
     socklen_t size = sizeof code;
@@ -268,9 +274,10 @@ static inline int rp_take_socket_error(int descriptor) {
 
 // MARK: Names
 
-/// Whether a code of getaddrinfo says that the name has no address, as opposed to "could not find out".
+/// Returns whether a code of getaddrinfo means that the name has no address, and not that the lookup failed.
 static inline int rp_is_unknown_host(int code) {
 #if defined(__linux__)
+    // EAI_NODATA and EAI_ADDRFAMILY, which glibc declares only with _GNU_SOURCE.
     const int no_data = -5, no_address_in_family = -9;
     return code == EAI_NONAME || code == no_data || code == no_address_in_family;
 #else
@@ -282,23 +289,25 @@ static inline int rp_is_unknown_host(int code) {
 
 static inline int rp_open(const char *path, int flags) { return open(path, flags, 0600); }
 
-/// Locks the file for this opening of it alone; fails at once when another has it.
+/// Locks the file for this open file description; fails at once with EWOULDBLOCK if another has the lock.
 static inline int rp_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
 
 static inline int rp_is_regular(const struct stat *status) { return S_ISREG(status->st_mode); }
 
+/// Sends part of a file with the platform's sendfile.
 static inline ssize_t rp_sendfile_now(int descriptor, int file, off_t offset, size_t count) {
 #if defined(__APPLE__)
     off_t length = (off_t)count;
     int result = sendfile(file, descriptor, offset, &length, NULL, 0);
+    // A call that failed after it sent a part has succeeded for that part.
     return result == 0 || length > 0 ? (ssize_t)length : -1;
 #else
     return sendfile(descriptor, file, &offset, count);
 #endif
 }
 
-/// sendfile, which has no flag against SIGPIPE: the signal is blocked in this thread for the time of the call, and one
-/// that the call raised is consumed. One that was pending before is left alone.
+/// Sends part of a file without SIGPIPE, for which sendfile has no flag: the signal is blocked in this thread during
+/// the call, and consumed if the call raised it. A signal that was pending before stays pending.
 static inline ssize_t rp_sendfile(int descriptor, int file, off_t offset, size_t count) {
     sigset_t pipe_signal, previous, pending;
     sigemptyset(&pipe_signal);
@@ -324,7 +333,7 @@ static inline ssize_t rp_sendfile(int descriptor, int file, off_t offset, size_t
 
 // MARK: Waking a thread that waits for descriptors
 
-/// Two ends (the same descriptor twice on Linux): what is signalled on the second makes the first readable.
+/// Opens two ends, on Linux the same descriptor: a signal to the second makes the first readable.
 static inline int rp_wake_open(int *reading, int *writing) {
 #if defined(__linux__)
     *reading = *writing = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -342,13 +351,14 @@ static inline int rp_wake_open(int *reading, int *writing) {
 #endif
 }
 
-/// A full counter or pipe already says what this would say, so the result does not matter.
+/// Signals; the result does not matter, because a full counter or pipe is readable already.
 static inline void rp_wake_signal(int writing) {
     uint64_t one = 1;
     while (write(writing, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
 static inline void rp_wake_drain(int reading) {
+    // A full read may have left more bytes in a pipe; a counter is drained by one read.
     uint64_t counts[8];
     ssize_t result;
     do {
@@ -358,17 +368,17 @@ static inline void rp_wake_drain(int reading) {
 
 static inline int rp_set_close_on_exec(int descriptor) { return fcntl(descriptor, F_SETFD, FD_CLOEXEC); }
 
-// MARK: What only tests ask
+// MARK: Functions for tests
 
 static inline int rp_get_descriptor_flags(int descriptor) { return fcntl(descriptor, F_GETFD); }
 
-// glibc declares which limit and which timer with an enum of its own.
+// glibc declares the resource and the timer as enums of its own, to which Swift does not convert.
 static inline int rp_limit_descriptors(const struct rlimit *limit) { return setrlimit(RLIMIT_NOFILE, limit); }
 
-// Swift does not offer fork and _exit; a child of a process with threads may do little before it ends.
+// fork and _exit are unavailable in Swift; the child of a process with threads may do little before it ends.
 static inline pid_t rp_fork(void) { return fork(); }
 static inline void rp_exit_child(int status) { _exit(status); }
-/// The exit status, the negative number of the signal that ended the child, or INT_MIN when there is no such child.
+// Returns the exit status, the negative number of the signal that ended the child, or INT_MIN if there is no child.
 static inline int rp_wait_for_child(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0) {
@@ -401,8 +411,8 @@ static void *rp_thread_main(void *argument) {
     return NULL;
 }
 
-/// Starts a detached thread with every signal blocked: the program's handlers run on the program's threads.
-/// Returns 0 or an error number (errno is not used).
+/// Starts a detached thread with all signals blocked, so that the program's handlers run on the program's threads.
+/// Returns 0 or an error number; errno is not used.
 static inline int rp_thread_start(const char *name, size_t stack, void (*body)(void *context), void *context) {
     rp_thread_start_record *record = (rp_thread_start_record *)malloc(sizeof *record);
     if (record == NULL) { return ENOMEM; }
@@ -427,12 +437,12 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
 
 // MARK: Processes
 
-/// What this process has used so far.
+/// Reads the resources that this process has used so far.
 static inline int rp_usage(struct rusage *usage) { return getrusage(RUSAGE_SELF, usage); }
 
 // MARK: Terminals
 
-/// Columns of the terminal behind a descriptor; 0 when it is none or does not know.
+/// Returns the width of a terminal in columns; 0 if the descriptor is not a terminal or the width is unknown.
 static inline int rp_terminal_columns(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

@@ -1,5 +1,5 @@
-// The one place that chooses the Foundation this module stands on. Every other file, and every user's file that
-// imports Requests, sees `URL` and `Data` through this re-export.
+// The only file of this module that chooses between FoundationEssentials and Foundation. All other files, and files
+// that import Requests, get `URL` and `Data` through this re-export.
 #if canImport(FoundationEssentials)
 @_exported public import FoundationEssentials
 #else

@@ -1,34 +1,35 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// What waiting costs by itself: sends the same bytes each time, waits as the socket executor waits, and receives once
-/// what it does not read.
+/// An executor that measures the cost of waiting alone: it sends the same bytes each time, waits as the socket executor
+/// does, and receives once without parsing.
 ///
-/// One request at a time, over TCP, and only where the answer comes in one piece.
+/// It sends one request at a time, over TCP, and requires a response that arrives in one piece.
 final class BareWait: RequestExecutor {
-    private struct Line: Sendable {
+    private struct OpenConnection: Sendable {
         let channel: Channel
         let bytes: [UInt8]
     }
 
-    private let line = Lock<Line?>(nil)
+    private let connection = Lock<OpenConnection?>(nil)
 
-    private func line(for request: PreparedRequest) async throws -> Line {
-        if let line = line.withLock({ $0 }) { return line }
+    private func connection(for request: PreparedRequest) async throws -> OpenConnection {
+        if let connection = connection.withLock({ $0 }) { return connection }
         let address = try SocketAddress(literallyOf: request.target)
         let channel = Channel(try Socket(for: address), reactor: try Reactor.shared())
         try await channel.connect(to: address)
-        let line = Line(channel: channel, bytes: try RequestHeadWriter.head(of: request, framing: .none))
-        self.line.withLock { $0 = line }
-        return line
+        let connection = OpenConnection(
+            channel: channel, bytes: try RequestHeadWriter.head(of: request, framing: .none))
+        self.connection.withLock { $0 = connection }
+        return connection
     }
 
-    /// Sends, waits, receives; the body is what came, head and all.
+    /// Sends, waits and receives; the body is everything that was received, including the head.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await RequestError.wrapping(.other) {
-            let line = try await line(for: request)
-            _ = try line.bytes.withUnsafeBytes { try line.channel.write($0) }
-            let body = try await Self.receive(on: line.channel)
+            let connection = try await connection(for: request)
+            _ = try connection.bytes.withUnsafeBytes { try connection.channel.write($0) }
+            let body = try await Self.receive(on: connection.channel)
             return RawResponse(head: ResponseHead(status: .ok, target: request.target), body: .bytes(body))
         }
     }
@@ -36,9 +37,9 @@ final class BareWait: RequestExecutor {
     private static func receive(on channel: Channel) async throws -> Data {
         while true {
             try await channel.waitUntilReadable(by: .after(.seconds(60)))
-            let piece = try withUnsafeTemporaryAllocation(byteCount: 1 << 10, alignment: 1) { room -> Data? in
-                guard case .bytes(let count) = try channel.read(into: room) else { return nil }
-                return Data(room[..<count])
+            let piece = try withUnsafeTemporaryAllocation(byteCount: 1 << 10, alignment: 1) { buffer -> Data? in
+                guard case .bytes(let count) = try channel.read(into: buffer) else { return nil }
+                return Data(buffer[..<count])
             }
             if let piece { return piece }
         }

@@ -1,27 +1,27 @@
 import Requests
 import RequestsPOSIX
 
-/// One of the exchanges that a client is measured with.
+/// An exchange with which a client is measured.
 struct ClientCase: Sendable {
     let name: String
     let method: HTTPMethod
     let path: String
-    var delivery = Delivery.collected(limit: 64 << 20)
+    var delivery = ResponseBody.Delivery.collected(limit: 64 << 20)
     var upload = Upload.none
 
     enum Upload: Sendable {
         case none
-        /// From memory, with Content-Length.
+        /// A body in memory, with Content-Length.
         case bytes
-        /// Produced in chunks of 256 KiB, without a length.
+        /// A body produced in chunks of 256 KiB, without a length.
         case chunks
-        /// 1 GiB from a file: the one that `UP_FILE` in the environment names, or one that is written for it.
+        /// A file of 1 GiB: the one that `UP_FILE` in the environment names, or one that is created.
         case file
     }
 
     static let all = [
         ClientCase(name: "small", method: .get, path: "/small"),
-        // Without a body: the server that answers "small" takes an empty line for the end of a request.
+        // Without a body, because the server of "small" takes an empty line as the end of a request.
         ClientCase(name: "post", method: .post, path: "/small"),
         ClientCase(name: "kb64", method: .get, path: "/kb64"),
         ClientCase(name: "chunked", method: .get, path: "/chunked"),
@@ -33,13 +33,13 @@ struct ClientCase: Sendable {
         ClientCase(name: "upfile1g", method: .post, path: "/echo-len", upload: .file),
     ]
 
-    /// The file that is sent; nil when there is none to send.
+    /// Returns the file to send; nil if there is none.
     func file() throws -> ScratchFile? {
         guard case .file = upload else { return nil }
         return try Terminal.environment("UP_FILE").map { ScratchFile(at: $0) } ?? ScratchFile(bytes: uploadBytes)
     }
 
-    /// The bytes of an upload: `UP_MIB` in the environment, 64 MiB without; of a file 1 GiB.
+    /// The size of an upload in bytes: `UP_MIB` in the environment, or 64 MiB; 1 GiB for a file.
     var uploadBytes: Int {
         switch upload {
         case .none: 0
@@ -48,7 +48,7 @@ struct ClientCase: Sendable {
         }
     }
 
-    /// The request, made once: what is measured is performing it.
+    /// Returns the request, which is made once: only performing it is measured.
     func request(to baseURL: URL, sending file: ScratchFile?) throws(RequestError) -> PreparedRequest {
         var target = baseURL
         target.append(path: path)
@@ -64,41 +64,43 @@ struct ClientCase: Sendable {
     }
 
     private static func chunks(_ bytes: Int) -> RequestBody {
-        .stream(length: nil, replayable: true) { Chunks(chunk: Data(count: 256 << 10), left: bytes / (256 << 10)) }
+        .stream(length: nil, isReplayable: true) {
+            Chunks(chunk: Data(count: 256 << 10), remaining: bytes / (256 << 10))
+        }
     }
 
-    private struct Chunks: RequestBodySource {
+    private struct Chunks: RequestBody.Source {
         let chunk: Data
-        var left: Int
+        var remaining: Int
 
         mutating func next() async throws -> Data? {
-            guard left > 0 else { return nil }
-            left -= 1
+            guard remaining > 0 else { return nil }
+            remaining -= 1
             return chunk
         }
     }
 }
 
-/// A file of zeros that is gone with this value, or somebody else's.
+/// A file of zeros that is removed when this value is released, or an existing file, which is kept.
 package final class ScratchFile: Sendable {
     package let path: String
-    private let isOurs: Bool
+    private let isTemporary: Bool
 
     init(at path: String) {
         self.path = path
-        isOurs = false
+        isTemporary = false
     }
 
     package init(bytes: Int) throws {
         path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID())").path
-        isOurs = true
+        isTemporary = true
         var writer = try FileWriter(replacing: path)
-        let piece = [UInt8](repeating: 0, count: 1 << 20)
-        for _ in 0..<bytes / piece.count { try piece.withUnsafeBytes { try writer.write($0) } }
+        let chunk = [UInt8](repeating: 0, count: 1 << 20)
+        for _ in 0..<bytes / chunk.count { try chunk.withUnsafeBytes { try writer.write($0) } }
         try writer.finish()
     }
 
     deinit {
-        if isOurs { try? FileManager.default.removeItem(atPath: path) }
+        if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 }

@@ -3,9 +3,9 @@ import RequestsPOSIX
 import RequestsSocket
 import Synchronization
 
-/// One client's part of a comparison: so many requests of one case over so many connections, as one JSON line.
+/// A measurement of one client of a comparison: a number of requests of one case, reported as one JSON line.
 ///
-/// The connections stand before the clock starts, as those of the other clients do.
+/// All connections are open before the measurement starts, as those of the other clients are.
 package struct ClientRun: Sendable {
     let kind: ClientCase
     let peer: String
@@ -13,44 +13,43 @@ package struct ClientRun: Sendable {
     let concurrency: Int
     let executor: any RequestExecutor
     let baseURL: URL
-    let face: Face
+    let callStyle: CallStyle
 
-    /// How the requests are performed.
-    enum Face: Sendable {
-        /// Awaited, each a request that was prepared once.
+    /// The way in which the requests are performed.
+    enum CallStyle: Sendable {
+        /// Awaited exchanges of a request that is prepared once.
         case awaited
-        /// By one thread, each a whole call of a request that is described once.
+        /// Blocking calls of one thread, of a request that is described once.
         case blocking
-        /// By one thread, each a request that was prepared once.
+        /// Blocking exchanges of one thread, of a request that is prepared once.
         case blockingExchange
     }
 
-    /// Makes an executor that opens at most so many connections.
+    /// A function that makes an executor with at most `connections` connections.
     package typealias MakeExecutor = @Sendable (_ connections: Int) -> any RequestExecutor
 
-    /// Understands `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
+    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
     ///
-    /// There is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` and what
-    /// `others` names.
-    package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(Mistake) {
+    /// NAME is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` or a key of `others`.
+    package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(BenchmarkError) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
-        else { throw Mistake("client takes CASE N CONCURRENCY ADDRESS") }
+        else { throw BenchmarkError("client requires CASE N CONCURRENCY ADDRESS") }
         guard let kind = ClientCase.all.first(where: { $0.name == words[0] }) else {
-            throw Mistake("no case is called \(words[0])")
+            throw BenchmarkError("unknown case “\(words[0])”")
         }
-        face =
+        callStyle =
             switch name {
             case "socket-blocking": .blocking
             case "socket-blocking-exchange": .blockingExchange
             default: .awaited
             }
-        guard face == .awaited || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
-            throw Mistake("\(name) gets one response at a time, and collects it")
+        guard callStyle == .awaited || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
+            throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
         let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
         guard let url = URL(string: "http://127.0.0.1" + (path == nil ? ":\(words[3])" : "")) else {
-            throw Mistake("no address: \(words[3])")
+            throw BenchmarkError("invalid address “\(words[3])”; use a port or unix:/path")
         }
         self.kind = kind
         peer = name
@@ -61,42 +60,43 @@ package struct ClientRun: Sendable {
             executor = make(concurrency)
         } else if name == "bare-wait" {
             guard kind.name == "small", concurrency == 1, path == nil else {
-                throw Mistake("bare-wait does small ones, one at a time, over TCP")
+                throw BenchmarkError("bare-wait supports only the case small with CONCURRENCY 1 over TCP")
             }
             executor = BareWait()
         } else if name == "bare-file" {
             guard kind.name == "upfile1g", concurrency == 1, path == nil else {
-                throw Mistake("bare-file sends files, one at a time, over TCP")
+                throw BenchmarkError("bare-file supports only the case upfile1g with CONCURRENCY 1 over TCP")
             }
             executor = BareFile()
-        } else if name == "socket" || face != .awaited {
+        } else if name == "socket" || callStyle != .awaited {
             var limits = SocketExecutor.Configuration()
-            limits.connectionsPerOrigin = concurrency
-            limits.connections = concurrency
-            limits.idleConnectionsPerOrigin = concurrency
+            limits.maximumConnectionsPerOrigin = concurrency
+            limits.maximumConnections = concurrency
+            limits.maximumIdleConnectionsPerOrigin = concurrency
             executor = SocketExecutor(path.map { .unix(path: $0) } ?? .url, configuration: limits)
         } else {
-            throw Mistake("no executor is called \(name)")
+            throw BenchmarkError("unknown executor “\(name)”")
         }
     }
 
-    /// The executor's name that `arguments` give, and the rest of them.
-    package static func executor(in arguments: [String]) -> (rest: [String], name: String) {
+    /// Returns the name of the executor in `arguments`, and the other arguments.
+    package static func executor(in arguments: [String]) -> (others: [String], name: String) {
         guard let option = arguments.firstIndex(of: "--executor"), option + 1 < arguments.count else {
             return (arguments, "socket")
         }
-        var rest = arguments
-        rest.removeSubrange(option...option + 1)
-        return (rest, arguments[option + 1])
+        var others = arguments
+        others.removeSubrange(option...option + 1)
+        return (others, arguments[option + 1])
     }
 
-    /// Performs the requests and gives the JSON line.
+    /// Performs the requests and returns the JSON line.
     @concurrent
     package func report() async throws -> String {
         let file = try kind.file()
         let request = try kind.request(to: baseURL, sending: file)
-        if face != .awaited { return try blockingReport(of: request) }
+        if callStyle != .awaited { return try blockingReport(of: request) }
         let first = try await firstPeak(request)
+        // Requests that warm up the connection and are not measured.
         if concurrency == 1 { _ = try await samples(of: request, sharing: Counter(min(500, count / 10))) }
         let counter = Counter(count)
         let before = ProcessUsage.now()
@@ -109,23 +109,23 @@ package struct ClientRun: Sendable {
         return line(samples, wall: wall, from: before, to: .now(), firstPeak: first)
     }
 
-    /// Opens every connection, and tells the peak of memory with the first of them alone.
+    /// Opens all connections, and returns the peak memory with only the first one open; nil for one connection.
     private func firstPeak(_ request: PreparedRequest) async throws -> Int? {
         guard concurrency > 1 else { return nil }
         _ = try await executor.execute(request)
         let peak = ProcessUsage.peakResidentKiB
-        var held = request
-        // A response that is not read keeps its connection from the others.
-        held.delivery = .streamed
+        var unread = request
+        // A response that has not been read keeps its connection.
+        unread.delivery = .streamed
         let responses = try await withThrowingTaskGroup(of: RawResponse.self) { group in
-            for _ in 0..<concurrency { group.addTask { [held] in try await executor.execute(held) } }
+            for _ in 0..<concurrency { group.addTask { [unread] in try await executor.execute(unread) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         for response in responses { _ = try await response.length() }
         return peak
     }
 
-    /// The same, every request made by this thread.
+    /// Performs the requests on this thread and returns the JSON line.
     private func blockingReport(of request: PreparedRequest) throws -> String {
         _ = try samplesInPlace(of: request, sharing: Counter(min(500, count / 10)))
         let before = ProcessUsage.now()
@@ -142,12 +142,12 @@ package struct ClientRun: Sendable {
             .get(.data, from: RequestPath(kind.path)).with(header: request.header)
         while counter.take() {
             let start = Deadline.now
-            if face == .blocking {
+            if callStyle == .blocking {
                 samples.add(try executor.performAndWait(described).count, since: start)
             } else {
                 let response = try executor.executeAndWait(request)
                 guard case .bytes(let body) = response.body, response.head.status == .ok else {
-                    throw Mistake("status \(response.head.status)")
+                    throw BenchmarkError("expected status 200, got \(response.head.status)")
                 }
                 samples.add(body.count, since: start)
             }
@@ -156,7 +156,7 @@ package struct ClientRun: Sendable {
     }
 
     private struct Samples {
-        /// In nanoseconds.
+        /// The latency of each request in nanoseconds.
         var latencies: [Int64] = []
         var bytes = 0
 
@@ -172,11 +172,11 @@ package struct ClientRun: Sendable {
     }
 
     private final class Counter: Sendable {
-        private let left: Atomic<Int>
+        private let remaining: Atomic<Int>
 
-        init(_ count: Int) { left = Atomic(count) }
+        init(_ count: Int) { remaining = Atomic(count) }
 
-        func take() -> Bool { left.subtract(1, ordering: .relaxed).oldValue > 0 }
+        func take() -> Bool { remaining.subtract(1, ordering: .relaxed).oldValue > 0 }
     }
 
     private func samples(of request: PreparedRequest, sharing counter: Counter) async throws -> Samples {
@@ -185,7 +185,9 @@ package struct ClientRun: Sendable {
         while counter.take() {
             let start = Deadline.now
             let response = try await executor.execute(request)
-            guard response.head.status == .ok else { throw Mistake("status \(response.head.status)") }
+            guard response.head.status == .ok else {
+                throw BenchmarkError("expected status 200, got \(response.head.status)")
+            }
             samples.add(try await response.length(), since: start)
         }
         return samples
@@ -212,13 +214,13 @@ package struct ClientRun: Sendable {
         if let firstPeak {
             figures.append(("kib_conn", Double(peak - firstPeak) / Double(concurrency - 1)))
         }
-        let rest = figures.map { "\"\($0)\":\(($1 * 1000).rounded() / 1000)" }.joined(separator: ",")
-        return "{\"peer\":\"requests-\(peer)\",\"case\":\"\(kind.name)\",\(rest)}"
+        let others = figures.map { "\"\($0)\":\(($1 * 1000).rounded() / 1000)" }.joined(separator: ",")
+        return "{\"peer\":\"requests-\(peer)\",\"case\":\"\(kind.name)\",\(others)}"
     }
 }
 
 extension RawResponse {
-    /// The bytes of the body, read to its end.
+    /// Reads the body to its end and returns its length in bytes.
     fileprivate func length() async throws -> Int {
         switch body {
         case .bytes(let data): return data.count
@@ -226,13 +228,13 @@ extension RawResponse {
             var count = 0
             while let chunk = try await stream.next() { count += chunk.count }
             return count
-        case .file: throw Mistake("a file came")
+        case .file: throw BenchmarkError("expected a body in memory or a stream, got a file")
         }
     }
 }
 
-/// What is wrong with a command line or a run.
-package struct Mistake: Error, CustomStringConvertible {
+/// The error of a command line or a run.
+package struct BenchmarkError: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }

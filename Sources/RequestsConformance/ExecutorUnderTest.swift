@@ -1,5 +1,6 @@
-/// An executor, how it is reached, and what it is known to do differently.
+/// An executor to test, with the way to reach it and its known deviations.
 public struct ExecutorUnderTest: Sendable {
+    /// The way in which the executor reaches the server.
     enum Transport: Hashable {
         case memory, loopback, unixSocket
     }
@@ -7,90 +8,95 @@ public struct ExecutorUnderTest: Sendable {
     let transport: Transport
     let makeExecutor: @Sendable (_ socketPath: String) -> any RequestExecutor
 
-    var face = Face.async
+    var callStyle = CallStyle.async
 
-    /// What the executor is known to do differently.
+    /// The known deviations of the executor.
     public let deviations: [Deviation]
 
-    /// The mock itself: scenarios without a server, their faults played by the mock.
+    /// Returns the mock executor itself, for scenarios without a server, in which the mock simulates the faults.
     public static func inMemory(deviations: [Deviation] = []) -> ExecutorUnderTest {
         ExecutorUnderTest(transport: .memory, makeExecutor: { _ in MockExecutor(.ok()) }, deviations: deviations)
     }
 
-    /// An executor that reaches servers on 127.0.0.1; `make` gives a new one for each scenario.
+    /// Returns an executor that reaches servers on 127.0.0.1; `make` creates a new one for each scenario.
     public static func overLoopback(
         deviations: [Deviation] = [], _ make: @escaping @Sendable () -> any RequestExecutor
     ) -> ExecutorUnderTest {
         ExecutorUnderTest(transport: .loopback, makeExecutor: { _ in make() }, deviations: deviations)
     }
 
-    /// An executor that reaches the server behind a unix socket; `make` gives a new one for each server.
+    /// Returns an executor that reaches the server on a unix socket; `make` creates a new one for each server.
     public static func overUnixSocket(
         deviations: [Deviation] = [], _ make: @escaping @Sendable (_ path: String) -> any RequestExecutor
     ) -> ExecutorUnderTest {
         ExecutorUnderTest(transport: .unixSocket, makeExecutor: make, deviations: deviations)
     }
 
-    /// The same executor, every exchange of the scenarios made through `face`.
-    public func through(_ face: Face) -> ExecutorUnderTest {
+    /// Returns this executor with all calls of the scenarios made in the style `callStyle`.
+    public func using(_ callStyle: CallStyle) -> ExecutorUnderTest {
         var copy = self
-        copy.face = face
+        copy.callStyle = callStyle
         return copy
     }
 
-    /// How calls are made.
-    public enum Face: String, CaseIterable, Sendable {
-        /// A task that suspends.
+    /// The way in which calls are made.
+    public enum CallStyle: String, CaseIterable, Sendable {
+        /// An awaited call.
         case async
-        /// A completion on a queue, and a task to cancel.
+        /// A call with a completion handler on a queue, and a task to cancel it.
         case callback
-        /// A thread that is blocked meanwhile.
+        /// A call that blocks its thread.
         case blocking
     }
 
-    /// How a scenario went.
+    /// The result of a scenario.
+    @nonexhaustive
     public enum Outcome: Hashable, Sendable {
-        /// The promise is kept.
+        /// The executor keeps the guarantee.
         case passed
-        /// The promise is not kept, as the deviation says.
+        /// The executor does not keep the guarantee, as the deviation states.
         case deviated(Deviation)
-        /// The scenario was not tried, because the deviation says that this would end the process.
+        /// The scenario did not run, because the deviation states that it would end the process or never return.
         case notTried(Deviation)
     }
 
-    /// Runs `scenario`.
+    /// Runs `scenario` with this executor.
     ///
-    /// - Throws: ``ConformanceFailure`` when the promise is not kept, unless a deviation says that it fails in this way, and
-    ///   also when it is kept although a deviation says that it is not.
+    /// - Throws: ``ConformanceFailure`` if the executor does not keep the guarantee, unless a deviation states that it
+    ///   fails in this way, and also if it does although a deviation states that it does not.
     @discardableResult
     public func run(_ scenario: Scenario) async throws -> Outcome {
         guard let deviation = deviations.first(where: { $0.scenario == scenario.name }) else {
-            try await play(scenario)
+            try await perform(scenario)
             return .passed
         }
         guard !deviation.isFatal else { return .notTried(deviation) }
         do throws(ConformanceFailure) {
-            try await play(scenario)
+            try await perform(scenario)
         } catch {
             if !deviation.failure.isEmpty, error.message.contains(deviation.failure) { return .deviated(deviation) }
             throw ConformanceFailure(
-                "fails in another way than its deviation says, “\(deviation.failure)”: \(error.description)")
+                "the scenario fails in another way than its deviation states (“\(deviation.failure)”): "
+                    + error.description)
         }
-        throw ConformanceFailure("the promise is kept, but listed as a deviation: \(deviation.reason)")
+        throw ConformanceFailure("the scenario passes; remove its deviation (\(deviation.reason))")
     }
 
-    /// Runs a scenario; an error that it did not expect is a failure too.
-    private func play(_ scenario: Scenario) async throws(ConformanceFailure) {
+    /// Runs a scenario.
+    ///
+    /// An error that the scenario does not expect is a failure too.
+    private func perform(_ scenario: Scenario) async throws(ConformanceFailure) {
         do {
             try await scenario.body(ScenarioContext(subject: self))
         } catch let failure as ConformanceFailure {
             throw failure
         } catch {
-            throw ConformanceFailure("an unexpected error in “\(scenario.name)”: \(String(reflecting: error))")
+            throw ConformanceFailure("unexpected error in “\(scenario.name)”: \(String(reflecting: error))")
         }
     }
 
-    func fulfils(_ need: Scenario.Need) -> Bool {
+    /// Returns whether the transport meets `need`.
+    func meets(_ need: Scenario.Need) -> Bool {
         switch need {
         case .nothing: true
         case .memory: transport == .memory

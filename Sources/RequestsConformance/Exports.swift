@@ -1,4 +1,4 @@
-// One import is enough: who runs the suite sees the requests, the server and the mock that its scenarios speak of.
+// One import is enough: it includes the requests, the server and the mock that the scenarios use.
 @_exported public import Requests
 @_exported public import RequestsMock
 @_exported public import RequestsTestServer

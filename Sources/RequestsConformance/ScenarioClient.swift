@@ -1,17 +1,17 @@
-/// An API without paths of its own, at the address of a scenario's server.
+/// An API without its own paths, at the address of a scenario's server.
 struct Probe: RequestProviding {
     let baseURL: URL
 }
 
-/// The executor under test, with the server that answers it.
+/// The executor under test, with the server that responds to it.
 struct ScenarioClient: Sendable {
     /// The executor under test.
     let executor: any RequestExecutor
 
-    /// Where the server is.
+    /// The base URL of the server.
     let baseURL: URL
 
-    /// The server, or nil in memory.
+    /// The server; nil in memory.
     let server: TestServer?
 
     private let mock: MockExecutor
@@ -24,66 +24,66 @@ struct ScenarioClient: Sendable {
     }
 
     static let memoryURL: URL = {
-        guard let url = URL(string: "http://api.example.com") else { preconditionFailure("the text is a URL") }
+        guard let url = URL(string: "http://api.example.com") else { preconditionFailure("invalid URL literal") }
         return url
     }()
 
-    /// The whole pipeline over the executor.
+    /// A client that uses the executor.
     var client: Client<Probe> { Client(Probe(baseURL: baseURL), executor: executor) }
 
-    /// A request to a path of the server, its waits limited to what a test can bear.
+    /// Returns a request to a path of the server.
     func request(
         _ method: HTTPMethod = .get, _ path: String = "/", header: Header = .empty, body: RequestBody = .none,
-        delivery: Delivery = .collected(limit: 64 << 20)
+        delivery: ResponseBody.Delivery = .collected(limit: 64 << 20)
     ) throws -> PreparedRequest {
         let base = baseURL.absoluteString
         let target = try TargetURI((base.hasSuffix("/") ? String(base.dropLast()) : base) + path)
         return PreparedRequest(method: method, target: target, header: header, body: body, delivery: delivery)
     }
 
-    /// Performs one exchange.
+    /// Performs one exchange and returns the response.
     func send(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await executor.execute(request)
     }
 
-    /// Performs one exchange and gives the body, which is to be collected.
+    /// Performs one exchange and returns its collected body.
     func bytes(_ request: PreparedRequest) async throws -> Data {
         try await executor.execute(request).collected
     }
 
-    /// Performs one exchange of which the body is text.
+    /// Performs one exchange and returns its body as text.
     func text(_ request: PreparedRequest) async throws -> String {
         String(decoding: try await bytes(request), as: UTF8.self)
     }
 
-    /// The requests that have arrived to their end.
+    /// The requests that have arrived completely.
     var received: [Received] {
-        guard let server else { return mock.recorded.map(Received.init) }
+        guard let server else { return mock.recordedRequests.map(Received.init) }
         return server.exchanges.filter(\.isComplete).map(Received.init)
     }
 
-    /// Which connection and which place on it each exchange had; empty in memory.
-    var places: [[Int]] { server?.exchanges.map { [$0.connection, $0.index] } ?? [] }
+    /// The connection of each exchange and its index on that connection; empty in memory.
+    var positions: [[Int]] { server?.exchanges.map { [$0.connection, $0.index] } ?? [] }
 
-    /// Waits until so many requests have arrived to their end.
+    /// Waits until `count` requests have arrived completely.
     func waitUntilReceived(_ count: Int) async throws {
         if let server {
             try await server.waitUntil { $0.exchanges.count { $0.isComplete } >= count }
         } else {
-            while mock.recorded.count < count {
+            while mock.recordedRequests.count < count {
                 try Task.checkCancellation()
                 await Task.yield()
             }
         }
     }
 
-    /// Waits until the client has closed all connections but so many; in memory there are none.
+    /// Waits until the client has closed all except `count` connections; returns at once in memory.
     func waitUntilOpen(_ count: Int) async throws {
         try await server?.waitUntil { $0.openConnections == count }
     }
 }
 
-/// A request as it arrived, in memory or over a connection.
+/// A received request, in memory or over a connection.
 struct Received: Sendable {
     let method: HTTPMethod
     let target: String
@@ -109,32 +109,36 @@ struct Received: Sendable {
 }
 
 extension RawResponse {
-    /// The body of a response that was to be collected.
+    /// The body, which must be collected.
     var collected: Data {
         get throws {
-            guard case .bytes(let data) = body else { throw ConformanceFailure("the body is not collected: \(body)") }
+            guard case .bytes(let data) = body else {
+                throw ConformanceFailure("expected a collected body, got \(body)")
+            }
             return data
         }
     }
 
-    /// The body of a response that was to be streamed.
+    /// The body, which must be streamed.
     var streamed: ResponseStream {
         get throws {
-            guard case .stream(let stream) = body else { throw ConformanceFailure("the body is no stream: \(body)") }
+            guard case .stream(let stream) = body else {
+                throw ConformanceFailure("expected a streamed body, got \(body)")
+            }
             return stream
         }
     }
 }
 
-/// Chunks of a request's body, one after the other, and perhaps an error at the end.
-struct Chunks: RequestBodySource {
-    struct Broken: Error {}
+/// A request-body source of given chunks, optionally with an error at the end.
+struct Chunks: RequestBody.Source {
+    struct SourceError: Error {}
 
-    private var rest: ArraySlice<Data>
+    private var remainder: ArraySlice<Data>
     private let isFailing: Bool
 
     init(_ chunks: [Data], failing isFailing: Bool = false) {
-        rest = chunks[...]
+        remainder = chunks[...]
         self.isFailing = isFailing
     }
 
@@ -143,20 +147,20 @@ struct Chunks: RequestBodySource {
     }
 
     mutating func next() async throws -> Data? {
-        if let chunk = rest.popFirst() { return chunk }
-        if isFailing { throw Broken() }
+        if let chunk = remainder.popFirst() { return chunk }
+        if isFailing { throw SourceError() }
         return nil
     }
 
-    /// A body of these texts that can be sent again.
+    /// Returns a body of `texts` that can be sent again.
     static func body(_ texts: String..., length: Int? = nil, failing isFailing: Bool = false) -> RequestBody {
         let data = texts.map { Data($0.utf8) }
-        return .stream(length: length, replayable: true) { Chunks(data, failing: isFailing) }
+        return .stream(length: length, isReplayable: true) { Chunks(data, failing: isFailing) }
     }
 }
 
-/// Runs `body` with the path of a folder that is there for its time only.
-func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
+/// Runs `body` with the path of a temporary directory, which is removed afterwards.
+func withTemporaryDirectory(_ body: (_ path: String) async throws -> Void) async throws {
     let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     let path = FileManager.default.temporaryDirectory.appending(path: name).path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -1,18 +1,19 @@
 import Synchronization
 
-/// What a scenario runs in: an executor under test, and a server or a mock to answer it.
+/// The environment of a scenario: an executor under test, and a server or a mock that responds.
 struct ScenarioContext: Sendable {
     let subject: ExecutorUnderTest
 
-    /// Whether a mock answers for any host, without a connection.
+    /// Whether a mock responds for any host, without a connection.
     var isInMemory: Bool { subject.transport == .memory }
 
-    /// Runs `body` with the executor under test, its requests answered by `mock`, each response sent as `behavior` says.
+    /// Runs `body` with the executor under test; `mock` makes the responses, and `behavior` determines how each is
+    /// sent.
     ///
-    /// In memory the mock is the executor; it plays the faults, and framing, pace and limits mean nothing.
+    /// In memory the mock is the executor. It simulates the faults; framing, pace and limits have no effect.
     func run(
         serving mock: MockExecutor, limits: TestServer.Limits = TestServer.Limits(),
-        behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> Behavior,
+        behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior,
         _ body: (ScenarioClient) async throws -> Void
     ) async throws {
         switch subject.transport {
@@ -21,11 +22,11 @@ struct ScenarioContext: Sendable {
             let faulty = MockExecutor { request in
                 let exchange = counter.next()
                 let response = try await mock.response(to: request)
-                return try response.playing(behavior(0, exchange).fault)
+                return try response.simulating(behavior(0, exchange).fault)
             }
             try await body(
                 ScenarioClient(
-                    executor: subject.face.executor(over: faulty), baseURL: ScenarioClient.memoryURL, server: nil,
+                    executor: subject.callStyle.executor(over: faulty), baseURL: ScenarioClient.memoryURL, server: nil,
                     mock: faulty))
         case .loopback:
             try await run(serving: mock, on: .loopback(), limits: limits, behaving: behavior, body)
@@ -36,50 +37,52 @@ struct ScenarioContext: Sendable {
 
     private func run(
         serving mock: MockExecutor, on address: TestServer.Address, limits: TestServer.Limits,
-        behaving behavior: @escaping @Sendable (Int, Int) -> Behavior, _ body: (ScenarioClient) async throws -> Void
+        behaving behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior,
+        _ body: (ScenarioClient) async throws -> Void
     ) async throws {
         try await withTestServer(serving: mock, on: address, limits: limits, behaving: behavior) { server in
-            let executor = subject.face.executor(over: subject.makeExecutor(server.socketPath ?? ""))
+            let executor = subject.callStyle.executor(over: subject.makeExecutor(server.socketPath ?? ""))
             try await body(
                 ScenarioClient(executor: executor, baseURL: server.baseURL, server: server, mock: mock))
         }
     }
 
-    /// The same, with all responses sent in one way.
+    /// Runs `body` as above, with all responses sent as `behavior` determines.
     func run(
-        serving mock: MockExecutor = MockExecutor(.ok()), behaving behavior: Behavior = .standard,
+        serving mock: MockExecutor = MockExecutor(.ok()), behaving behavior: TestServer.Behavior = .standard,
         _ body: (ScenarioClient) async throws -> Void
     ) async throws {
         try await run(serving: mock, behaving: { _, _ in behavior }, body)
     }
 
-    /// The same, with `fault` in every response.
+    /// Runs `body` as above, with `fault` in every response.
     func run(
-        serving mock: MockExecutor = MockExecutor(.ok()), fault: Fault, _ body: (ScenarioClient) async throws -> Void
+        serving mock: MockExecutor = MockExecutor(.ok()), fault: TestServer.Fault,
+        _ body: (ScenarioClient) async throws -> Void
     ) async throws {
         try await run(serving: mock, behaving: .failing(fault), body)
     }
 
-    /// An executor without a server, for scenarios that bring their own address.
+    /// Returns an executor without a server, for scenarios that have their own address.
     func executor() -> any RequestExecutor {
-        subject.face.executor(over: subject.makeExecutor("/nowhere/there.sock"))
+        subject.callStyle.executor(over: subject.makeExecutor("/nowhere/there.sock"))
     }
 }
 
-/// Counts exchanges.
+/// A counter of exchanges.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
     var value: Int { count.load(ordering: .acquiring) }
 
-    /// The number of calls before this one.
+    /// Counts a call, and returns the number of calls before it.
     @discardableResult
     func next() -> Int { count.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue }
 }
 
 extension MockResponse {
-    /// This response as a client sees it when `fault` happens to it.
-    fileprivate func playing(_ fault: Fault?) throws -> MockResponse {
+    /// Returns this response as a client receives it with `fault`.
+    fileprivate func simulating(_ fault: TestServer.Fault?) throws -> MockResponse {
         var copy = self
         switch fault {
         case .closeBeforeHead, .resetBeforeHead, .truncateHead: throw RequestError(.connectionLost)
@@ -87,21 +90,22 @@ extension MockResponse {
         case .stallBeforeHead: copy.delay = .endless
         case .truncateBody(let byte), .resetBody(let byte):
             copy.body = body.prefix(bytes: byte) + [.failure(RequestError(.connectionLost))]
+        // The last event is never sent; it makes the body incomplete.
         case .stallBody(let byte): copy.body = body.prefix(bytes: byte) + [.pause(.endless), .bytes(Data([0]))]
-        case .extraBytes, .closeAfterResponse, nil: break
+        case .unsolicitedBytes, .unannouncedClose, nil: break
         }
         return copy
     }
 }
 
-extension [MockResponse.Piece] {
-    /// The pieces up to so many bytes.
-    fileprivate func prefix(bytes: Int) -> [MockResponse.Piece] {
-        var rest = bytes
-        return map { piece in
-            guard case .bytes(let data) = piece else { return piece }
-            defer { rest -= Swift.min(rest, data.count) }
-            return .bytes(data.prefix(rest))
+extension [MockResponse.BodyEvent] {
+    /// Returns the events up to the first `bytes` bytes.
+    fileprivate func prefix(bytes: Int) -> [MockResponse.BodyEvent] {
+        var remainder = bytes
+        return map { event in
+            guard case .bytes(let data) = event else { return event }
+            defer { remainder -= Swift.min(remainder, data.count) }
+            return .bytes(data.prefix(remainder))
         }
     }
 }

@@ -1,52 +1,57 @@
-/// Redirects to every kind of destination, with every secret from every source, for executors that reach any host.
+/// A test of redirects to every kind of destination, with every secret from every source, for executors that reach any
+/// host.
 ///
-/// Hosts are mapped to the loopback by whoever runs it: all names and the default ports of two servers are theirs.
+/// The caller maps all host names, and the default ports of two servers, to the loopback.
 package struct SecretMatrix: Sendable {
     /// The part of a client that sets the secrets.
     package enum Source: CaseIterable, Sendable {
+        /// The request itself, its environment, its authentication provider, or middleware.
         case request, environment, authenticationProvider, middleware
     }
 
-    /// The names of the secrets in three spellings; the last one is declared secret by the request's policy.
+    /// The names of the secrets in three spellings.
+    ///
+    /// The request's policy declares the last one of each as sensitive.
     static let spellings: [[Field.Name]] = [
         ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-key"],
         ["AUTHORIZATION", "COOKIE", "PROXY-AUTHORIZATION", "X-API-KEY", "X-KEY"],
         ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "x-kEY"],
     ]
 
+    /// The statuses of the redirects.
     static let statuses: [HTTPStatus] = [301, 302, 303, 307, 308]
 
-    /// Where redirects from ``base`` lead, and whether that is the same origin.
-    let locations: [(what: String, location: String, isSameOrigin: Bool)]
+    /// The targets of the redirects from ``base``, and whether each has the same origin.
+    let locations: [(name: String, location: String, isSameOrigin: Bool)]
 
     /// The URL of the first server.
     package let base: URL
 
-    /// Hosts at `port`, and one other port that leads to a server as well; nil for the default port.
+    /// Creates a matrix of hosts at `port`, or at the default port if it is nil, with a second server at `otherPort`.
     ///
-    /// - Throws: ``ConformanceFailure`` for ports that make no URL.
+    /// - Throws: ``ConformanceFailure`` for ports that do not form a URL.
     package init(port: Int? = nil, otherPort: Int = 8080) throws {
-        let at = port.map { ":\($0)" } ?? ""
-        base = try need("a base URL", URL(string: "http://api.example.com\(at)"))
-        let everywhere = [
+        let suffix = port.map { ":\($0)" } ?? ""
+        base = try need("a base URL", URL(string: "http://api.example.com\(suffix)"))
+        let common = [
             ("the same path", "/next", true), ("a relative path", "next?q", true),
-            ("the same URL", "http://api.example.com\(at)/next", true),
-            ("another case", "HTTP://API.Example.COM\(at)/next", true),
-            ("no scheme", "//api.example.com\(at)/next", true),
-            ("userinfo", "http://user:pass@api.example.com\(at)/next", true),
-            ("another host", "http://other.example\(at)/next", false),
+            ("the same URL", "http://api.example.com\(suffix)/next", true),
+            ("another case", "HTTP://API.Example.COM\(suffix)/next", true),
+            ("no scheme", "//api.example.com\(suffix)/next", true),
+            ("userinfo", "http://user:pass@api.example.com\(suffix)/next", true),
+            ("another host", "http://other.example\(suffix)/next", false),
             ("another port", "http://api.example.com:\(otherPort)/next", false),
-            ("another scheme", "https://api.example.com\(at)/next", false),
-            ("a subdomain", "http://sub.api.example.com\(at)/next", false),
-            ("a parent domain", "http://example.com\(at)/next", false),
-            ("a trailing dot", "http://api.example.com.\(at)/next", false),
-            ("another host, with userinfo", "http://user:pass@other.example\(at)/next", false),
+            ("another scheme", "https://api.example.com\(suffix)/next", false),
+            ("a subdomain", "http://sub.api.example.com\(suffix)/next", false),
+            ("a parent domain", "http://example.com\(suffix)/next", false),
+            ("a trailing dot", "http://api.example.com.\(suffix)/next", false),
+            ("another host, with userinfo", "http://user:pass@other.example\(suffix)/next", false),
         ]
-        let atDefault = ("the default port", "http://api.example.com:80/next", true)
-        locations = port == nil ? everywhere + [atDefault] : everywhere
+        let withDefaultPort = ("the default port", "http://api.example.com:80/next", true)
+        locations = port == nil ? common + [withDefaultPort] : common
     }
 
-    /// Redirects between the zones of one link-local address, for executors that need no such address.
+    /// A matrix of the zones of one link-local address, for executors that do not connect to it.
     package static var zones: SecretMatrix {
         SecretMatrix(
             base: URL("http://[fe80::1%25a]"),
@@ -62,25 +67,26 @@ package struct SecretMatrix: Sendable {
         self.locations = locations
     }
 
-    /// Answers `/` with the redirect that the request asks for, and everything else with text.
-    package static var responder: MockExecutor { MockExecutor { request in answer(request) } }
+    /// An executor that responds to `/` with the redirect that the request describes, and to all other paths with text.
+    package static var responder: MockExecutor { MockExecutor { request in response(to: request) } }
 
-    private static func answer(_ request: PreparedRequest) -> MockResponse {
+    private static func response(to request: PreparedRequest) -> MockResponse {
         guard request.target.path == "/", let location = request.header["X-To"],
             let status = request.header["X-Status"].flatMap({ Int($0) })
         else { return .ok("there") }
         return .redirect(HTTPStatus(status), to: location)
     }
 
-    /// Follows every redirect with `executor`, the secrets set by each of `sources`, and looks at what arrived.
+    /// Follows every redirect with `executor`, with the secrets set by each of `sources`, and checks the received
+    /// headers.
     ///
     /// - Parameters:
-    ///   - executor: Reaches a server that answers as ``responder``, whatever the host and the port.
-    ///   - schemes: The schemes whose requests reach the server; a redirect to another one fails after it was followed.
+    ///   - executor: An executor that reaches a server with the responses of ``responder`` at every host and port.
+    ///   - schemes: The schemes whose requests reach the server; after a redirect to any other scheme the call fails.
     ///   - isProxied: Whether the server is the proxy of `executor`, which receives Proxy-Authorization.
     ///   - sources: The parts of a client that set the secrets.
-    ///   - received: The headers of the latest requests that have arrived for `/next`.
-    /// - Throws: ``ConformanceFailure`` for a secret that went too far, or not far enough.
+    ///   - received: Returns the headers of the latest requests for `/next`.
+    /// - Throws: ``ConformanceFailure`` if a secret was sent to another origin, or not sent within its own.
     package func verify(
         over executor: any RequestExecutor, reaching schemes: Set<String>, isProxied: Bool = false,
         sources: [Source] = Source.allCases, received: () -> [Header]
@@ -88,22 +94,22 @@ package struct SecretMatrix: Sendable {
         var number = 0
         for source in sources {
             for status in Self.statuses {
-                for (what, location, isSameOrigin) in locations {
+                for (name, location, isSameOrigin) in locations {
                     for names in Self.spellings {
                         number += 1
                         let marks = [("X-Number", "\(number)"), ("X-To", location), ("X-Status", "\(status.code)")]
                         let isFollowed = try await follow(marks, names, from: source, over: executor)
                         let arrived = received().filter { $0["X-Number"] == "\(number)" }
-                        let label = "\(status.code) to \(what), secrets of the \(source)"
+                        let label = "\(status.code) to \(name), secrets of the \(source)"
                         let isReached = schemes.contains(location.hasBytePrefix("https:") ? "https" : "http")
                         try expect("whether there is a response after \(label)", isFollowed, is: isReached)
-                        try expect("requests after \(label)", arrived.count, is: isReached ? 1 : 0)
+                        try expect("number of requests after \(label)", arrived.count, is: isReached ? 1 : 0)
                         guard let last = arrived.first else { continue }
-                        // It is for proxies only, so that most executors never send it.
-                        let names =
+                        // The field is for proxies only, so most executors never send it.
+                        let expectedNames =
                             isProxied || last.contains(.proxyAuthorization)
                             ? names : names.filter { $0 != .proxyAuthorization }
-                        try check(last, names, isSameOrigin, label)
+                        try check(last, expectedNames, isSameOrigin, label)
                     }
                 }
             }
@@ -116,21 +122,21 @@ package struct SecretMatrix: Sendable {
         }
     }
 
-    /// Whether the redirect led to a response.
+    /// Sends a request with the secrets, and returns whether the redirect was followed.
     private func follow(
         _ marks: [(String, String)], _ names: [Field.Name], from source: Source, over executor: any RequestExecutor
     ) async throws -> Bool {
         let secrets = Header(names.map { Field(name: $0, value: "a=secret") })
         var executor = executor
-        // The marks are the request's own in every case: they are no secrets, and are followed everywhere.
+        // The marks are always set by the request: they are not secrets and are sent to every origin.
         var request = Probe(baseURL: base).get(.text, from: "/").with(
             header: Header(marks.map { Field(name: Field.Name($0.0), value: $0.1) }))
-        request = request.redirecting(RedirectPolicy(secretFields: ["x-key"]))
+        request = request.with(redirectPolicy: RedirectPolicy(sensitiveFields: ["x-key"]))
         switch source {
         case .request: request = request.adding(headerFields: Array(secrets))
         case .environment:
-            var environment = try need("an environment", RequestEnvironment(base))
-            // Half of them by each of its two ways.
+            var environment = try need("an environment", RequestEnvironment(baseURL: base))
+            // Half of the secrets are set by each of the environment's two means.
             let credentials = secrets.filter { $0.name == .authorization || $0.name == .cookie }
             environment.header = Header(secrets.filter { !credentials.contains($0) })
             environment.authenticationProvider = AuthenticationProvider { header in
@@ -138,11 +144,11 @@ package struct SecretMatrix: Sendable {
             }
             request = request.within(environment)
         case .authenticationProvider:
-            // Not declared by the policy: what a provider sets is secret whatever its name is.
-            request = request.redirecting(.standard).authenticated(
+            // Not declared by the policy: every field that a provider sets is a secret, whatever its name.
+            request = request.with(redirectPolicy: .standard).authenticated(
                 with: AuthenticationProvider { header in for field in secrets { header.set(field) } })
         case .middleware:
-            executor = executor.intercepted { request, next in
+            executor = executor.intercepting { request, next in
                 var request = request
                 for field in secrets { request.header.set(field) }
                 return try await next.execute(request)

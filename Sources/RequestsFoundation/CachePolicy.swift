@@ -1,6 +1,6 @@
 extension NSURLRequest.CachePolicy {
-    /// Foundation's name for `policy`.
-    public init(_ policy: RequestCachePolicy) {
+    /// Creates Foundation's value for `policy`.
+    public init(_ policy: PreparedRequest.CachePolicy) {
         self =
             switch policy {
             case .useProtocolCachePolicy: .useProtocolCachePolicy
@@ -12,8 +12,11 @@ extension NSURLRequest.CachePolicy {
     }
 }
 
-extension RequestCachePolicy {
-    /// This library's name for `policy`; one that also forbids remote caches reads as one that forbids the local one.
+extension PreparedRequest.CachePolicy {
+    /// Creates the value for Foundation's `policy`.
+    ///
+    /// `.reloadIgnoringLocalAndRemoteCacheData` becomes `.reloadIgnoringLocalCacheData`; values that this library does
+    /// not know become `.useProtocolCachePolicy`.
     public init(_ policy: NSURLRequest.CachePolicy) {
         self =
             switch policy {

@@ -1,5 +1,5 @@
-// The one file that knows where Foundation keeps its networking. Whoever imports this module sees `URLRequest` and
-// everything of Requests.
+// The only file that depends on where Foundation keeps its networking. Importing this module makes `URLRequest` and all
+// of Requests visible.
 @_exported public import Foundation
 @_exported public import Requests
 

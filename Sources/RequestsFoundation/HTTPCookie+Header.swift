@@ -1,5 +1,5 @@
 extension ResponseHead {
-    /// The cookies that the response sets, as Foundation reads them.
+    /// The cookies that the response sets, as Foundation parses them.
     public var cookies: [HTTPCookie] {
         header.values(of: .setCookie).flatMap { value in
             HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
@@ -8,9 +8,9 @@ extension ResponseHead {
 }
 
 extension Field {
-    /// Cookie (RFC 6265 §5.4) with the names and values of `cookies`; nil when there are none.
+    /// Returns a Cookie field (RFC 6265 §5.4) with the names and values of `cookies`; nil if there are none.
     ///
-    /// Which cookies a request may carry is for the caller to say: domains, paths and dates are not looked at.
+    /// The caller chooses the cookies that a request may send: this function checks neither domains, paths nor dates.
     public static func cookie(_ cookies: [HTTPCookie]) -> Field? {
         guard !cookies.isEmpty else { return nil }
         return Field(name: .cookie, value: cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; "))
@@ -18,16 +18,17 @@ extension Field {
 }
 
 extension Cookie {
-    /// The name and the value of `cookie`; nil when they cannot be sent as they are.
+    /// Creates a cookie with the name and value of `cookie`; nil if they cannot be sent unchanged.
     public init?(_ cookie: HTTPCookie) {
         try? self.init(name: cookie.name, value: cookie.value)
     }
 }
 
 extension HTTPCookie {
-    /// `cookie` for the host of `url` and every path there, without a date; nil when the URL has no host.
+    /// Creates Foundation's value of `cookie` for the host of `url` and all its paths, without a date; nil if the URL
+    /// has no host.
     ///
-    /// The host is said as the domain: Foundation on Linux does not take it from a URL.
+    /// The host is set as the domain, because Foundation on Linux does not take it from a URL.
     public convenience init?(_ cookie: Cookie, for url: URL) {
         guard let host = url.host(percentEncoded: false), !host.isEmpty else { return nil }
         self.init(properties: [.name: cookie.name, .value: cookie.value, .domain: host, .path: "/"])

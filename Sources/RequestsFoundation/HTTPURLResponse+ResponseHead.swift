@@ -1,13 +1,15 @@
 extension ResponseHead {
-    /// The head of a response of Foundation's.
+    /// Creates a head from Foundation's response.
     ///
-    /// The fields come in the order of their names, because Foundation keeps none. What Foundation joined stays joined,
-    /// except Set-Cookie and Location, which are cut into their values again. Foundation spells known names its own way (`Etag`);
-    /// looking them up does not mind.
+    /// The fields are sorted by name, because Foundation keeps no order. Values that Foundation has joined stay joined,
+    /// except those of Set-Cookie and Location, which are separated again. Foundation changes the spelling of known
+    /// names (`Etag`); lookups ignore case.
     ///
-    /// - Throws: `RequestError` with `invalidRequest` when the response has no URL of a host.
+    /// - Throws: `RequestError` with `invalidRequest` if the response has no URL with a host.
     public init(_ response: HTTPURLResponse) throws(RequestError) {
-        guard let url = response.url else { throw RequestError(.invalidRequest(.malformedURL), detail: "no URL") }
+        guard let url = response.url else {
+            throw RequestError(.invalidRequest(.malformedURL), detail: "the response has no URL")
+        }
         let target: TargetURI
         do {
             target = try TargetURI(url.absoluteString)
@@ -31,7 +33,7 @@ extension ResponseHead {
 }
 
 extension ResponseHead {
-    /// The parts of `joined` between a comma and a space.
+    /// Returns the parts of `joined` that are separated by a comma and a space.
     private static func split(_ joined: String) -> [String] {
         var values: [[UInt8]] = [[]]
         for byte in joined.utf8 {
@@ -47,9 +49,9 @@ extension ResponseHead {
 }
 
 extension HTTPURLResponse {
-    /// The head of a response as Foundation's type; nil when Foundation refuses it.
+    /// Creates Foundation's response with the status and the fields of `head`; nil if Foundation rejects them.
     ///
-    /// Repeated fields are joined, those of Set-Cookie with a comma and a space, as Foundation itself does.
+    /// Repeated fields are joined, Set-Cookie with a comma and a space, as Foundation itself does.
     public convenience init?(_ head: ResponseHead) {
         var fields = head.header.dictionaryValue
         for name in fields.keys where Field.Name.setCookie ~= name {
@@ -59,22 +61,22 @@ extension HTTPURLResponse {
     }
 }
 
-/// Set-Cookie fields that were joined with commas, which the dates in them hold as well (RFC 6265 §3).
+/// A function that separates Set-Cookie fields joined with commas, which dates in them contain as well (RFC 6265 §3).
 package enum SetCookieList {
-    /// The cookies of `joined`: a comma separates two where a name and `=` follow it.
+    /// Returns the cookies of `joined`: a comma separates two of them if a name and `=` follow it.
     package static func split(_ joined: String) -> [String] {
         var cookies: [String] = []
-        // By octets: a mark behind a comma or an equals sign makes another Character of it.
-        var rest = joined.utf8[...]
-        var searchStart = rest.startIndex
-        while let comma = rest[searchStart...].firstIndex(of: UInt8(ascii: ",")) {
-            let following = rest[rest.index(after: comma)...].drop(while: isBlank)
+        // By octets, because a combining mark after a comma or an equals sign forms another Character with it.
+        var remainder = joined.utf8[...]
+        var searchStart = remainder.startIndex
+        while let comma = remainder[searchStart...].firstIndex(of: UInt8(ascii: ",")) {
+            let following = remainder[remainder.index(after: comma)...].drop(while: isBlank)
             searchStart = following.startIndex
             guard beginsCookie(following) else { continue }
-            cookies.append(String(Substring(rest[..<comma])))
-            rest = following
+            cookies.append(String(Substring(remainder[..<comma])))
+            remainder = following
         }
-        cookies.append(String(Substring(rest)))
+        cookies.append(String(Substring(remainder)))
         return cookies
     }
 

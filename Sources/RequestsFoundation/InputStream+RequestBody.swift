@@ -1,26 +1,28 @@
 extension InputStream {
-    /// An unopened stream of the bytes of `body`.
+    /// Returns an unopened stream of the bytes of `body`.
     ///
-    /// The range of a file is read into memory, because an input stream cannot end early.
+    /// The range of a file is read into memory, because an input stream cannot end before the end of its file.
     ///
-    /// - Throws: `RequestError` with `bodyNotEncoded` for a body that is produced asynchronously,
-    ///   `bodyNotReplayable` for one that was needed before, `invalidRequest(.unreadableFile)` for a missing file.
+    /// - Throws: `RequestError` with `bodyEncodingFailed` for a body that is produced asynchronously,
+    ///   `bodyNotReplayable` for one that has already been used, and `invalidRequest(.unreadableFile)` for a missing
+    ///   file or a range outside it.
     public static func reading(_ body: RequestBody) throws(RequestError) -> InputStream {
         switch body {
         case .none: return InputStream(data: Data())
         case .bytes(let data): return InputStream(data: data)
         case .file(let path, nil):
             guard FileManager.default.isReadableFile(atPath: path), let stream = InputStream(fileAtPath: path) else {
-                throw RequestError(.invalidRequest(.unreadableFile), detail: path)
+                let detail = "\(ErrorText.quoted(path)) does not exist or is not readable"
+                throw RequestError(.invalidRequest(.unreadableFile), detail: detail)
             }
             return stream
         case .file(let path, let range?): return InputStream(data: try bytes(of: path, in: range))
         case .stream(_, _, let make):
-            let source = try RequestError.wrapping(.bodyNotEncoded) { try make() }
+            let source = try RequestError.wrapping(.bodyEncodingFailed) { try make() }
             guard let source = source as? InputStreamSource else {
-                throw RequestError(.bodyNotEncoded, detail: "an asynchronous body cannot be read by an InputStream")
+                throw RequestError(.bodyEncodingFailed, detail: "an InputStream cannot read an asynchronous body")
             }
-            return try RequestError.wrapping(.bodyNotEncoded) { try source.makeStream() }
+            return try RequestError.wrapping(.bodyEncodingFailed) { try source.makeStream() }
         }
     }
 
@@ -31,7 +33,8 @@ extension InputStream {
             return try file.read(upToCount: range.count)
         }
         guard range.lowerBound >= 0, let data = range.isEmpty ? Data() : data, data.count == range.count else {
-            throw RequestError(.invalidRequest(.unreadableFile), detail: "\(path) has no bytes \(range)")
+            let detail = "byte range \(range) is outside \(ErrorText.quoted(path))"
+            throw RequestError(.invalidRequest(.unreadableFile), detail: detail)
         }
         return data
     }

@@ -1,8 +1,10 @@
 import Dispatch
 
-/// A body's chunks read from an input stream, which is made at the first read.
-struct InputStreamSource: RequestBodySource {
-    /// Makes the stream, for whoever wants to read it directly.
+/// A request-body source that reads chunks from an input stream, which is made at the first read.
+struct InputStreamSource: RequestBody.Source {
+    /// Makes the stream.
+    ///
+    /// `InputStream.reading(_:)` uses it to read the stream directly.
     let makeStream: @Sendable () throws -> sending InputStream
 
     private var reader: InputStreamReader?
@@ -19,10 +21,10 @@ struct InputStreamSource: RequestBodySource {
     }
 }
 
-/// Reads an input stream on a queue of its own, because a read may block.
+/// An actor that reads an input stream on its own queue, because a read may block.
 private actor InputStreamReader {
     private static let chunkSize = 64 << 10
-    private let executor = QueueExecutor(label: "Requests.InputStream")
+    private let executor = InputStreamQueueExecutor(label: "Requests.InputStream")
     private let makeStream: @Sendable () throws -> sending InputStream
     private var stream: OpenStream?
     private var isAtEnd = false
@@ -46,7 +48,7 @@ private actor InputStreamReader {
     }
 }
 
-/// An open input stream, closed when this value goes away.
+/// An open input stream, which is closed when this value is released.
 private final class OpenStream {
     private let stream: InputStream
 
@@ -57,9 +59,10 @@ private final class OpenStream {
 
     deinit { stream.close() }
 
-    /// The next bytes; nil at the end.
+    /// Returns the next bytes; nil at the end.
     func read(atMost count: Int) throws -> Data? {
         var failed = false
+        // Uninitialized, because the stream overwrites the bytes.
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
             let result = buffer.baseAddress.map { stream.read($0, maxLength: buffer.count) } ?? 0
             failed = result < 0
@@ -70,8 +73,8 @@ private final class OpenStream {
     }
 }
 
-/// Runs an actor's jobs on a serial queue, so that they may block.
-private final class QueueExecutor: SerialExecutor {
+/// A serial executor that runs an actor's jobs on a dispatch queue, so that they may block.
+private final class InputStreamQueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 
     init(label: String) {
@@ -79,6 +82,7 @@ private final class QueueExecutor: SerialExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
+        // An escaping closure cannot capture the noncopyable job.
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }

@@ -1,18 +1,20 @@
-/// The URL of a request cannot be made of its base URL, its endpoint and its query.
+/// The error of a request whose URL cannot be made from its base URL, its endpoint and its query.
 ///
-/// Thrown by ``Requests/RequestConvertible/toURLRequest()``; ``Requests/RequestConvertible/prepared()`` throws a
+/// ``Requests/RequestConvertible/toURLRequest()`` throws it; ``Requests/RequestConvertible/prepared()`` throws a
 /// `RequestError` instead.
 public struct InvalidRequestURLError: Error, Hashable, Sendable {
-    /// The base URL as the API gives it; it may hold secrets, so the description leaves its userinfo and query out.
+    /// The base URL of the API.
+    ///
+    /// It may contain secrets, so the description omits its userinfo and query.
     public let baseURL: URL
 
-    /// The path that was to be below the base URL.
+    /// The path relative to the base URL.
     public let endpoint: RequestPath
 
-    /// What is wrong.
-    public let problem: InvalidRequest
+    /// The problem with the URL.
+    public let problem: RequestError.InvalidRequest
 
-    init(baseURL: URL, endpoint: RequestPath, problem: InvalidRequest) {
+    init(baseURL: URL, endpoint: RequestPath, problem: RequestError.InvalidRequest) {
         self.baseURL = baseURL
         self.endpoint = endpoint
         self.problem = problem
@@ -20,19 +22,20 @@ public struct InvalidRequestURLError: Error, Hashable, Sendable {
 }
 
 extension InvalidRequestURLError: LocalizedError, CustomStringConvertible, CustomReflectable {
-    /// What is wrong with which endpoint of which base URL; userinfo and query of the base URL are left out.
+    /// The endpoint, the base URL without userinfo and query, and the problem.
     public var description: String {
-        "no URL for “\(Redaction.standard.redacted(reference: endpoint.template))” below \(shownBase): \(problem)"
+        let path = ErrorText.quoted(Redaction.standard.redacted(reference: endpoint.template))
+        return "could not make a URL from \(path) and \(redactedBase): \(problem)"
     }
 
-    /// What is wrong, as ``description`` says it.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 
-    /// What `dump` sees: the description, never a secret.
+    /// The description as the only child, so that `dump` shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 
-    private var shownBase: String {
+    private var redactedBase: String {
         guard let scheme = baseURL.scheme, let host = baseURL.host() else { return "a base URL without a host" }
-        return "\(scheme)://\(host)\(baseURL.port.map { ":\($0)" } ?? "")\(baseURL.path())"
+        return "base URL \(scheme)://\(host)\(baseURL.port.map { ":\($0)" } ?? "")\(baseURL.path())"
     }
 }

@@ -1,42 +1,43 @@
 @_spi(Lock) import Requests
 
 extension RequestBody {
-    /// A replayable body of what the input stream reads that `make` gives for each sending.
+    /// Returns a replayable body that reads the input stream made by `make`, a new one for each transmission.
     ///
-    /// A read may block, so it happens on a thread of its own, never on one of the concurrency pool's: other tasks go on
-    /// meanwhile. Such a read cannot be interrupted; a cancelled call returns, and the thread when its read does.
+    /// A read may block, so it runs on its own thread and not in the concurrency pool, where other tasks continue. A
+    /// read cannot be interrupted: a cancelled call returns at once, and the thread continues until its read returns.
     ///
-    /// With a `length` the body must have exactly that many bytes. The stream that `make` gives is not opened yet.
+    /// With a `length`, the body must have exactly that many bytes. `make` returns a stream that is not open.
     public static func stream(
         length: Int? = nil, _ make: @escaping @Sendable () -> sending InputStream
     ) -> RequestBody {
-        .stream(length: length, replayable: true) { InputStreamSource(makeStream: make) }
+        .stream(length: length, isReplayable: true) { InputStreamSource(makeStream: make) }
     }
 
-    /// A body of what `stream` reads, which can be sent once.
+    /// Returns a body that reads `stream` and can be sent once.
     ///
     /// A redirect or retry that needs it again fails with `RequestError.Reason.bodyNotReplayable`.
     public static func stream(_ stream: sending InputStream) -> RequestBody {
         let box = InputStreamBox(stream)
-        return .stream(length: nil, replayable: false) { InputStreamSource(makeStream: box.take) }
+        return .stream(length: nil, isReplayable: false) { InputStreamSource(makeStream: box.take) }
     }
 }
 
 extension BodyProvider {
-    /// What the input stream reads that `stream` makes for each sending, which is of `contentType`.
+    /// Provides a body of type `contentType` that reads the input stream made by `stream`, a new one for each
+    /// transmission.
     public static func raw(
         stream: @escaping @Sendable () -> sending InputStream, contentType: MediaType = .binary
     ) -> BodyProvider {
-        body(.stream(stream), contentType: contentType)
+        raw(body: .stream(stream), contentType: contentType)
     }
 
-    /// What `stream` reads, which is of `contentType`: a body that can be sent once.
+    /// Provides a body of type `contentType` that reads `stream` and can be sent once.
     public static func raw(stream: sending InputStream, contentType: MediaType = .binary) -> BodyProvider {
-        body(.stream(stream), contentType: contentType)
+        raw(body: .stream(stream), contentType: contentType)
     }
 }
 
-/// Holds an input stream that can be read once, and gives it away once.
+/// A box with an input stream that can be read once, and is therefore returned once.
 private final class InputStreamBox: Sendable {
     private let stream: Lock<InputStream?>
 

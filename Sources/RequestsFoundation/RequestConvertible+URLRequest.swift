@@ -1,12 +1,13 @@
 extension RequestConvertible {
-    /// This request as Foundation's type, for a networking layer of your own; nothing is sent.
+    /// Returns this request as a `URLRequest` for your own networking layer.
     ///
-    /// The URL comes first, then the body provider and last the authentication provider, which are run anew by each
-    /// call and see a copy of the header that is kept only when nothing was thrown. With an empty endpoint and no query
-    /// items the URL is the base URL as it was given, unless it has userinfo, which becomes Basic credentials.
+    /// Nothing is sent. The URL is made first, then the body provider runs, and last the authentication provider. Both
+    /// run again in each call and receive a copy of the header, which is used only if nothing was thrown. With an empty
+    /// endpoint and no query items, the URL is the unchanged base URL unless that has userinfo, which becomes Basic
+    /// credentials.
     ///
-    /// - Throws: ``InvalidRequestURLError`` when no URL can be made, what the body provider throws as it is, and
-    ///   `RequestError` for everything else that cannot be sent.
+    /// - Throws: ``InvalidRequestURLError`` if no URL can be made, the body provider's own error, and `RequestError`
+    ///   for everything else that cannot be sent.
     public func toURLRequest() throws -> URLRequest {
         do throws(RequestError) {
             var request = try URLRequest(prepared())
@@ -17,9 +18,9 @@ extension RequestConvertible {
         }
     }
 
-    /// What ``toURLRequest()`` throws for an error of preparing this request.
+    /// Returns the error that ``toURLRequest()`` throws for an error of preparing this request.
     package func conversionError(_ error: RequestError) -> any Error {
-        if error.reason == .bodyNotEncoded, let underlying = error.underlying { return underlying }
+        if error.reason == .bodyEncodingFailed, let underlying = error.underlying { return underlying }
         do {
             _ = try target()
             return error
@@ -29,7 +30,7 @@ extension RequestConvertible {
         }
     }
 
-    /// Whether nothing is added to the base URL.
+    /// Whether the URL of the request is its base URL.
     private var isBaseURL: Bool {
         endpoint.encoded.isEmpty && queryItems.isEmpty
     }

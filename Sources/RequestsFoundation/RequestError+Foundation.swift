@@ -1,25 +1,25 @@
 extension RequestError: LocalizedError {
-    /// One line: method, URL, status and what was wrong; never a secret.
+    /// One line with method, URL, status and reason, without secrets.
     public var errorDescription: String? { description }
 
-    /// What was wrong, in a few words.
+    /// The reason in a few words.
     public var failureReason: String? { "\(reason)" }
 }
 
 extension RequestError: CustomNSError {
-    /// `Requests.RequestError`.
+    /// The error domain, `Requests.RequestError`.
     public static var errorDomain: String { "Requests.RequestError" }
 
-    /// A number for each reason, which stays the same in every release.
+    /// The number of the reason, which stays the same in every release.
     public var errorCode: Int {
         switch reason {
         case .unacceptableStatus: 1
-        case .notAuthenticated: 2
+        case .credentialsUnavailable: 2
         case .unexpectedContentType: 3
         case .unexpectedNoContent: 4
         case .unexpectedRedirect: 5
         case .invalidRequest: 10
-        case .bodyNotEncoded: 11
+        case .bodyEncodingFailed: 11
         case .bodyNotReplayable: 12
         case .unsupportedScheme: 13
         case .hostNotFound: 20
@@ -28,14 +28,14 @@ extension RequestError: CustomNSError {
         case .protocolViolation: 23
         case .tooLarge: 24
         case .timedOut: 25
-        case .notDecoded: 30
+        case .decodingFailed: 30
         case .cancelled: 40
         case .other: 99
         @unknown default: 99
         }
     }
 
-    /// The evidence under the keys of ``UserInfoKey``, with the secrets of the exchange left out.
+    /// The evidence under the keys of ``UserInfoKey``, without the secrets of the exchange.
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
@@ -54,12 +54,13 @@ extension RequestError: CustomNSError {
         if let location = response.header[.location] {
             info[UserInfoKey.location] = (try? response.target.resolving(location))?.redacted()
         }
-        var shown = response
-        shown.header.removeAll { Redaction.standard.isSecret($0.name) || $0.name == .location }
+        var redacted = response
+        // Location may contain secrets; the value above does not.
+        redacted.header.removeAll { Redaction.standard.isSecret($0.name) || $0.name == .location }
         if let url = URL(string: response.target.redacted()) {
             info[UserInfoKey.response] = HTTPURLResponse(
-                url: url, statusCode: shown.status.code, httpVersion: "HTTP/1.1",
-                headerFields: shown.header.dictionaryValue)
+                url: url, statusCode: redacted.status.code, httpVersion: "HTTP/1.1",
+                headerFields: redacted.header.dictionaryValue)
         }
     }
 
@@ -78,27 +79,27 @@ extension RequestError: CustomNSError {
 }
 
 extension RequestError {
-    /// The keys of the evidence in an `NSError`'s `userInfo`.
+    /// The keys of the evidence in the `userInfo` of an `NSError`.
     public enum UserInfoKey {
         /// The status code of the response, an `Int`.
         public static let statusCode = "statusCode"
         /// The response, an `HTTPURLResponse` without the fields and query values that are secrets.
         public static let response = "response"
-        /// What had arrived of the body, `Data`.
+        /// The received part of the body, `Data`.
         public static let body = "body"
         /// The body's top-level JSON object, a dictionary without nulls.
         public static let json = "json"
         /// The Content-Type of the response, a `String`.
         public static let contentType = "contentType"
-        /// Where the response redirects to, resolved, a `String` without the query values that are secrets.
+        /// The resolved target of a redirect, a `String` without the query values that are secrets.
         public static let location = "location"
-        /// The URL that was asked, a `String` without the query values that are secrets.
+        /// The URL of the request, a `String` without the query values that are secrets.
         public static let url = "url"
     }
 }
 
 extension Error {
-    /// The status of the response that an error of this library holds, or an `NSError` made of one; nil without one.
+    /// The status code of the response in an error of this library or in its `NSError`; nil without a response.
     public var httpStatusCode: Int? {
         if let error = self as? RequestError { return error.status?.code }
         let error = self as NSError

@@ -1,14 +1,15 @@
 extension ResponseDecoder {
-    /// A decoder of the whole body that is given Foundation's response, as in Requests 0.3.2.
+    /// Creates a decoder of the whole body that receives Foundation's response, as in Requests 0.3.2.
     ///
-    /// Disfavoured, so that a closure that does not name its types is given a `ResponseHead` at no cost.
+    /// The overload is disfavored, so that a closure that does not name its types receives a `ResponseHead`, which
+    /// costs nothing.
     ///
-    /// - Parameter decode: Makes the response. What it throws becomes `RequestError.Reason.notDecoded`.
+    /// - Parameter decode: Makes the response. An error that it throws becomes `RequestError.Reason.decodingFailed`.
     @_disfavoredOverload
     public init(_ decode: @escaping @Sendable (HTTPURLResponse, Data) throws -> Response) {
         self.init { (head: ResponseHead, data: Data) in
             guard let response = HTTPURLResponse(head) else {
-                throw RequestError(.notDecoded, detail: "Foundation refuses the response")
+                throw RequestError(.decodingFailed, detail: "could not make an HTTPURLResponse")
             }
             return try decode(response, data)
         }
@@ -16,11 +17,12 @@ extension ResponseDecoder {
 }
 
 extension ResponseDecoder where Response == String {
-    /// The body as text in `encoding`.
+    /// Decodes the body as text in `encoding`.
     ///
-    /// A body that is not text in that encoding fails with `RequestError.Reason.notDecoded`, underneath it
-    /// `CocoaError.fileReadInapplicableStringEncoding` with the encoding's raw value for `NSStringEncodingErrorKey`. A
-    /// response that cannot have a body (204, 304) is `RequestError.Reason.unexpectedNoContent`.
+    /// A body that is not text in that encoding fails with `RequestError.Reason.decodingFailed`, whose underlying error
+    /// is `CocoaError.fileReadInapplicableStringEncoding` with the encoding's raw value under
+    /// `NSStringEncodingErrorKey`. A response that cannot have a body (204, 304) fails with
+    /// `RequestError.Reason.unexpectedNoContent`.
     public static func text(encoding: String.Encoding) -> ResponseDecoder {
         ResponseDecoder { (head: ResponseHead, data: Data) in
             if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }

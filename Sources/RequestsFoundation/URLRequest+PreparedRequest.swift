@@ -1,14 +1,16 @@
 extension URLRequest {
-    /// `prepared` as Foundation's type.
+    /// Creates Foundation's request with the contents of `prepared`.
     ///
     /// - `timeoutInterval` is the longer of the limits for the first byte and between bytes, because Foundation has one
-    ///   for both; where there is none it is a week. The limits for connecting and for the whole have no counterpart.
-    /// - Repeated fields are joined as `Header.dictionaryValue` does. `allHTTPHeaderFields` is never nil.
-    /// - Bytes become `httpBody`, a file and an input stream `httpBodyStream`. The range of a file is read into memory.
+    ///   limit for both. If either is missing, it is one week. The limits for connecting and for the whole call have no
+    ///   equivalent.
+    /// - Repeated fields are joined as in `Header.dictionaryValue`. `allHTTPHeaderFields` is never nil.
+    /// - Bytes become `httpBody`; a file or an input stream becomes `httpBodyStream`. The range of a file is read into
+    ///   memory.
     /// - Foundation writes `get`, `head`, `post`, `put`, `delete` and `connect` in capitals, however they are spelled.
     ///
-    /// - Throws: `RequestError`: what makes the request invalid, or `bodyNotEncoded` for a body that is produced
-    ///   asynchronously, which no `InputStream` can be made of.
+    /// - Throws: `RequestError` with the reason why the request is invalid, or `bodyEncodingFailed` for a body that is
+    ///   produced asynchronously, which an `InputStream` cannot read.
     public init(_ prepared: PreparedRequest) throws(RequestError) {
         try prepared.validate()
         self.init(
@@ -24,7 +26,7 @@ extension URLRequest {
         apply(prepared.options)
     }
 
-    /// Sets what `options` says; what it leaves open stays Foundation's.
+    /// Applies `options`; an option that is nil keeps Foundation's default.
     private mutating func apply(_ options: RequestOptions) {
         if let value = options.allowsCellularAccess { allowsCellularAccess = value }
         if let value = options.handlesCookies { httpShouldHandleCookies = value }
@@ -32,7 +34,7 @@ extension URLRequest {
         case .background?: networkServiceType = .background
         case .video?: networkServiceType = .video
         case .voice?: networkServiceType = .voice
-        // Foundation on Linux has no word for data that somebody waits for.
+        // Foundation on Linux has no value for responsive data.
         case .standard?, .responsiveData?: networkServiceType = .default
         case nil: break
         }
@@ -40,14 +42,16 @@ extension URLRequest {
 }
 
 extension PreparedRequest {
-    /// Foundation's request as a value of this library, with the defaults of all that Foundation does not know.
+    /// Creates a request from Foundation's, with defaults for everything that Foundation does not represent.
     ///
-    /// The fields come in the order of their names, because Foundation keeps none; those that belong to the executor
-    /// are left out. A body stream can be sent once.
+    /// The fields are sorted by name, because Foundation keeps no order; fields that belong to the executor are
+    /// omitted. A body stream can be sent once.
     ///
-    /// - Throws: `RequestError` with `invalidRequest` when the request has no URL, or one that cannot be asked.
+    /// - Throws: `RequestError` with `invalidRequest` if the request has no URL, or one that cannot be requested.
     public init(_ request: URLRequest) throws(RequestError) {
-        guard let url = request.url else { throw RequestError(.invalidRequest(.malformedURL), detail: "no URL") }
+        guard let url = request.url else {
+            throw RequestError(.invalidRequest(.malformedURL), detail: "the request has no URL")
+        }
         let fields = (request.allHTTPHeaderFields ?? [:]).map { Field(name: Field.Name($0.key), value: $0.value) }
         let header = Header(
             fields.filter { !$0.name.belongsToExecutor }.sorted { $0.name.canonicalName < $1.name.canonicalName })
@@ -63,17 +67,17 @@ extension PreparedRequest {
         let limit: Duration? = request.timeoutInterval < Timeouts.longest ? .seconds(request.timeoutInterval) : nil
         timeouts.firstByte = limit
         timeouts.betweenBytes = limit
-        cachePolicy = RequestCachePolicy(request.cachePolicy)
+        cachePolicy = PreparedRequest.CachePolicy(request.cachePolicy)
     }
 }
 
 extension Timeouts {
-    /// What stands for “no limit” where Foundation wants a number: a week in seconds, its own limit for a whole transfer.
+    /// The value for “no limit” where Foundation requires a number: a week in seconds, its limit for a whole transfer.
     static let longest: TimeInterval = 7 * 24 * 60 * 60
 
-    /// The one limit that Foundation has for the first byte and between bytes, in seconds.
+    /// The value of Foundation's only limit for the first byte and between bytes, in seconds.
     ///
-    /// A limit that has passed at once becomes a millisecond, because Foundation reads zero as no limit.
+    /// A limit of zero becomes a millisecond, because Foundation interprets zero as no limit.
     fileprivate var timeoutInterval: TimeInterval {
         guard let firstByte, let betweenBytes else { return Self.longest }
         return Swift.min(Swift.max(max(firstByte, betweenBytes) / .seconds(1), 0.001), Self.longest)

@@ -1,35 +1,35 @@
 package import Requests
 
-/// Where the body of a message ends (RFC 9112 §6.3).
+/// The framing of a message, which determines where its body ends (RFC 9112 §6.3).
 package enum BodyFraming: Hashable, Sendable {
-    /// There is none, not even an empty one: the message ends with its head.
+    /// There is no body, not even an empty one: the message ends with its head.
     case none
-    /// After so many bytes.
+    /// The body ends after the given number of bytes.
     case counted(bytes: Int)
-    /// With the last chunk and the trailer section.
+    /// The body ends with the last chunk and the trailer section.
     case chunked
-    /// When the server closes the connection.
+    /// The body ends when the server closes the connection.
     case untilClose
 }
 
-/// Where the body of a response ends (RFC 9112 §6.3, in its order; CONNECT is never sent).
+/// Returns the framing of a response, by the rules of RFC 9112 §6.3 in their order; CONNECT is never sent.
 ///
-/// Transfer-Encoding with Content-Length, in HTTP/1.0, or with a coding other than chunked is refused; Content-Length
-/// that is no number, or several numbers, even where there is no body.
+/// - Throws: A violation for Transfer-Encoding together with Content-Length, in HTTP/1.0, or with a coding other than
+///   chunked. A violation for an invalid or conflicting Content-Length, also in a final response without a body.
 package func framing(
     of line: StatusLine, _ header: Header, answering method: HTTPMethod
 ) throws(WireError) -> BodyFraming {
     try FramingFields(header).framing(of: line, answering: method)
 }
 
-/// Where the body of a request ends (RFC 9112 §6.3, in its order): never with the connection.
+/// Returns the framing of a request, which never ends with the connection (RFC 9112 §6.3, in its order).
 package func framing(of line: RequestLine, _ header: Header) throws(WireError) -> BodyFraming {
     try FramingFields(header).framing(of: line)
 }
 
-/// Whether a connection persists after a message of `version` and `header` (RFC 9112 §9.3).
+/// Returns whether a connection persists after a message of `version` with `header` (RFC 9112 §9.3).
 ///
-/// Not with `Connection: close`, not after a body that ends with the connection; in HTTP/1.0 only with
+/// It does not after `Connection: close` or after a body that ends with the connection; in HTTP/1.0 it does only after
 /// `Connection: keep-alive`.
 package func persists(after version: HTTPVersion, _ header: Header, _ framing: BodyFraming) -> Bool {
     FramingFields(header).persists(after: version, framing)

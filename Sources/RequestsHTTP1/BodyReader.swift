@@ -1,6 +1,6 @@
 import Requests
 
-/// Reads a body of any framing; it says where the bytes lie and never copies one.
+/// A reader of a body of any framing; it reports the positions of the bytes and never copies them.
 struct BodyReader {
     enum Event {
         case needMore
@@ -29,7 +29,7 @@ struct BodyReader {
         self.tolerance = tolerance
     }
 
-    /// How many of the bytes to come are certainly the body's, whatever they are.
+    /// The number of bytes to come that belong to the body whatever their values.
     var remaining: Int {
         switch state {
         case .counted(let count), .chunk(let count): count
@@ -38,19 +38,20 @@ struct BodyReader {
         }
     }
 
-    /// Takes note of `count` bytes of the body that went past the reader; more than `remaining` count as that many.
+    /// Records that `count` bytes of the body bypassed the reader; at most `remaining` of them count.
     mutating func advance(_ count: Int) {
         switch state {
-        case .counted(let rest): state = .counted(rest &- min(max(count, 0), rest))
-        case .chunk(let rest):
-            let rest = rest &- min(max(count, 0), rest)
-            state = rest == 0 ? .chunkEnd : .chunk(rest)
+        case .counted(let remainder): state = .counted(remainder &- min(max(count, 0), remainder))
+        case .chunk(let remainder):
+            let remainder = remainder &- min(max(count, 0), remainder)
+            state = remainder == 0 ? .chunkEnd : .chunk(remainder)
         default: break
         }
     }
 
-    /// Reads on from `start` and gives the position behind what was read; what follows the last chunk is read by
-    /// `section`, which is a new one then.
+    /// Reads from `start` and returns the position after the bytes read, with their meaning.
+    ///
+    /// The trailer section is read by `section`, which is replaced by a new one when the last chunk has been read.
     mutating func next(
         in bytes: Span<UInt8>, from start: Int, _ section: inout FieldSection, limits: WireLimits
     ) throws(WireError) -> (position: Int, event: Event) {
@@ -60,7 +61,7 @@ struct BodyReader {
             case .finished, .counted(0):
                 state = .finished
                 return (position, .end(trailers: .empty))
-            case .counted(let rest), .chunk(let rest): return data(of: rest, in: bytes, from: position)
+            case .counted(let remainder), .chunk(let remainder): return data(of: remainder, in: bytes, from: position)
             case .untilClose: return data(of: .max, in: bytes, from: position)
             case .trailers: return try readTrailers(bytes, from: position, &section, limits)
             case .chunkLine, .chunkEnd, .chunkLineFeed:
@@ -73,7 +74,7 @@ struct BodyReader {
         }
     }
 
-    /// Takes note that the connection ended: the end of a body that runs until then, of any other a truncation.
+    /// Records the end of the connection, which ends a body without a length and truncates any other.
     mutating func receiveEnd() throws(WireError) {
         switch state {
         case .finished, .untilClose, .counted(0): state = .finished
@@ -83,9 +84,9 @@ struct BodyReader {
     }
 
     private mutating func data(
-        of rest: Int, in bytes: Span<UInt8>, from start: Int
+        of remainder: Int, in bytes: Span<UInt8>, from start: Int
     ) -> (position: Int, event: Event) {
-        let count = min(rest, bytes.count &- start)
+        let count = min(remainder, bytes.count &- start)
         guard count > 0 else { return (start, .needMore) }
         advance(count)
         return (start &+ count, .data(start..<start &+ count))

@@ -1,24 +1,25 @@
 package import Requests
 
-/// Writes what stands around the data of a chunked body (RFC 9112 §7.1); the data itself is never copied.
+/// An encoder of the chunk framing around the data of a body (RFC 9112 §7.1); the data itself is never copied.
 ///
 /// ```swift
-/// encoder.begin(data.count, in: &buffer)     // then send buffer and data
+/// encoder.begin(data.count, in: &buffer)     // then send `buffer` and `data`
 /// try encoder.end(trailers: .empty, in: &buffer)
 /// ```
 package struct ChunkEncoder: Sendable {
     private var isFirst = true
 
-    /// An encoder of one body.
+    /// Creates an encoder of one body.
     package init() {}
 
-    /// Appends what precedes `count` bytes of data: the end of the chunk before and the size, at most 20 bytes.
+    /// Appends the end of the preceding chunk and the size of the next, at most 20 bytes.
     ///
-    /// For no data it appends nothing: a chunk of size 0 would end the body.
+    /// Appends nothing if `count` is 0, because a chunk of size 0 ends the body.
     package mutating func begin(_ count: Int, in buffer: inout [UInt8]) {
         guard count > 0 else { return }
         endChunk(in: &buffer)
         isFirst = false
+        // Hexadecimal digits from the highest nibble that is not zero, without leading zeros.
         var shift = (Int.bitWidth - 1 - count.leadingZeroBitCount) & ~3
         while shift >= 0 {
             let digit = UInt8(truncatingIfNeeded: count >> shift & 0xF)
@@ -28,9 +29,10 @@ package struct ChunkEncoder: Sendable {
         buffer.append(contentsOf: FieldLines.lineEnd)
     }
 
-    /// Appends the last chunk, the trailer section and the empty line after it.
+    /// Appends the last chunk, the trailer section and an empty line.
     ///
-    /// Throws a violation, and appends nothing, when a field is malformed or may not be a trailer (RFC 9110 §6.5.1).
+    /// - Throws: A violation, with nothing appended, if a field is malformed or not allowed in trailers (RFC 9110
+    ///   §6.5.1).
     package mutating func end(trailers: Header = .empty, in buffer: inout [UInt8]) throws(WireError) {
         try FieldLines.check(trailers)
         guard trailers.allSatisfy(\.name.isAllowedInTrailers) else { throw .violation(.trailer) }

@@ -1,16 +1,16 @@
-/// Reads the line before a chunk's data: size, extensions, CR LF (RFC 9112 §7.1).
+/// A reader of the line before a chunk's data: size, extensions, CR LF (RFC 9112 §7.1).
 ///
-/// Every byte is consumed as it comes. Extensions are ignored, but counted over the whole body, so that a peer cannot
-/// send more of them than data for ever.
+/// Each byte is consumed as it arrives. Extensions are ignored, but counted over the whole body, so that a peer cannot
+/// send them without end.
 struct ChunkLine {
     private enum Part { case size, blanks, extensions, lineFeed }
 
     private var part = Part.size
     private var size = 0
-    private var digits = 0
+    private var digitCount = 0
     private var extensionBytes = 0
 
-    /// Reads on from `position`, which moves behind what was read; gives the size once the line is complete.
+    /// Reads from `position`, which it advances, and returns the chunk size when the line is complete.
     mutating func read(
         _ bytes: Span<UInt8>, at position: inout Int, _ limits: WireLimits
     ) throws(WireError) -> Int? {
@@ -23,7 +23,7 @@ struct ChunkLine {
             case .extensions: try readExtension(byte, limits)
             case .lineFeed:
                 guard byte == Octet.lineFeed else { throw .violation(.bareCarriageReturn) }
-                defer { (part, size, digits) = (.size, 0, 0) }
+                defer { (part, size, digitCount) = (.size, 0, 0) }
                 return size
             }
         }
@@ -32,13 +32,15 @@ struct ChunkLine {
 
     private mutating func readSize(_ byte: UInt8, _ limits: WireLimits) throws(WireError) {
         if let digit = Octet.hexDigit(byte) {
+            // Checked before the shift, which could overflow.
             guard size <= Int.max >> 4 else { throw .violation(.chunkSize) }
             size = size << 4 | digit
-            digits &+= 1
-            if digits > 16 { try countExtension(limits) }
+            digitCount &+= 1
+            // More digits than a size needs are leading zeros, and count as extension bytes.
+            if digitCount > 16 { try countExtension(limits) }
             return
         }
-        guard digits > 0 else { throw .violation(.chunkSize) }
+        guard digitCount > 0 else { throw .violation(.chunkSize) }
         switch byte {
         case Octet.carriageReturn: part = .lineFeed
         case Octet.semicolon: part = .extensions
@@ -49,7 +51,7 @@ struct ChunkLine {
         if part != .lineFeed { try countExtension(limits) }
     }
 
-    /// White space may stand before an extension, never before the line end (RFC 9112 §7.1.1).
+    /// Reads a byte of white space, which is allowed before an extension but not before the line end (RFC 9112 §7.1.1).
     private mutating func readBlank(_ byte: UInt8, _ limits: WireLimits) throws(WireError) {
         try countExtension(limits)
         if byte == Octet.semicolon {

@@ -1,10 +1,10 @@
 import Requests
 
-/// What a field has to do with the end of its message, or with that of its connection.
+/// The role of a field in framing its message or in the persistence of its connection.
 enum FramingRole: Sendable {
     case host, connection, keepAlive, contentLength, transferEncoding
 
-    /// The role of the field called `name`; nil for nearly all.
+    /// Creates the role of the field called `name`; nil for nearly all fields.
     init?(_ name: Field.Name) {
         switch name.rawValue.utf8.count {
         case 4 where name == .host: self = .host
@@ -17,17 +17,17 @@ enum FramingRole: Sendable {
     }
 }
 
-/// The fields that decide where a message ends and how long its connection persists.
+/// The fields that decide where a message ends and whether its connection persists.
 ///
-/// A field that is repeated is one list (RFC 9110 §5.3).
+/// A repeated field is combined into one list (RFC 9110 §5.3).
 struct FramingFields {
     private(set) var transferEncoding: String?
     private(set) var contentLength: String?
     private(set) var connection: String?
     private(set) var keepAlive: String?
-    /// How many Host there are.
-    private(set) var hosts = 0
-    /// Whether one of them is not a host and an optional port.
+    /// The number of Host fields.
+    private(set) var hostCount = 0
+    /// Whether a Host field is neither empty nor a host with an optional port.
     private(set) var hasInvalidHost = false
 
     init() {}
@@ -38,11 +38,11 @@ struct FramingFields {
         }
     }
 
-    /// Takes note of one more field of `role`.
+    /// Adds the value of a field of `role`.
     mutating func add(_ value: String, as role: FramingRole) {
         switch role {
         case .host:
-            hosts += 1
+            hostCount += 1
             var value = value
             if !value.withUTF8({ $0.span.isHostField }) { hasInvalidHost = true }
         case .connection: add(value, to: &connection)
@@ -54,17 +54,17 @@ struct FramingFields {
 
     private func add(_ value: String, to list: inout String?) {
         guard list != nil else { return list = value }
-        // In place: a copy for each of many fields would be quadratic.
+        // Appended in place: a copy for each of many fields would be quadratic.
         list?.append(",")
         list?.append(value)
     }
 }
 
-// RFC 9112 §6.3, in its order.
+// The rules of RFC 9112 §6.3, in the order given there.
 extension FramingFields {
     func framing(of line: StatusLine, answering method: HTTPMethod) throws(WireError) -> BodyFraming {
         if line.status.forbidsBody || method == .head {
-            // Lengths that differ mean that two readers of this head could differ, body or not.
+            // Reject differing lengths even here: two readers of this head could disagree about a body.
             if !line.status.isInformational { _ = try length() }
             return .none
         }
@@ -86,7 +86,7 @@ extension FramingFields {
         return version >= .http11 || TokenList(connection).contains("keep-alive")
     }
 
-    /// Whether the transfer coding is chunked and nothing else (RFC 9112 §6.1); false when there is none.
+    /// Returns whether the transfer coding is chunked; false if there is none (RFC 9112 §6.1).
     private func isChunked(in version: HTTPVersion) throws(WireError) -> Bool {
         guard let transferEncoding else { return false }
         guard version >= .http11 else { throw .violation(.transferCodingInHTTP10) }
@@ -100,9 +100,9 @@ extension FramingFields {
         return true
     }
 
-    /// The number that all Content-Length agree on, or nil when there is none (RFC 9110 §8.6).
+    /// Returns the number on which all values of Content-Length agree, or nil if there are none (RFC 9110 §8.6).
     ///
-    /// A list of the same digits counts as one; the same number spelled differently does not.
+    /// A list of identical digits counts as one value; different spellings of one number are conflicting.
     private func length() throws(WireError) -> Int? {
         guard let contentLength else { return nil }
         if let plain = Self.plainNumber(contentLength) { return plain }
@@ -119,7 +119,7 @@ extension FramingFields {
         return agreed?.value
     }
 
-    /// The number that `text` is when it consists of 1 to 18 digits, as nearly every length does; else nil.
+    /// Returns the number in `text` if it consists of 1 to 18 digits, as nearly every length does; otherwise nil.
     private static func plainNumber(_ text: String) -> Int? {
         guard 1...18 ~= text.utf8.count else { return nil }
         return text.utf8.withContiguousStorageIfAvailable { digits in

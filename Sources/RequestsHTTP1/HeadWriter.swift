@@ -1,12 +1,13 @@
 package import Requests
 
-/// Writes the head of a response (RFC 9112 §4, §5).
+/// A writer of response heads (RFC 9112 §4, §5).
 package enum ResponseHeadWriter {
-    /// Appends the status-line, the fields in their order and the empty line after them.
+    /// Appends the status line, the fields in their order, and an empty line to `buffer`.
     ///
-    /// Nothing is added and nothing altered: the framing fields are the caller's. Throws a violation, and appends
-    /// nothing, when the status has not three digits, a name is no token, or a value or the reason has a control
-    /// byte, CR and LF above all.
+    /// No field is added or changed: the caller provides the framing fields.
+    ///
+    /// - Throws: A violation, with nothing appended, if the status does not have three digits, a name is not a token,
+    ///   or a value or the reason phrase contains a control character such as CR or LF.
     package static func append(
         _ line: StatusLine, _ header: Header, to buffer: inout [UInt8]
     ) throws(WireError) {
@@ -19,7 +20,7 @@ package enum ResponseHeadWriter {
         FieldLines.append(header, to: &buffer)
     }
 
-    /// Appends the head of a response of `status`, with the phrase that the registry gives it.
+    /// Appends the head of a response with `status` and its registered reason phrase.
     package static func append(
         _ status: HTTPStatus, _ header: Header, to buffer: inout [UInt8]
     ) throws(WireError) {
@@ -27,10 +28,11 @@ package enum ResponseHeadWriter {
     }
 }
 
-/// Field lines as both sections of a message have them (RFC 9112 §5).
+/// Field lines, which header and trailer sections have in common (RFC 9112 §5).
 enum FieldLines {
     static let lineEnd: [UInt8] = [Octet.carriageReturn, Octet.lineFeed]
 
+    /// Throws if a name is not a token or a value contains a control character.
     static func check(_ header: Header) throws(WireError) {
         for field in header {
             guard field.name.isValid else { throw .violation(.fieldName) }
@@ -38,7 +40,7 @@ enum FieldLines {
         }
     }
 
-    /// Appends the lines of fields that have been checked, and the empty line.
+    /// Appends the lines of `header`, which ``check(_:)`` has accepted, and an empty line.
     static func append(_ header: Header, to buffer: inout [UInt8]) {
         for field in header {
             buffer.append(contentsOf: field.name.rawValue.utf8)

@@ -1,18 +1,18 @@
 import Requests
 
-/// What a peer says about an idle connection (RFC 2068 §19.7.1.1).
+/// The parameters of a Keep-Alive field: a peer's limits for an idle connection (RFC 2068 §19.7.1.1).
 package struct KeepAlive: Hashable, Sendable {
-    /// Seconds that the peer keeps an idle connection, nil when it does not say.
+    /// The time in seconds for which the peer keeps an idle connection; nil if not given.
     package var timeout: Int?
-    /// Requests that the peer will still answer, nil when it does not say.
+    /// The number of further requests that the peer accepts; nil if not given.
     package var max: Int?
 
-    /// The parameters of a Keep-Alive field.
+    /// Creates the parameters from the value of a Keep-Alive field.
     ///
-    /// A parameter that is no decimal number, or too large for one, is taken as absent.
+    /// A parameter that is not a decimal number, or is too large for `Int`, is treated as absent.
     package init(_ value: String) {
         for parameter in TokenList(value).elements {
-            // Bytes: a combining mark behind the sign would make another `Character` of it.
+            // Split as bytes: with a combining mark after it, “=” is another `Character` (decision 0023).
             let parts = parameter.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1)
             guard parts.count == 2, let number = Self.number(parts[1]) else { continue }
             let name = String(Substring(parts[0]))

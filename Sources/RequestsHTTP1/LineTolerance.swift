@@ -1,23 +1,23 @@
-/// What a recipient lets pass where RFC 9112 leaves it the choice.
+/// The deviations that a recipient accepts where RFC 9112 leaves it the choice.
 struct LineTolerance {
     /// Whether LF alone ends a line of a head (RFC 9112 §2.2).
     let bareLineFeed: Bool
-    /// Whether a folded field line is joined to the one before it, else it is refused (RFC 9112 §5.2).
+    /// Whether a folded field line is joined to the line before it; otherwise it is rejected (RFC 9112 §5.2).
     let folding: Bool
 
-    /// A user agent's: old servers are read.
+    /// The tolerance of a client, which reads the responses of old servers.
     static let response = LineTolerance(bareLineFeed: true, folding: true)
-    /// A server's: what two readers could take differently is refused.
+    /// The tolerance of a server, which rejects everything that two readers could interpret differently.
     static let request = LineTolerance(bareLineFeed: false, folding: false)
 
-    /// The same in a trailer section, which no old server sends: only CR LF ends its lines.
+    /// The same tolerance for a trailer section, which no old server sends: only CR LF ends a line.
     var inTrailers: LineTolerance { LineTolerance(bareLineFeed: false, folding: folding) }
 }
 
 extension Span<UInt8> {
-    /// The position after the line end that should be at `position`, or nil when the bytes end before it does.
+    /// Returns the position after the line end at `position`, or nil if its bytes are not all present.
     ///
-    /// A bare CR is never a line end (RFC 9112 §2.2); a bare LF only where it is tolerated.
+    /// CR alone never ends a line (RFC 9112 §2.2); LF alone does only where it is tolerated.
     func lineEnd(at position: Int, tolerating tolerance: LineTolerance) throws(WireError) -> Int? {
         guard position < count else { return nil }
         if self[position] == Octet.lineFeed {
@@ -29,10 +29,10 @@ extension Span<UInt8> {
         return position &+ 2
     }
 
-    /// The position of the CR or LF that ends the text from `start`, and whether the text is ASCII; nil when neither
-    /// is there yet.
+    /// Returns the position of the CR or LF that ends the text from `start`, and whether the text is ASCII; nil if
+    /// neither is present yet.
     ///
-    /// Text is SP, HTAB, visible ASCII and bytes above 0x7F (RFC 9110 §5.5); any other byte breaks `rule`.
+    /// Text is SP, HTAB, visible ASCII and bytes above 0x7F (RFC 9110 §5.5); any other byte violates `rule`.
     func endOfText(from start: Int, else rule: Violation) throws(WireError) -> (end: Int, isASCII: Bool)? {
         var position = start
         var isASCII = true

@@ -1,20 +1,20 @@
 package import Requests
 
-/// Reads one request out of a buffer that the connection owns (RFC 9112 §3, §6, §7).
+/// A reader of one request, over a buffer that the connection owns (RFC 9112 §3, §6, §7).
 ///
-/// It is used as ``ResponseReader`` is, with a new reader for each request. What is not consumed after
-/// ``Event/end(trailers:)`` is the start of the next request. After an error the server answers with
+/// Use it like ``ResponseReader``, with a new reader for each request. Bytes that remain after
+/// ``Event/end(trailers:)`` are the start of the next request. After an error the server sends
 /// ``WireError/statusHint`` and closes the connection.
 package struct RequestReader: Sendable {
-    /// What the bytes consumed amount to.
+    /// The meaning of the bytes consumed.
     package enum Event: Hashable, Sendable {
-        /// Nothing that can be told yet.
+        /// More bytes are needed.
         case needMore
-        /// The head.
+        /// The head of the request.
         case head(ReceivedRequest)
-        /// Bytes of the body: where they lie in those given.
+        /// Bytes of the body, as a range of the bytes passed.
         case data(Range<Int>)
-        /// The end of the message, with the fields of its trailer section, which are never part of the header.
+        /// The end of the message, with the fields of its trailer section, which are not merged into the header.
         case end(trailers: Header)
     }
 
@@ -27,27 +27,27 @@ package struct RequestReader: Sendable {
     private var section: FieldSection
     private var body: BodyReader
 
-    /// Whether a byte of a request has come; a connection that ends before is closed, not broken.
+    /// Whether a byte of a request has arrived; if not, the end of the connection is not an error.
     package private(set) var hasStarted = false
 
-    /// A reader of the next request on a connection.
+    /// Creates a reader of the next request on a connection.
     package init(limits: WireLimits = WireLimits()) {
         self.limits = limits
         section = FieldSection(tolerating: .request)
         body = BodyReader(.none, tolerating: .request)
     }
 
-    /// How many of the bytes to come are certainly the body's; 0 where the reader must see them.
+    /// The number of bytes to come that belong to the body; 0 if the reader must see the bytes.
     package var remaining: Int { phase == .body ? body.remaining : 0 }
 
-    /// Takes note of `count` bytes of the body, at most ``remaining``, that went past the reader.
+    /// Records that `count` bytes of the body, at most ``remaining``, were received without passing through the reader.
     package mutating func advance(_ count: Int) {
         if phase == .body { body.advance(count) }
     }
 
-    /// Reads `bytes`, and says how many of them are consumed and what they amount to.
+    /// Reads `bytes` and returns the number of bytes consumed and their meaning.
     ///
-    /// Call it again with the rest until it needs more. At the end of the message it may be called without bytes.
+    /// Call it again with the remaining bytes until it needs more. At the end of the message `bytes` may be empty.
     package mutating func next(in bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, event: Event) {
         var position = 0
         if phase == .emptyLine {
@@ -71,21 +71,23 @@ package struct RequestReader: Sendable {
         }
     }
 
-    /// The same over memory that the caller keeps valid during the call.
+    /// Reads `bytes`, memory that the caller keeps valid during the call.
     package mutating func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> (consumed: Int, event: Event) {
         try next(in: bytes.assumingMemoryBound(to: UInt8.self).span)
     }
 
-    /// Takes note that the client closed the connection, or its half of it, when all bytes received have been read.
+    /// Records that the client closed the connection or its sending half; call it after all received bytes have been
+    /// read.
     ///
-    /// Throws `truncated` unless the message is complete; before the first byte of one that is no one's fault.
+    /// - Throws: `WireError.truncated` unless the message is complete; with `beforeMessage` if no byte has arrived,
+    ///   which is not an error of the client.
     package mutating func receiveEnd() throws(WireError) -> Event {
         guard phase == .body else { throw .truncated(hasStarted ? .head : .beforeMessage) }
         try body.receiveEnd()
         return .end(trailers: .empty)
     }
 
-    /// Skips the one empty line that some clients send after the request before (RFC 9112 §2.2).
+    /// Skips one empty line, which some clients send after the preceding request (RFC 9112 §2.2).
     private mutating func skipEmptyLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
         guard !bytes.isEmpty else { return nil }
         if bytes[0] == Octet.carriageReturn {
@@ -98,7 +100,7 @@ package struct RequestReader: Sendable {
     }
 
     private mutating func readRequestLine(_ bytes: Span<UInt8>, from start: Int) throws(WireError) -> Int? {
-        guard try search.isWorthwhile(in: bytes, from: start, limits: limits),
+        guard try search.shouldParse(in: bytes, from: start, limits: limits),
             let (line, end) = try requestLine(in: bytes, from: start, limits: limits)
         else { return nil }
         self.line = line
@@ -110,7 +112,7 @@ package struct RequestReader: Sendable {
     private mutating func endHead() throws(WireError) -> Event {
         let framingFields = section.framing
         let header = section.takeFields()
-        guard framingFields.hosts == 1 || framingFields.hosts == 0 && line.version < .http11 else {
+        guard framingFields.hostCount == 1 || framingFields.hostCount == 0 && line.version < .http11 else {
             throw .violation(.host)
         }
         guard !framingFields.hasInvalidHost else { throw .violation(.hostValue) }

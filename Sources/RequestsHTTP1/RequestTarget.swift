@@ -1,10 +1,11 @@
-// The forms of a request target (RFC 9112 §3.2), checked byte by byte: what follows is never text with a locale or a
-// normalisation of its own.
+// The forms of a request target (RFC 9112 §3.2), checked byte by byte: a target is never handled as text, which has
+// canonical equivalence (decision 0023).
 extension Span<UInt8> {
-    /// Whether the bytes from `start` to before `end` are a request target that the method before them may have.
+    /// Returns whether the bytes from `start` to before `end` are a request target that the method before them allows.
     ///
-    /// The method is the bytes from `method` to one before `start`. CONNECT has a host and a port; `*` belongs to OPTIONS;
-    /// every other target is a path with an optional query, or an absolute URI. None has a fragment.
+    /// The method is the bytes from `method` to one before `start`. CONNECT requires a host and a port; `*` is valid
+    /// for OPTIONS only; every other target is a path with an optional query, or an absolute URI. Fragments are not
+    /// allowed.
     func isRequestTarget(from start: Int, to end: Int, method: Int) -> Bool {
         guard start < end else { return false }
         if hasBytes("CONNECT", from: method, to: start &- 1) {
@@ -17,12 +18,12 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether the bytes are the value of a Host field (RFC 9110 §7.2): empty, or a host and an optional port.
+    /// Whether the bytes are a valid value of Host (RFC 9110 §7.2): empty, or a host with an optional port.
     var isHostField: Bool { isEmpty || endOfAuthority(from: 0, to: count, needsPort: false) == count }
 
-    /// Whether the bytes are a URI with a host, without userinfo and without a fragment (RFC 9110 §4.2.1, §4.2.4).
+    /// Returns whether the bytes are a URI with a host, without userinfo or a fragment (RFC 9110 §4.2.1, §4.2.4).
     ///
-    /// One without a host, such as `a:1`, is refused for every scheme: it could be taken for an authority.
+    /// A URI without a host, such as `a:1`, is rejected for every scheme: it could be taken for an authority.
     private func isAbsoluteURI(from start: Int, to end: Int) -> Bool {
         var colon = start
         while colon < end, Octet.isSchemeByte(self[colon]) { colon &+= 1 }
@@ -35,7 +36,7 @@ extension Span<UInt8> {
         return (next == UInt8(ascii: "/") || next == UInt8(ascii: "?")) && isPathAndQuery(from: authorityEnd, to: end)
     }
 
-    /// Whether every byte is one of a path, or behind the first `?` one of a query (RFC 3986 §3.3, §3.4).
+    /// Returns whether the bytes are those of a path and, after the first `?`, of a query (RFC 3986 §3.3, §3.4).
     private func isPathAndQuery(from start: Int, to end: Int) -> Bool {
         var position = start
         while position < end {
@@ -51,8 +52,10 @@ extension Span<UInt8> {
         return true
     }
 
-    /// The position behind a host that is not empty and a port of at most 65535 (RFC 3986 §3.2.2, §3.2.3); nil when
-    /// there is no such host, or no such port behind a colon.
+    /// Returns the position after a host and an optional port (RFC 3986 §3.2.2, §3.2.3).
+    ///
+    /// - Returns: Nil if the host is empty or invalid, the port is above 65535, or `needsPort` is true and there is
+    ///   none.
     private func endOfAuthority(from start: Int, to end: Int, needsPort: Bool) -> Int? {
         guard let hostEnd = endOfHost(from: start, to: end), hostEnd > start else { return nil }
         guard hostEnd < end, self[hostEnd] == Octet.colon else { return needsPort ? nil : hostEnd }
@@ -65,8 +68,7 @@ extension Span<UInt8> {
         return needsPort && position == hostEnd &+ 1 ? nil : position
     }
 
-    /// The position behind an IPv6 address in brackets, or behind the bytes of a name; nil for brackets that are not
-    /// closed.
+    /// Returns the position after an IPv6 address in brackets or after the bytes of a name; nil for unclosed brackets.
     private func endOfHost(from start: Int, to end: Int) -> Int? {
         var position = start
         if position < end, self[position] == UInt8(ascii: "[") {
@@ -88,10 +90,12 @@ extension Span<UInt8> {
         return position
     }
 
+    /// Returns whether two hexadecimal digits follow the percent sign at `position`, before `end`.
     private func isEscape(at position: Int, before end: Int) -> Bool {
         end &- position > 2 && Octet.hexDigit(self[position &+ 1]) != nil && Octet.hexDigit(self[position &+ 2]) != nil
     }
 
+    /// Returns whether the bytes from `start` to before `end` are `text`.
     private func hasBytes(_ text: StaticString, from start: Int, to end: Int) -> Bool {
         guard end &- start == text.utf8CodeUnitCount else { return false }
         for offset in 0..<text.utf8CodeUnitCount where self[start &+ offset] != text.utf8Start[offset] {
@@ -115,14 +119,15 @@ extension Octet {
         hexDigit(byte) != nil || byte == colon || byte == UInt8(ascii: ".")
     }
 
-    // Letters, digits, `-._~` and `!$&'()*+,;=` (RFC 3986 §3.2.2).
+    /// Returns whether `byte` is a letter, a digit, or one of `-._~` and `!$&'()*+,;=` (RFC 3986 §3.2.2).
     fileprivate static func isNameByte(_ byte: UInt8) -> Bool {
+        // One bit for each ASCII byte: 0 to 63 in `low`, 64 to 127 in `high`.
         let low: UInt64 = 0x2BFF_7FD2_0000_0000
         let high: UInt64 = 0x47FF_FFFE_87FF_FFFE
         return byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 != 0
     }
 
-    // The same and `:@/?` (RFC 3986 §3.4).
+    /// Returns whether `byte` is a byte of a name or one of `:@/?` (RFC 3986 §3.4).
     fileprivate static func isURIByte(_ byte: UInt8) -> Bool {
         isNameByte(byte) || byte == colon || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "/")
             || byte == UInt8(ascii: "?")

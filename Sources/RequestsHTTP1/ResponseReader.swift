@@ -1,27 +1,27 @@
 package import Requests
 
-/// Reads the answer to one request out of a buffer that the connection owns (RFC 9112 §4, §6, §7).
+/// A reader of the response to one request, over a buffer that the connection owns (RFC 9112 §4, §6, §7).
 ///
-/// The reader keeps no bytes. Give it those that were received and not consumed; when it needs more, receive behind
-/// them and give it the whole again:
+/// The reader stores no bytes. Pass it the bytes that were received and not consumed; when it needs more, append
+/// further bytes to them and pass the whole again:
 /// ```swift
 /// let (consumed, event) = try reader.next(in: buffer.unread)
 /// ```
-/// What it leaves is at most one unfinished line, and so within the limits it was given.
-/// What is not consumed after ``Event/end(trailers:)`` belongs to nobody: such a connection is not reused.
-/// An error is final: the reader is not to be used after it.
+/// The bytes it leaves unconsumed are at most one unfinished line, so they stay within its limits.
+/// Bytes that remain after ``Event/end(trailers:)`` are unsolicited: do not reuse such a connection.
+/// An error is final: do not use the reader after it.
 package struct ResponseReader: Sendable {
-    /// What the bytes consumed amount to.
+    /// The meaning of the bytes consumed.
     package enum Event: Hashable, Sendable {
-        /// Nothing that can be told yet.
+        /// More bytes are needed.
         case needMore
-        /// A 1xx response, 101 excepted; the final one follows.
+        /// An interim response (1xx, except 101); the final response follows.
         case interim(StatusLine, Header)
-        /// The final response's head, or that of 101 when an upgrade was asked for.
+        /// The head of the final response, or of 101 if an upgrade was requested.
         case head(ReceivedResponse)
-        /// Bytes of the body: where they lie in those given.
+        /// Bytes of the body, as a range of the bytes passed.
         case data(Range<Int>)
-        /// The end of the message, with the fields of its trailer section, which are never part of the header.
+        /// The end of the message, with the fields of its trailer section, which are not merged into the header.
         case end(trailers: Header)
     }
 
@@ -37,12 +37,13 @@ package struct ResponseReader: Sendable {
     private var body: BodyReader
     private var interimResponses = 0
 
-    /// Whether a byte of the answer has come; one that has not may be asked for again elsewhere.
+    /// Whether a byte of the response has arrived; if not, the request may be sent again on another connection.
     package private(set) var hasStarted = false
 
-    /// A reader of the answer to a request of `method`.
+    /// Creates a reader of the response to a request of `method`.
     ///
-    /// 101 (Switching Protocols) is an error unless `acceptsUpgrade`. The bytes behind a 101 are the new protocol's.
+    /// 101 (Switching Protocols) is an error unless `acceptsUpgrade` is true. The bytes after a 101 belong to the new
+    /// protocol.
     package init(answering method: HTTPMethod, acceptsUpgrade: Bool = false, limits: WireLimits = WireLimits()) {
         self.method = method
         self.acceptsUpgrade = acceptsUpgrade
@@ -51,35 +52,37 @@ package struct ResponseReader: Sendable {
         body = BodyReader(.none, tolerating: .response)
     }
 
-    /// Whether the next line to be read is a response's first: nothing, or only interim responses, has been read.
+    /// Whether the next line is a status line: nothing, or only interim responses, has been read.
     package var awaitsResponse: Bool { phase == .statusLine }
 
-    /// How many of the bytes to come are certainly the body's: they may be received straight to their destination.
+    /// The number of bytes to come that belong to the body, so that they can be received directly at their destination.
     ///
-    /// The rest of a counted body or of the chunk being read; `Int.max` in a body that ends with the connection; 0
-    /// where the reader must see the bytes.
+    /// The remainder of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with the
+    /// connection; 0 if the reader must see the bytes.
     package var remaining: Int { phase == .body ? body.remaining : 0 }
 
-    /// Takes note of `count` bytes of the body, at most ``remaining``, that went past the reader.
+    /// Records that `count` bytes of the body, at most ``remaining``, were received without passing through the reader.
     package mutating func advance(_ count: Int) {
         if phase == .body { body.advance(count) }
     }
 
-    /// Reads `bytes`, and says how many of them are consumed and what they amount to.
+    /// Reads `bytes` and returns the number of bytes consumed and their meaning.
     ///
-    /// Call it again with the rest until it needs more. At the end of the message it may be called without bytes.
+    /// Call it again with the remaining bytes until it needs more. At the end of the message `bytes` may be empty.
     package mutating func next(in bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, event: Event) {
         var position = 0
         let event = try read(bytes, &position)
         return (position, event)
     }
 
-    /// The same over memory that the caller keeps valid during the call.
+    /// Reads `bytes`, memory that the caller keeps valid during the call.
     package mutating func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> (consumed: Int, event: Event) {
         try next(in: bytes.assumingMemoryBound(to: UInt8.self).span)
     }
 
-    /// The same with what is consumed apart: a pair would be copied.
+    /// Reads `bytes`, memory that the caller keeps valid during the call, and stores the number of bytes consumed.
+    ///
+    /// The number is a parameter because a returned pair would be copied with the event.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, consumed: inout Int
     ) throws(WireError) -> Event {
@@ -107,9 +110,10 @@ package struct ResponseReader: Sendable {
         }
     }
 
-    /// Takes note that the peer closed the connection, when all bytes received have been read.
+    /// Records that the peer closed the connection; call it after all received bytes have been read.
     ///
-    /// Gives the end of a body that runs until then. Throws `truncated` for any other message (RFC 9112 §8).
+    /// - Returns: The end of a body that the end of the connection delimits.
+    /// - Throws: `WireError.truncated` for any other message (RFC 9112 §8).
     package mutating func receiveEnd() throws(WireError) -> Event {
         guard phase == .body else { throw .truncated(hasStarted ? .head : .beforeMessage) }
         try body.receiveEnd()
@@ -117,7 +121,7 @@ package struct ResponseReader: Sendable {
     }
 
     private mutating func readStatusLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
-        guard try search.isWorthwhile(in: bytes, from: 0, limits: limits),
+        guard try search.shouldParse(in: bytes, from: 0, limits: limits),
             let (line, end) = try statusLine(in: bytes, limits: limits)
         else { return nil }
         self.line = line

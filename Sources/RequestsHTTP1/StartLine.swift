@@ -1,13 +1,13 @@
 package import Requests
 
-/// The version of a message (RFC 9110 §2.5): `HTTP/` and two digits.
+/// The HTTP version of a message (RFC 9110 §2.5), written as `HTTP/` and two digits.
 package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The digit before the point; 1 in every message that is read.
+    /// The major version; 1 in every message that the readers accept.
     package let major: UInt8
-    /// The digit after the point.
+    /// The minor version.
     package let minor: UInt8
 
-    /// The version `major.minor`.
+    /// Creates the version `HTTP/major.minor`.
     package init(major: UInt8, minor: UInt8) {
         self.major = major
         self.minor = minor
@@ -18,25 +18,25 @@ package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConverti
     /// HTTP/1.1 (RFC 9112).
     package static let http11 = HTTPVersion(major: 1, minor: 1)
 
-    /// The order of the versions.
+    /// Returns whether `left` is an older version than `right`.
     package static func < (left: Self, right: Self) -> Bool {
         (left.major, left.minor) < (right.major, right.minor)
     }
 
-    /// The version as it is written, as in `HTTP/1.1`.
+    /// The version as in a start line, for example `HTTP/1.1`.
     package var description: String { "HTTP/\(major).\(minor)" }
 }
 
-/// The first line of a response (RFC 9112 §4).
+/// The status line, the first line of a response (RFC 9112 §4).
 package struct StatusLine: Sendable {
-    /// The version of the sender; 1.2 to 1.9 are read as 1.1 is.
+    /// The sender's version; 1.2 to 1.9 are treated as 1.1.
     package var version: HTTPVersion
-    /// The status, 100 to 999: one above 599 is a client's to treat as a 5xx (RFC 9110 §15).
+    /// The status code, 100 to 999; clients treat one above 599 as a 5xx (RFC 9110 §15).
     package var status: HTTPStatus
-    /// The reason phrase as received, empty when there was none.
+    /// The reason phrase as received; empty if the line has none.
     package var reason: String
 
-    /// A status-line of the parts named.
+    /// Creates a status line.
     package init(version: HTTPVersion = .http11, status: HTTPStatus, reason: String) {
         self.version = version
         self.status = status
@@ -45,27 +45,27 @@ package struct StatusLine: Sendable {
 }
 
 extension StatusLine: Hashable {
-    /// Whether all parts are the same, the reason octet by octet.
+    /// Returns whether all parts are equal; reason phrases are compared octet by octet.
     package static func == (left: Self, right: Self) -> Bool {
         left.status == right.status && left.version == right.version && OctetText.areEqual(left.reason, right.reason)
     }
 
-    /// Hashes the status, which tells most lines apart.
+    /// Hashes the status only, which distinguishes most lines.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(status)
     }
 }
 
-/// The first line of a request (RFC 9112 §3).
+/// The request line, the first line of a request (RFC 9112 §3).
 package struct RequestLine: Hashable, Sendable {
     /// The method, a token.
     package var method: HTTPMethod
-    /// The target as received, in one of the forms of RFC 9112 §3.2 that the method may have; ASCII only.
+    /// The target as received: ASCII, in a form of RFC 9112 §3.2 that the method allows.
     package var target: String
-    /// The version of the sender.
+    /// The sender's version.
     package var version: HTTPVersion
 
-    /// A request-line of the parts named.
+    /// Creates a request line.
     package init(method: HTTPMethod, target: String, version: HTTPVersion = .http11) {
         self.method = method
         self.target = target
@@ -73,29 +73,29 @@ package struct RequestLine: Hashable, Sendable {
     }
 }
 
-/// The head of a final response, and what it says about the bytes that follow.
+/// The head of a final response and the framing that it declares.
 package struct ReceivedResponse: Hashable, Sendable {
-    /// The status-line.
+    /// The status line.
     package var line: StatusLine
-    /// The fields, in order, repetitions and spelling kept.
+    /// The fields in their order, with repetitions and spelling preserved.
     package var header: Header
-    /// Where the body ends.
+    /// The framing, which determines where the body ends.
     package var framing: BodyFraming
-    /// Whether the connection may carry another message once this one has been read to its end.
+    /// Whether the connection can carry another message after this one has been read completely.
     package var isReusable: Bool
-    /// What the peer says about the connection while it is idle; nil when it says nothing.
+    /// The peer's `Keep-Alive` parameters for the idle connection; nil if the field is absent.
     package var keepAlive: KeepAlive?
 }
 
-/// The head of a request, and what it says about the bytes that follow.
+/// The head of a request and the framing that it declares.
 package struct ReceivedRequest: Hashable, Sendable {
-    /// The request-line.
+    /// The request line.
     package var line: RequestLine
-    /// The fields, in order, repetitions and spelling kept.
+    /// The fields in their order, with repetitions and spelling preserved.
     package var header: Header
-    /// Where the body ends; never ``BodyFraming/untilClose``.
+    /// The framing, which determines where the body ends; never ``BodyFraming/untilClose``.
     package var framing: BodyFraming
-    /// Whether the connection may carry another message once this one has been read to its end.
+    /// Whether the connection can carry another message after this one has been read completely.
     package var isReusable: Bool
 
     /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 §10.1.1).

@@ -1,13 +1,15 @@
 import Requests
 
-/// The status-line at the start of `bytes` and the position after it, or nil when it is not complete (RFC 9112 §4).
+/// Returns the status line at the start of `bytes` and the position after it, or nil if it is incomplete (RFC 9112 §4).
 ///
-/// Every byte is checked as soon as it is there, so that what is not HTTP is refused at its first byte.
+/// Each byte is checked as soon as it is present, so a peer that does not speak HTTP is rejected at its first wrong
+/// byte.
 func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
     guard let version = try version(in: bytes, at: 0) else { return nil }
     guard let code = try statusCode(in: bytes) else { return nil }
+    // `HTTP/1.1 200` has 12 bytes.
     guard bytes.count > 12 else { return nil }
-    // The SP before an empty reason is missing from many an old server's line.
+    // Many old servers omit the SP before an empty reason phrase.
     let textStart = bytes[12] == Octet.space ? 13 : 12
     guard textStart == 13 || bytes[12] == Octet.carriageReturn || bytes[12] == Octet.lineFeed else {
         throw .violation(.statusLine)
@@ -23,7 +25,7 @@ func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> 
     return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
 }
 
-/// The request-line at the start of `bytes` and the position after it, or nil when it is not complete (RFC 9112 §3).
+/// Returns the request line at `start` and the position after it, or nil if it is incomplete (RFC 9112 §3).
 func requestLine(
     in bytes: Span<UInt8>, from start: Int, limits: WireLimits
 ) throws(WireError) -> (RequestLine, Int)? {
@@ -37,6 +39,7 @@ func requestLine(
     return (RequestLine(method: method, target: target, version: line.version), line.end)
 }
 
+/// Returns the positions of the parts of the request line at `start`, or nil if the line is incomplete.
 private func requestLineParts(
     in bytes: Span<UInt8>, from start: Int
 ) throws(WireError) -> (methodEnd: Int, targetEnd: Int, version: HTTPVersion, end: Int)? {
@@ -45,6 +48,7 @@ private func requestLineParts(
     guard methodEnd < bytes.count else { return nil }
     guard methodEnd > start, bytes[methodEnd] == Octet.space else { throw .violation(.requestLine) }
     var targetEnd = methodEnd &+ 1
+    // Visible ASCII, 0x21 to 0x7E, in one comparison.
     while targetEnd < bytes.count, bytes[targetEnd] &- 0x21 < 0x5E { targetEnd &+= 1 }
     guard targetEnd < bytes.count else { return nil }
     guard targetEnd > methodEnd &+ 1, bytes[targetEnd] == Octet.space else { throw .violation(.requestLine) }
@@ -61,7 +65,7 @@ private func requestLineParts(
     return (methodEnd, targetEnd, version, end)
 }
 
-/// The version whose eight bytes start at `start`, or nil when they are not all there (RFC 9112 §2.3).
+/// Returns the version whose eight bytes begin at `start`, or nil if not all are present (RFC 9112 §2.3).
 private func version(in bytes: Span<UInt8>, at start: Int) throws(WireError) -> HTTPVersion? {
     if let minor = bytes.minorVersion(at: start) { return HTTPVersion(major: 1, minor: minor) }
     for offset in 0..<min(8, bytes.count &- start) {
@@ -73,6 +77,7 @@ private func version(in bytes: Span<UInt8>, at start: Int) throws(WireError) -> 
     return HTTPVersion(major: major, minor: minor)
 }
 
+/// Returns whether `byte` is valid at `offset` of `HTTP/d.d`.
 private func isVersionByte(_ byte: UInt8, at offset: Int) -> Bool {
     switch offset {
     case 0: byte == 0x48
@@ -84,7 +89,7 @@ private func isVersionByte(_ byte: UInt8, at offset: Int) -> Bool {
     }
 }
 
-/// The status code behind the version, or nil when its bytes are not all there.
+/// Returns the status code that follows the version, or nil if its bytes are not all present.
 private func statusCode(in bytes: Span<UInt8>) throws(WireError) -> Int? {
     guard bytes.count > 8 else { return nil }
     guard bytes[8] == Octet.space else { throw .violation(.statusLine) }
@@ -98,28 +103,34 @@ private func statusCode(in bytes: Span<UInt8>) throws(WireError) -> Int? {
     return code
 }
 
+/// Returns the reason phrase in the bytes from `start` to before `end`.
 private func reasonPhrase(
     of code: Int, in bytes: Span<UInt8>, from start: Int, to end: Int, isASCII: Bool
 ) -> String {
+    // The phrase of nearly every response needs no scan and no allocation.
     if code == 200, end &- start == 2, bytes[start] == 0x4F, bytes[start &+ 1] == 0x4B { return "OK" }
     return bytes.text(from: start, to: end, isASCII: isASCII)
 }
 
+/// Throws if a start line of `length` bytes, line end included, exceeds the limit.
 private func checkStartLine(length: Int, _ limits: WireLimits) throws(WireError) {
     guard length <= limits.startLineBytes else {
         throw .tooLarge(limit: .startLine(bytes: limits.startLineBytes))
     }
 }
 
-/// How far a start-line that is not complete has been looked through.
+/// The part of an incomplete start line that has already been searched for its end.
 struct StartLineSearch {
-    /// A line up to here is looked at anew with every byte, so that what is not HTTP is refused as soon as it can be.
+    /// The length in bytes up to which a line is parsed again with every byte, so that invalid bytes are rejected at
+    /// once.
     private static let shortLine = 512
     private var searched = 0
 
-    /// Whether there is something new to be found in the line at `start`: of a long one only its end, so that bytes
-    /// which trickle in cost no more than others.
-    mutating func isWorthwhile(
+    /// Returns whether the line at `start` can have become complete or invalid, and records that it has been searched.
+    ///
+    /// In a line longer than `shortLine` only new bytes are searched, for LF, so that bytes that arrive one at a time
+    /// cost linear time.
+    mutating func shouldParse(
         in bytes: Span<UInt8>, from start: Int, limits: WireLimits
     ) throws(WireError) -> Bool {
         let length = bytes.count &- start

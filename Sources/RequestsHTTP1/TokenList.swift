@@ -1,16 +1,17 @@
 package import Requests
 
-/// A list of tokens divided by commas (RFC 9110 §5.6.1), as Connection and Transfer-Encoding have.
+/// A comma-separated list of tokens (RFC 9110 §5.6.1), as in Connection and Transfer-Encoding.
 struct TokenList {
     static let comma: UInt8 = 0x2C
 
     private let text: String
 
+    /// Creates a list from the field value `text`.
     init(_ text: String) {
         self.text = text
     }
 
-    /// The elements without the white space around them; empty ones are left out.
+    /// The elements without surrounding white space; empty elements are omitted.
     var elements: [String] {
         guard text.utf8.contains(where: { $0 == Self.comma || Octet.isBlank($0) }) else {
             return text.isEmpty ? [] : [text]
@@ -20,12 +21,12 @@ struct TokenList {
         }
     }
 
-    /// Whether an element is `token`, in any case.
+    /// Returns whether an element equals `token`, ignoring ASCII case.
     func contains(_ token: String) -> Bool {
         ASCIIFolding.areEqual(text, token) || elements.contains { ASCIIFolding.areEqual($0, token) }
     }
 
-    /// `element` without the SP and HTAB around it.
+    /// Returns `element` without surrounding SP and HTAB.
     static func trimmed(_ element: Substring.UTF8View) -> Substring.UTF8View {
         var element = element
         while let first = element.first, Octet.isBlank(first) { element.removeFirst() }
@@ -35,7 +36,7 @@ struct TokenList {
 }
 
 extension Header {
-    /// Whether a list of tokens in the fields called `name` has `token`, in any case.
+    /// Returns whether the fields called `name` list `token`, ignoring ASCII case.
     package func listContains(_ token: String, in name: Field.Name) -> Bool {
         self[name].map { TokenList($0).contains(token) } ?? false
     }

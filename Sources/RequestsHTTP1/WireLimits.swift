@@ -1,57 +1,59 @@
-/// How much of a message's framing a reader takes before it gives up; of its body it takes any amount.
+import Requests
+
+/// The limits on a message's framing; the length of its body is not limited.
 package struct WireLimits: Hashable, Sendable {
-    /// Bytes of start-lines and field sections, those of the interim responses before it included: 256 KiB.
+    /// The maximum size of start line and header section in bytes, preceding interim responses included: 256 KiB.
     package var headBytes = 256 * 1024
 
-    /// Bytes of the status-line or request-line, its line end included: 16 KiB.
+    /// The maximum size of the status line or request line in bytes, line end included: 16 KiB.
     package var startLineBytes = 16 * 1024
 
-    /// Bytes of one field line of a head, its line end included: 100 KiB.
+    /// The maximum size of one field line of a head in bytes, line end included: 100 KiB.
     package var lineBytes = 100 * 1024
 
-    /// Field lines in one head or trailer section: 2,000.
+    /// The maximum number of field lines in one header or trailer section: 2,000.
     package var fieldCount = 2_000
 
-    /// Interim responses before the final one: 20.
+    /// The maximum number of interim responses before the final one: 20.
     package var interimResponses = 20
 
-    /// Bytes of chunk extensions, and of zeros before a chunk size, in one body: 64 KiB.
+    /// The maximum size of chunk extensions, and of zeros before chunk sizes, in one body in bytes: 64 KiB.
     package var chunkExtensionBytes = 64 * 1024
 
-    /// Bytes of the trailer section: 16 KiB.
+    /// The maximum size of the trailer section in bytes: 16 KiB.
     package var trailerBytes = 16 * 1024
 
-    /// The limits named above.
+    /// Creates the default limits.
     package init() {}
 }
 
-/// The limit that a message went beyond, with its value.
+/// A limit that a message exceeds, with its value.
 package enum WireLimit: Hashable, Sendable, CustomStringConvertible {
-    /// Bytes of the status-line or request-line.
+    /// The size of the status line or request line in bytes.
     case startLine(bytes: Int)
-    /// Bytes of one field line.
+    /// The size of one field line in bytes.
     case fieldLine(bytes: Int)
-    /// Bytes of the whole head.
+    /// The size of the whole head in bytes.
     case head(bytes: Int)
-    /// Field lines in a section.
+    /// The number of field lines in a section.
     case fields(count: Int)
-    /// Interim responses.
+    /// The number of interim responses.
     case interimResponses(count: Int)
-    /// Bytes of chunk extensions in a body.
+    /// The size of the chunk extensions of a body in bytes.
     case chunkExtensions(bytes: Int)
-    /// Bytes of the trailer section.
+    /// The size of the trailer section in bytes.
     case trailers(bytes: Int)
 
-    /// The limit in words, as in `262144 bytes of head`.
+    /// The limit in words, such as `262144 bytes in the head`.
     package var description: String {
         switch self {
-        case .startLine(let bytes): "\(bytes) bytes of start-line"
-        case .fieldLine(let bytes): "\(bytes) bytes of field line"
-        case .head(let bytes): "\(bytes) bytes of head"
-        case .fields(let count): "\(count) fields"
-        case .interimResponses(let count): "\(count) interim responses"
-        case .chunkExtensions(let bytes): "\(bytes) bytes of chunk extensions"
-        case .trailers(let bytes): "\(bytes) bytes of trailer section"
+        case .startLine(let bytes): "\(ErrorText.bytes(bytes)) in the start line"
+        case .fieldLine(let bytes): "\(ErrorText.bytes(bytes)) in a field line"
+        case .head(let bytes): "\(ErrorText.bytes(bytes)) in the head"
+        case .fields(let count): count == 1 ? "1 field" : "\(count) fields"
+        case .interimResponses(let count): count == 1 ? "1 interim response" : "\(count) interim responses"
+        case .chunkExtensions(let bytes): "\(ErrorText.bytes(bytes)) of chunk extensions"
+        case .trailers(let bytes): "\(ErrorText.bytes(bytes)) in the trailer section"
         }
     }
 }

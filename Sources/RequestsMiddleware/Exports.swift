@@ -1,2 +1,2 @@
-// One import is enough: who imports middleware sees what it stands before.
+// One import is enough: it includes the executors and requests of Requests.
 @_exported public import Requests

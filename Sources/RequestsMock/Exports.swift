@@ -1,3 +1,2 @@
-// One import is enough: who imports this executor sees what it executes.
+// One import is enough: users of this executor also need the requests and responses that it handles.
 @_exported public import Requests
-@_exported public import RequestsMiddleware

@@ -1,38 +1,50 @@
 @_spi(Lock) import Requests
 
 extension PreparedRequest {
-    /// This request as its receiver sees it: the body read to its end, as bytes, and as long as it was declared.
-    func received(telling progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
+    /// Returns this request as a server receives it, with its whole body in memory.
+    ///
+    /// - Parameter progress: The reporter for the progress of reading the body.
+    /// - Returns: The request as received.
+    /// - Throws: ``RequestError`` if the body cannot be read or does not have its declared length.
+    func received(reportingTo progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
         var received = self
-        // There is no proxy in memory; the framing fields stay, because a test server gives them to the mock it serves.
+        // In memory there is no proxy that would receive these fields.
         received.header.removeAll { $0.name.isForProxies }
-        progress.progress.totalToSend = body.knownLength
+        progress.progress.bytesExpectedToSend = body.knownLength
         switch body {
         case .none, .bytes: break
         case .file(let path, let range): received.body = .bytes(try Self.bytes(ofFile: path, range))
         case .stream(let length, _, let make): received.body = .bytes(try await Self.bytes(of: make, length))
         }
-        if let trailers { received.trailers = RequestTrailers(try trailers.header()) }
-        progress.progress.sent = received.body.knownLength ?? 0
+        if let trailers { received.trailers = PreparedRequest.Trailers(try trailers.header()) }
+        progress.progress.bytesSent = received.body.knownLength ?? 0
         progress.report(atEnd: true)
         return received
     }
 
     private static func bytes(ofFile path: String, _ range: Range<Int>?) throws(RequestError) -> Data {
-        let data = try RequestError.wrapping(.invalidRequest(.unreadableFile)) {
-            try Data(contentsOf: URL(filePath: path))
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw unreadable(ErrorText.quoted(path), error)
         }
         guard let range else { return data }
         guard range.lowerBound >= 0, range.upperBound <= data.count else {
-            throw RequestError(.bodyNotEncoded, detail: "the file has \(data.count) bytes, not \(range)")
+            throw unreadable("byte range \(range) is outside the file of \(ErrorText.bytes(data.count))")
         }
         return data.subdata(in: range)
     }
 
+    /// Returns the error of all executors for a body file that cannot be read.
+    private static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
+        RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
+    }
+
     private static func bytes(
-        of make: @Sendable () throws -> sending any RequestBodySource, _ length: Int?
+        of make: @Sendable () throws -> sending any RequestBody.Source, _ length: Int?
     ) async throws(RequestError) -> Data {
-        let whole = try await RequestError.wrapping(.bodyNotEncoded) {
+        let whole = try await RequestError.wrapping(.bodyEncodingFailed) {
             var whole = Data()
             var source = try make()
             while let chunk = try await source.next() {
@@ -43,23 +55,26 @@ extension PreparedRequest {
             return whole
         }
         guard let length, length != whole.count else { return whole }
-        let problem = whole.count > length ? "more than the \(length)" : "\(whole.count) of the \(length)"
-        throw RequestError(.bodyNotEncoded, detail: "\(problem) bytes declared were produced")
+        let declared = "declared \(ErrorText.bytes(length))"
+        let problem =
+            whole.count > length
+            ? "the body is longer than its \(declared)" : "the body has only \(whole.count) of its \(declared)"
+        throw RequestError(.bodyEncodingFailed, detail: problem)
     }
 }
 
 extension MockResponse {
-    /// This response in the form that `request` asked for.
+    /// Returns this response in the form that `request` specifies.
     func delivered(
-        to request: PreparedRequest, waiting: Waiting, progress: ProgressReporter, metrics: RawResponse.Metrics
+        to request: PreparedRequest, delay: ResponseDelay, progress: ProgressReporter, metrics: RawResponse.Metrics
     ) async throws(RequestError) -> RawResponse {
-        let head = head(answering: request)
+        let head = head(respondingTo: request)
         let hasBody = request.method != .head && !status.forbidsBody
         let length = hasBody ? announcedLength : 0
         let drain = request.drain(of: head)
         let source = MockBodySource(
             hasBody ? body : [], length: length, trailers: hasBody ? trailers : .empty,
-            waiting: drain.map { waiting.ending(after: $0.timeout) } ?? waiting, progress: progress)
+            delay: drain.map { delay.ending(after: $0.timeout) } ?? delay, progress: progress)
         let stream = ResponseStream(length: length, source)
         do throws(RequestError) {
             if let drain {
@@ -75,7 +90,7 @@ extension MockResponse {
         }
     }
 
-    /// The beginning of a redirect's body, whatever becomes of the remainder.
+    /// Returns the beginning of a redirect's body; errors that do not end the call are ignored (decision 0021).
     private static func drained(_ stream: ResponseStream, _ limit: Int) async throws(RequestError) -> Data {
         var start = Data()
         do throws(RequestError) {
@@ -89,92 +104,98 @@ extension MockResponse {
     }
 
     private static func body(
-        of stream: ResponseStream, delivery: Delivery, status: HTTPStatus
+        of stream: ResponseStream, delivery: ResponseBody.Delivery, status: HTTPStatus
     ) async throws(RequestError) -> ResponseBody {
         switch delivery {
         case .streamed: return .stream(stream)
         case .collected(let limit): return .bytes(try await stream.collect(limit: limit))
         case .file(let path) where status.isSuccess:
+            // The limit of a collected body does not apply to files.
             let data = try await stream.collect(limit: .max)
             try RequestError.wrapping(.other) { try data.write(to: URL(filePath: path), options: .atomic) }
             return .file(path: path)
         case .file:
+            let limit = ResponseBody.Delivery.errorBodyLimit
             var start = Data()
-            while start.count < Delivery.errorBodyLimit, let chunk = try await stream.next() { start.append(chunk) }
-            return .bytes(start.prefix(Delivery.errorBodyLimit))
+            while start.count < limit, let chunk = try await stream.next() { start.append(chunk) }
+            return .bytes(start.prefix(limit))
         }
     }
 }
 
-/// Plays the script of a body as it is pulled.
-final class MockBodySource: ResponseBodySource {
+/// A response body that follows the script of a ``MockResponse`` as it is read.
+final class MockBodySource: ResponseBody.Source {
     private struct State {
-        var pieces: ArraySlice<MockResponse.Piece>
-        var index = 0
+        var events: ArraySlice<MockResponse.BodyEvent>
+        /// The index of the next chunk of the current ``MockResponse/BodyEvent/chunks(count:_:)``.
+        var chunkIndex = 0
+        /// The beginning of the bytes that were read, as evidence for an error.
         var received = Data()
         var count = 0
         var progress: ProgressReporter
-        var ending: Ending?
-        var isPulling = false
+        var outcome: Outcome?
+        var isReading = false
     }
 
-    private enum Ending {
+    private enum Outcome {
         case complete
         case failed(RequestError)
     }
 
     private let state: Lock<State>
     private let length: Int?
-    private let waiting: Waiting
-    private let trailersAtEnd: Header
+    private let delay: ResponseDelay
+    private let finalTrailers: Header
 
     init(
-        _ pieces: [MockResponse.Piece], length: Int?, trailers: Header, waiting: Waiting, progress: ProgressReporter
+        _ events: [MockResponse.BodyEvent], length: Int?, trailers: Header, delay: ResponseDelay,
+        progress: ProgressReporter
     ) {
         var progress = progress
-        progress.progress.totalToReceive = length
-        state = Lock(State(pieces: pieces[...], progress: progress))
+        progress.progress.bytesExpectedToReceive = length
+        state = Lock(State(events: events[...], progress: progress))
         self.length = length
-        self.waiting = waiting
-        trailersAtEnd = trailers
+        self.delay = delay
+        finalTrailers = trailers
     }
 
-    /// The first bytes that were pulled, at most as many as are kept for evidence.
+    /// The first bytes that were read, at most as many as are kept as evidence.
     var received: Data { state.withLock { $0.received } }
 
     var trailers: Header {
         state.withLock { state in
-            if case .complete = state.ending { trailersAtEnd } else { .empty }
+            if case .complete = state.outcome { finalTrailers } else { .empty }
         }
     }
 
     func next() async throws(RequestError) -> Data? {
-        let isPulling = state.withLock { state in
-            defer { state.isPulling = true }
-            return state.isPulling
+        let isReading = state.withLock { state in
+            defer { state.isReading = true }
+            return state.isReading
         }
-        guard !isPulling else { throw RequestError(.other, detail: "two readers pull from one body") }
-        defer { state.withLock { $0.isPulling = false } }
+        guard !isReading else { throw RequestError(.other, detail: "concurrent reads of one response body") }
+        defer { state.withLock { $0.isReading = false } }
         do throws(RequestError) {
-            return try await play()
+            return try await nextChunk()
         } catch {
-            state.withLock { $0.ending = $0.ending ?? .failed(error) }
+            // Every further call throws the same error.
+            state.withLock { $0.outcome = $0.outcome ?? .failed(error) }
             throw error
         }
     }
 
-    private func play() async throws(RequestError) -> Data? {
+    private func nextChunk() async throws(RequestError) -> Data? {
         while true {
             if Task.isCancelled { throw RequestError(.cancelled) }
-            switch state.withLock({ $0.ending }) {
+            switch state.withLock({ $0.outcome }) {
             case .complete: return nil
             case .failed(let error): throw error
             case nil: break
             }
-            switch state.withLock({ Self.step(&$0, length: length) }) {
+            switch state.withLock({ Self.takeEvent(&$0, length: length) }) {
             case .bytes(let data):
                 if !data.isEmpty { return data }
-            case .pause(let pause): try await waiting.wait(for: pause, phase: .betweenBytes)
+            case .pause(let pause): try await delay.wait(for: pause, phase: .betweenBytes)
             case .failure(let error): throw error
             case .chunks: break
             case nil: return nil
@@ -182,38 +203,40 @@ final class MockBodySource: ResponseBodySource {
         }
     }
 
-    /// Takes the next thing that happens; nil at the end.
-    private static func step(_ state: inout State, length: Int?) -> MockResponse.Piece? {
+    /// Returns the next event; nil at the end.
+    private static func takeEvent(_ state: inout State, length: Int?) -> MockResponse.BodyEvent? {
         if let length, state.count >= length { return complete(&state) }
-        guard let piece = state.pieces.first else {
+        guard let event = state.events.first else {
             guard let length, state.count < length else { return complete(&state) }
-            return .failure(RequestError(.connectionLost, detail: "\(state.count) of \(length) bytes arrived"))
+            let detail = "\(state.count) of \(ErrorText.bytes(length)) arrived"
+            return .failure(RequestError(.connectionLost, detail: detail))
         }
-        if case .chunks(let count, let make) = piece {
-            guard state.index < count else {
-                state.index = 0
-                state.pieces.removeFirst()
-                return piece
+        if case .chunks(let count, let make) = event {
+            guard state.chunkIndex < count else {
+                state.chunkIndex = 0
+                state.events.removeFirst()
+                return event
             }
-            state.index += 1
-            return take(make(state.index - 1), &state, length)
+            state.chunkIndex += 1
+            return receive(make(state.chunkIndex - 1), &state, length)
         }
-        state.pieces.removeFirst()
-        if case .bytes(let data) = piece { return take(data, &state, length) }
-        return piece
+        state.events.removeFirst()
+        if case .bytes(let data) = event { return receive(data, &state, length) }
+        return event
     }
 
-    private static func complete(_ state: inout State) -> MockResponse.Piece? {
-        state.ending = .complete
+    private static func complete(_ state: inout State) -> MockResponse.BodyEvent? {
+        state.outcome = .complete
         state.progress.report(atEnd: true)
         return nil
     }
 
-    private static func take(_ data: Data, _ state: inout State, _ length: Int?) -> MockResponse.Piece {
+    /// Counts `data`, and cuts it at the announced length.
+    private static func receive(_ data: Data, _ state: inout State, _ length: Int?) -> MockResponse.BodyEvent {
         let data = length.map { data.prefix($0 - state.count) } ?? data
         state.count += data.count
-        state.received.append(data.prefix(Delivery.errorBodyLimit - state.received.count))
-        state.progress.progress.received = state.count
+        state.received.append(data.prefix(ResponseBody.Delivery.errorBodyLimit - state.received.count))
+        state.progress.progress.bytesReceived = state.count
         state.progress.report()
         return .bytes(data)
     }

@@ -1,7 +1,7 @@
-/// What a ``MockExecutor`` answers: status, header, and a script of what happens to the body.
+/// A response of a ``MockExecutor``: status, header, and a script of the events of the body.
 ///
-/// The target of the response's head is that of the request. Content-Length is added when the script tells how long the
-/// body is and the header does not; a body with trailers has none, as over a connection.
+/// The target of the response's head is that of the request. Content-Length is added if the script determines the
+/// length of the body and the header does not contain it. A body with trailers has none, as over a connection.
 public struct MockResponse: Sendable {
     /// The status code.
     public var status: HTTPStatus
@@ -9,22 +9,22 @@ public struct MockResponse: Sendable {
     /// The header.
     public var header: Header
 
-    /// What happens to the body, in order.
+    /// The events of the body, in order.
     ///
-    /// A response to HEAD and one of status 204 or 304 has none, whatever stands here. A body that ends before the
-    /// bytes that the header's Content-Length announces is ``RequestError/Reason/connectionLost``, and one that goes on
-    /// is cut there, as over a connection.
-    public var body: [Piece]
+    /// The body is ignored in a response to HEAD, and with the status 204 or 304. A body that ends before the length
+    /// that the header announces is ``RequestError/Reason/connectionLost``. A longer body is cut there, as over a
+    /// connection.
+    public var body: [BodyEvent]
 
-    /// The fields after the body.
+    /// The trailer fields.
     public var trailers: Header
 
-    /// How long the head lets itself be waited for; nil for not at all.
+    /// The delay before the head arrives; nil for none.
     public var delay: Pause?
 
-    /// A response of the parts given.
+    /// Creates a response from its parts.
     public init(
-        status: HTTPStatus = 200, header: Header = .empty, body: [Piece] = [], trailers: Header = .empty,
+        status: HTTPStatus = 200, header: Header = .empty, body: [BodyEvent] = [], trailers: Header = .empty,
         delay: Pause? = nil
     ) {
         self.status = status
@@ -34,34 +34,36 @@ public struct MockResponse: Sendable {
         self.delay = delay
     }
 
-    /// One thing that happens while a body arrives.
-    public enum Piece: Sendable {
-        /// These bytes arrive, as one chunk.
+    /// An event while a body arrives.
+    @nonexhaustive
+    public enum BodyEvent: Sendable {
+        /// Bytes arrive as one chunk.
         case bytes(Data)
-        /// So many chunks arrive, each made from its index, from 0, when it is pulled; the length is not announced.
+        /// A number of chunks arrive; each is made from its index, starting at 0, when it is read. The length is not
+        /// announced.
         case chunks(count: Int, @Sendable (_ index: Int) -> Data)
-        /// Nothing arrives for a while.
+        /// Nothing arrives for some time.
         case pause(Pause)
-        /// The body ends here with an error; the length is not announced.
+        /// The body ends with an error; its length is not announced.
         case failure(RequestError)
     }
 
-    /// A wait, which the limits of the request and its cancellation end as they would a real one.
+    /// A wait, which the limits of the request and its cancellation end as in a real exchange.
     public enum Pause: Hashable, Sendable {
-        /// Of so long.
+        /// A wait of this duration.
         case lasting(Duration)
-        /// Until a limit fires or the call is cancelled.
+        /// A wait that ends only by a limit or the cancellation of the call.
         case endless
     }
 }
 
 extension MockResponse {
-    /// 200 with `text` in UTF-8, which is of `contentType`; no body and no Content-Type when it is empty.
+    /// Returns a 200 response with `text` in UTF-8; if it is empty, the response has no body and no Content-Type.
     public static func ok(_ text: String = "", contentType: MediaType = .plainText) -> MockResponse {
         .status(200, text, contentType: contentType)
     }
 
-    /// Any status, with `text` in UTF-8, which is of `contentType`; no body and no Content-Type when it is empty.
+    /// Returns a response with `text` in UTF-8; if it is empty, the response has no body and no Content-Type.
     public static func status(
         _ status: HTTPStatus, _ text: String = "", contentType: MediaType = .plainText
     ) -> MockResponse {
@@ -69,69 +71,70 @@ extension MockResponse {
         return .data(Data(text.utf8), contentType: contentType, status: status)
     }
 
-    /// The bytes of `data`, which are of `contentType`.
+    /// Returns a response with the bytes of `data`.
     public static func data(
         _ data: Data, contentType: MediaType = .binary, status: HTTPStatus = 200
     ) -> MockResponse {
         MockResponse(status: status, header: [.contentType(contentType)], body: [.bytes(data)])
     }
 
-    /// `value` as JSON.
+    /// Returns a response with `value` encoded as JSON.
     ///
-    /// - Throws: What the encoder throws.
+    /// - Throws: The error of the encoder.
     public static func json(
         _ value: some Encodable, status: HTTPStatus = 200, using encoder: JSONEncoder = JSONEncoder()
     ) throws -> MockResponse {
         .data(try encoder.encode(value), contentType: .json, status: status)
     }
 
-    /// A redirect of `status` to `location`, as it stands.
+    /// Returns a redirect to `location`, which is sent as it is.
     public static func redirect(_ status: HTTPStatus = 302, to location: String) -> MockResponse {
         MockResponse(status: status, header: [Field(name: .location, value: location)])
     }
 
-    /// 200 with chunks that arrive one by one; the length is announced.
+    /// Returns a 200 response with chunks that arrive one by one; the length is announced.
     public static func chunks(_ chunks: [Data]) -> MockResponse {
         MockResponse(body: chunks.map { .bytes($0) })
     }
 }
 
 extension MockResponse {
-    /// This response with `field` added to its header.
-    public func adding(_ field: Field) -> MockResponse {
+    /// Returns this response with `field` added to its header.
+    public func adding(headerField field: Field) -> MockResponse {
         var copy = self
         copy.header.add(field)
         return copy
     }
 
-    /// This response with `trailers` after its body.
+    /// Returns this response with `trailers` after its body.
     public func with(trailers: Header) -> MockResponse {
         var copy = self
         copy.trailers = trailers
         return copy
     }
 
-    /// This response, its head arriving after `pause`.
+    /// Returns this response with its head delayed by `pause`.
     public func delayed(by pause: Pause) -> MockResponse {
         var copy = self
         copy.delay = pause
         return copy
     }
 
-    /// This response, its head arriving after `duration`.
+    /// Returns this response with its head delayed by `duration`.
     public func delayed(by duration: Duration) -> MockResponse {
         delayed(by: .lasting(duration))
     }
 }
 
 extension MockResponse {
-    /// How many bytes the body is said to have: by Content-Length, else by the script where that can tell.
+    /// The length of the body in bytes, according to Content-Length or else to the script; nil if neither determines
+    /// it.
     var announcedLength: Int? {
         if let value = header[.contentLength] { return Int(value).flatMap { $0 < 0 ? nil : $0 } }
         guard trailers.isEmpty else { return nil }
         var length = 0
-        for piece in body {
-            switch piece {
+        for event in body {
+            switch event {
             case .bytes(let data): length += data.count
             case .pause: break
             case .chunks, .failure: return nil
@@ -140,8 +143,8 @@ extension MockResponse {
         return length
     }
 
-    /// The head that answers `request`.
-    func head(answering request: PreparedRequest) -> ResponseHead {
+    /// Returns the head of the response to `request`.
+    func head(respondingTo request: PreparedRequest) -> ResponseHead {
         var header = header
         if !header.contains(.contentLength), !status.forbidsBody, let announcedLength {
             header.add(Field(name: .contentLength, value: String(announcedLength)))

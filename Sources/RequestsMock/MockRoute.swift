@@ -1,68 +1,80 @@
-/// One entry of a mock's table: which requests it answers, and how.
+/// An entry in the table of a mock: a pattern of requests and the function that responds to them.
 public struct MockRoute: Sendable {
-    /// The method it answers; nil for any.
+    /// The method of the requests; nil for any method.
     public let method: HTTPMethod?
 
-    /// The path, in which `{}` stands for one segment that is not empty.
+    /// The path of the requests, in which `{}` matches one segment that is not empty.
     public let pattern: String
 
     private let handler: MockExecutor.Handler
 
-    /// Requests of `method`, nil for any, to paths of `pattern`, answered by `handler`.
+    /// Returns a route for requests to paths that match `pattern`, with the responses of `handler`.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the requests; nil for any method.
+    ///   - pattern: The path, in which `{}` matches one segment that is not empty.
+    ///   - handler: The function that responds.
+    /// - Returns: The route.
     public static func on(
         _ method: HTTPMethod?, _ pattern: String, _ handler: @escaping MockExecutor.Handler
     ) -> MockRoute {
         MockRoute(method: method, pattern: pattern, handler: handler)
     }
 
-    /// Requests of `method`, nil for any, to paths of `pattern`, each answered with `response`.
+    /// Returns a route for requests to paths that match `pattern`, each with the same response.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the requests; nil for any method.
+    ///   - pattern: The path, in which `{}` matches one segment that is not empty.
+    ///   - response: The response.
+    /// - Returns: The route.
     public static func on(
         _ method: HTTPMethod?, _ pattern: String, _ response: MockResponse
     ) -> MockRoute {
         on(method, pattern) { _ in response }
     }
 
-    func answer(_ request: PreparedRequest) async throws -> MockResponse {
+    func response(to request: PreparedRequest) async throws -> MockResponse {
         try await handler(request)
     }
 
-    /// Whether the route answers `request`: by its template, or by its path, segment by segment as they are encoded.
+    /// Returns whether the route responds to `request`: by its path template, or by its encoded path, segment by
+    /// segment.
     ///
-    /// Octets are compared: canonically equivalent spellings of a text are different paths.
+    /// Bytes are compared: canonically equivalent texts are different paths (decision 0023).
     func matches(_ request: PreparedRequest) -> Bool {
         if let method, method != request.method { return false }
-        if pattern.utf8.elementsEqual(request.template.utf8) { return true }
+        if pattern.utf8.elementsEqual(request.pathTemplate.utf8) { return true }
         let slash = UInt8(ascii: "/")
-        let wanted = pattern.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        let expected = pattern.utf8.split(separator: slash, omittingEmptySubsequences: false)
         let segments = request.target.path.utf8.split(separator: slash, omittingEmptySubsequences: false)
-        return wanted.elementsEqual(segments) { wanted, segment in
-            wanted.elementsEqual(segment) || wanted.elementsEqual("{}".utf8) && !segment.isEmpty
+        return expected.elementsEqual(segments) { expected, segment in
+            expected.elementsEqual(segment) || expected.elementsEqual("{}".utf8) && !segment.isEmpty
         }
     }
 }
 
 extension MockExecutor {
-    /// An executor that answers by the first of `routes` that matches, and with ``MockResponse/unmatched(_:)`` when none
-    /// does.
+    /// Creates an executor that responds by the first of `routes` that matches, or with ``MockResponse/unmatched(_:)``.
     public init(routes: [MockRoute]) {
         self.init { request in
             guard let route = routes.first(where: { $0.matches(request) }) else { return .unmatched(request) }
-            return try await route.answer(request)
+            return try await route.response(to: request)
         }
     }
 
-    /// An executor that answers by the first of `routes` that matches, and with ``MockResponse/unmatched(_:)`` when none
-    /// does.
+    /// Creates an executor that responds by the first of `routes` that matches, or with ``MockResponse/unmatched(_:)``.
     public init(routes: MockRoute...) {
         self.init(routes: routes)
     }
 }
 
 extension MockResponse {
-    /// What a request gets that no route answers: 500, never cached, marked by the field X-Requests-Mock.
+    /// Returns the response to a request that matches no route: 500, not to be cached, and marked by the field
+    /// X-Requests-Mock.
     public static func unmatched(_ request: PreparedRequest) -> MockResponse {
-        .status(500, "No mock found for \(request.method) \(request.target.path).")
-            .adding(Field(name: .cacheControl, value: "no-store"))
-            .adding(Field(name: "X-Requests-Mock", value: "unmatched"))
+        .status(500, "no mock route matches \(request.method) \(request.target.path)")
+            .adding(headerField: Field(name: .cacheControl, value: "no-store"))
+            .adding(headerField: Field(name: "X-Requests-Mock", value: "unmatched"))
     }
 }

@@ -1,7 +1,7 @@
-/// The addresses of names that were found a moment ago.
+/// A cache of the addresses of names.
 ///
-/// A value without lock or clock. The system's resolver does not tell for how long an answer is good, so none is
-/// believed for more than a few seconds; that a name has no address is not kept at all.
+/// A value without a lock or a clock. The system's resolver does not report how long an address is valid, so entries
+/// live for a few seconds only; that a name has no address is not cached.
 package struct AddressCache: Sendable {
     private struct Entry: Sendable {
         let addresses: [SocketAddress]
@@ -12,22 +12,22 @@ package struct AddressCache: Sendable {
     private let capacity: Int
     private var entries: [String: Entry] = [:]
 
-    /// A cache of at most `capacity` names, each for `lifetime`; zero of either keeps nothing.
+    /// Creates a cache of at most `capacity` names, each kept for `lifetime`; if either is zero, nothing is cached.
     package init(lifetime: Duration, capacity: Int) {
         self.lifetime = lifetime
         self.capacity = capacity
     }
 
-    /// Names that are kept, those included of which the time is over.
+    /// The number of cached names, expired ones included.
     package var count: Int { entries.count }
 
-    /// The addresses of `name`, if they were kept and their time is not over.
+    /// Returns the cached addresses of `name`, or nil if there are none or they have expired.
     package func addresses(of name: String, at now: Deadline) -> [SocketAddress]? {
         guard let entry = entries[name], now < entry.end else { return nil }
         return entry.addresses
     }
 
-    /// Keeps the addresses of `name`; where there is no room, the name goes whose time ends first.
+    /// Caches the addresses of `name`; a full cache drops the name that expires first.
     package mutating func keep(_ addresses: [SocketAddress], of name: String, at now: Deadline) {
         guard capacity > 0, lifetime > .zero, !addresses.isEmpty else { return }
         if entries[name] == nil, entries.count >= capacity {
@@ -39,7 +39,7 @@ package struct AddressCache: Sendable {
         entries[name] = Entry(addresses: addresses, end: now.advanced(by: lifetime))
     }
 
-    /// Keeps nothing of `name`.
+    /// Removes the addresses of `name`.
     package mutating func forget(_ name: String) {
         entries[name] = nil
     }

@@ -1,40 +1,41 @@
 import CRequestsPOSIX
 
 extension Socket {
-    /// Blocks the calling thread until the socket is ready: poll(2) in place, no other thread is involved.
+    /// Blocks the calling thread until the socket is ready, with poll(2) and without another thread.
     ///
-    /// Inside a task, cancellation is noticed within 100 ms. `signal`, when given, ends the wait with `.closed`; it
-    /// stays set. What is ready is reported even when the deadline has passed.
+    /// In a task, cancellation ends the wait within 100 ms. Readiness that exists already ends it even if the deadline
+    /// has passed.
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil
     ) throws(WaitError) {
         try Self.poll(number, nil, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
-    /// The same, ended with `.closed` once `signal` is given.
+    /// Blocks the calling thread like ``waitInPlace(for:by:)``; `signal`, which stays set, ends the wait with
+    /// `.closed`.
     package func waitInPlace(
         for direction: Direction, by deadline: Deadline? = nil, orUntil signal: borrowing WakeSignal
     ) throws(WaitError) {
         try Self.poll(number, signal.reading.number, direction == .reading ? .reading : .writing, deadline, slice: 100)
     }
 
-    /// Blocks the calling thread until the connection has ended in both directions, whatever has arrived and was not read.
+    /// Blocks the calling thread until the connection has ended in both directions, even if unread bytes have arrived.
     package func waitForHangUpInPlace(
         by deadline: Deadline, orUntil signal: borrowing WakeSignal
     ) throws(WaitError) {
         try Self.poll(number, signal.reading.number, [], deadline, slice: 100)
     }
 
-    /// Whether something can be sent, or connecting has ended, at this moment.
+    /// Whether bytes can be sent, or connecting has ended, at this moment.
     var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
 
-    /// In a task it looks every `slice` milliseconds whether that was cancelled: nobody tells a thread that is blocked.
+    /// Polls in slices of `longest` milliseconds in a task, to check for cancellation: nothing wakes a blocked thread.
     fileprivate static func poll(
         _ number: Int32, _ signal: Int32?, _ wanted: Interest, _ deadline: Deadline?, slice longest: Int32
     ) throws(WaitError) {
         let deadline = deadline ?? .distantFuture
         if Task.isCancelled { throw .cancelled }
-        // The first look is always a short one: whether this is a task is asked only when it was in vain.
+        // The first slice is a short one: whether this is a task is checked only after it ended without readiness.
         var isInTask = true
         while true {
             let timeout = deadline.pollTimeout
@@ -57,15 +58,16 @@ extension Socket {
 }
 
 extension Interest {
-    /// What poll(2) is asked for.
+    /// The events for poll(2).
     var pollEvents: Int16 {
         Int16((contains(.reading) ? POLLIN : 0) | (contains(.writing) ? POLLOUT : 0))
     }
 }
 
 extension Channel {
-    /// Blocks the calling thread until what is wanted is ready, or the peer is gone; inside a task, cancellation is
-    /// noticed within 10 ms.
+    /// Blocks the calling thread until a direction of `wanted` is ready or the peer is gone.
+    ///
+    /// In a task, cancellation ends the wait within 10 ms.
     package func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
         if let error = faults?.nextWaitError() { throw .failed(error) }
         if isAbandoned { throw .closed }

@@ -2,28 +2,32 @@ import CRequestsPOSIX
 @_spi(Lock) import Requests
 import Synchronization
 
-/// A socket a task reads and writes in place, suspending only when the kernel says "not yet".
+/// A socket that a task reads and writes in place, suspending only if the kernel is not ready.
 ///
-/// At most one task waits in each direction. Each wait asks the reactor for one report, so that its thread wakes for who
-/// waits and for nothing else; a connection that never waits, or only waits in place (`waitInPlace`), never meets it. The
-/// descriptor is closed when the last reference goes away, and by nobody else; `abandon()` only marks and wakes.
+/// At most one task waits in each direction. Each wait requests one report from the reactor, so that its thread wakes
+/// only for tasks that wait (decision 0011); a connection that never waits, or only waits in place (`waitInPlace`),
+/// does not involve the reactor. The descriptor is closed when the last reference is released, and only then;
+/// `abandon()` marks the channel and wakes its waits.
 package final class Channel: Sendable {
     package let socket: Socket
     package let reactor: Reactor
     private let point = WaitPoint()
+    /// The registration with the reactor and the directions that are waited for.
     private let registration = Lock(Registration())
+    /// The faults that a test has planted; nil in production.
     let faults: TransferFaults?
-    /// Whether the socket may wait where a call does not forbid it.
+    /// Whether the socket blocks in calls that do not forbid it.
     private let allowsWaiting = Atomic(false)
 
     private struct Registration {
         var token: SlotToken?
-        /// What the waits there are wait for.
+        /// The directions that tasks wait for.
         var wanted: Interest = []
-        /// Whether all that arrives is reported, without being asked for.
+        /// Whether the reactor reports all that arrives without a new request.
         var isStanding = false
     }
 
+    /// Creates a channel that owns `socket` and waits with `reactor`.
     package init(_ socket: consuming Socket, reactor: Reactor, faults: TransferFaults? = nil) {
         self.socket = socket
         self.reactor = reactor
@@ -31,22 +35,23 @@ package final class Channel: Sendable {
     }
 
     deinit {
-        // To close the descriptor is all that a forked child does: the reactor is its parent's, and a thread that no longer
-        // exists may have held the locks.
+        // A forked child only closes the descriptor: the reactor is its parent's, and a thread that does not exist in
+        // the child may have held the locks (decision 0019).
         guard !reactor.isInherited, let token = registration.withLock({ $0.token }) else { return }
         reactor.core.queue.remove(socket.number)
         reactor.core.table.withLock { $0.remove(token) }
     }
 
-    /// Wakes who waits, with `.closed`, and fails every later wait; the descriptor stays open until the last reference
-    /// goes away.
+    /// Ends all waits with `.closed` and makes later ones fail; the descriptor stays open until the last reference is
+    /// released.
     package func abandon() {
         point.close()
     }
 
+    /// Whether ``abandon()`` was called.
     package var isAbandoned: Bool { point.isClosed }
 
-    /// The state of the waits here, for observers that must not keep the descriptor open.
+    /// The state of the waits, for observers that must not keep the descriptor open.
     package var waitReport: WaitReport { WaitReport(point: point) }
 
     /// Lets other tasks of the executor run before the current one.
@@ -55,28 +60,29 @@ package final class Channel: Sendable {
     }
 }
 
-/// The state of the waits of a channel.
+/// A view of the waits of a channel that does not keep its descriptor open.
 package struct WaitReport: Sendable {
     fileprivate let point: WaitPoint
 
-    /// A number that differs from wait to wait while a task that was resumed has not been run; nil otherwise.
+    /// A number that changes with each wait, while a task that was resumed has not run yet; otherwise nil.
     package var dueTicket: UInt64? { point.dueTicket }
 }
 
 // MARK: Transfers
 
 extension Channel {
-    /// Receives what has arrived, without waiting.
+    /// Receives the bytes that have arrived, without waiting.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.receive(into: buffer) }
         guard let count = try faults.admit(.reading, count: buffer.count) else { return delay(.reading) }
         let result = try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)))
-        faults.note(result)
+        faults.countRead(result)
         return result
     }
 
-    /// Receives what has arrived, blocking the calling thread for at most 10 ms: one system call where a wait and a read
-    /// are two.
+    /// Receives the bytes that have arrived, blocking the calling thread for at most 10 ms until there are some.
+    ///
+    /// Needs one system call where a wait and a read need two (decision 0010).
     package func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         if faults != nil { return .wouldBlock }
         if !allowsWaiting.load(ordering: .relaxed) {
@@ -86,7 +92,7 @@ extension Channel {
         return try socket.receiveInPlace(into: buffer)
     }
 
-    /// Sends what the socket takes, without waiting.
+    /// Sends as many bytes as the socket accepts, without waiting.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         guard let faults else { return try socket.send(bytes) }
         guard let count = try faults.admit(.writing, count: bytes.count) else { return delay(.writing) }
@@ -100,22 +106,22 @@ extension Channel {
         guard let faults else { return try socket.send(first, second) }
         let whole = first.count &+ second.count
         guard let count = try faults.admit(.writing, count: whole) else { return delay(.writing) }
-        let rest = UnsafeRawBufferPointer(rebasing: second.prefix(max(0, count - first.count)))
-        return try socket.send(UnsafeRawBufferPointer(rebasing: first.prefix(count)), rest)
+        let secondPart = UnsafeRawBufferPointer(rebasing: second.prefix(max(0, count - first.count)))
+        return try socket.send(UnsafeRawBufferPointer(rebasing: first.prefix(count)), secondPart)
     }
 
     /// Sends part of a file, without waiting for the socket.
     package func writeFile(
         _ file: borrowing FileReader, from offset: Int64, count: Int
     ) throws(SystemError) -> TransferResult {
-        // The one call that cannot be told not to wait.
+        // sendfile has no MSG_DONTWAIT: the descriptor itself has to be non-blocking (decision 0010).
         if allowsWaiting.exchange(false, ordering: .relaxed) { socket.forbidWaiting() }
         guard let faults else { return try socket.sendFile(file, from: offset, count: count) }
         guard let count = try faults.admit(.writing, count: count) else { return delay(.writing) }
         return try socket.sendFile(file, from: offset, count: count)
     }
 
-    /// A transfer that a test has delayed: the wait that follows it ends at once.
+    /// Delays a transfer for a test: returns `.wouldBlock` and makes the next wait end at once.
     private func delay(_ direction: Interest) -> TransferResult {
         point.deliver(direction)
         return .wouldBlock
@@ -127,9 +133,11 @@ extension Channel {
 extension Channel {
     /// Suspends until bytes can be read or the peer has closed.
     ///
-    /// Call it when a read answered `.wouldBlock`, and read again afterwards: a wake may be early. What is ready already
-    /// is consumed even when the deadline has passed. With `poll` it is that thread which waits, not the reactor's.
-    /// Throws `.timedOut`, `.cancelled`, `.closed` or `.failed`.
+    /// Call it after a read returned `.wouldBlock`, and read again afterwards, because a wait may end early. Readiness
+    /// that exists already ends the wait even if the deadline has passed. With `poll` that thread waits instead of the
+    /// reactor's.
+    ///
+    /// - Throws: `.timedOut`, `.cancelled`, `.closed` or `.failed`.
     package func waitUntilReadable(
         by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {
@@ -143,20 +151,22 @@ extension Channel {
         try await wait(for: .writing, by: deadline, on: poll)
     }
 
-    /// Suspends until bytes can be written or read, or the peer is gone: what an upload waits for that may be answered
-    /// before its end.
+    /// Suspends until bytes can be written or read, or the peer is gone, as for an upload whose response may come
+    /// early.
     ///
-    /// No other task may wait for reading meanwhile. Try both afterwards: the readiness of both is consumed.
+    /// No other task may wait for reading meanwhile. Try both directions afterwards: the wait consumes the readiness of
+    /// both.
     package func waitUntilWritableOrReadable(
         by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {
         try await wait(for: [.reading, .writing], by: deadline, on: poll)
     }
 
-    /// Suspends until what is wanted is ready: the three above in one.
+    /// Suspends until a direction of `wanted` is ready, as the three functions above do.
     ///
-    /// With `standing` a wait for reading has the reactor go on to report what arrives, so that the next such wait asks
-    /// for nothing; every other wait ends that. All that had arrived before must have been read by then.
+    /// With `standing` a wait for reading makes the reactor report all that arrives from then on, so that the next such
+    /// wait needs no request; every other wait ends this. All bytes that arrived before must have been read by then,
+    /// because each arrival is reported once (decision 0011).
     package func wait(
         for wanted: Interest, by deadline: Deadline? = nil, on poll: ThreadPoll? = nil, standing: Bool = false
     ) async throws(WaitError) {
@@ -179,8 +189,8 @@ extension Channel {
         try outcome.check()
     }
 
-    /// The ticket of the wait; nil when what is wanted is ready already.
-    @inline(never)  // so that the frame of who waits has nothing of it
+    /// Returns the ticket of a new wait, or nil if a wanted direction is ready already.
+    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func beginWait(for wanted: Interest, _ standing: Bool) throws(WaitError) -> UInt64? {
         if let error = faults?.nextWaitError() { throw .failed(error) }
         try watch(wanted, standing)
@@ -194,13 +204,13 @@ extension Channel {
         return nil
     }
 
-    @inline(never)
+    @inline(never)  // as `beginWait`
     private func endWait(for wanted: Interest, _ outcome: WaitPoint.Outcome) throws(WaitError) {
         endWatch(wanted)
         try outcome.check()
     }
 
-    /// Asks the reactor for one report of what is wanted, and of what others wait for; with `standing` for all of them.
+    /// Requests one report of `wanted` and of what other tasks wait for, or with `standing` all reports.
     private func watch(_ wanted: Interest, _ standing: Bool) throws(WaitError) {
         let result = registration.withLock { registration in
             Result { () throws(SystemError) in
@@ -215,21 +225,22 @@ extension Channel {
         }
     }
 
-    /// The wait for `wanted` is over; a report that ended it was also that of who still waits in the other direction.
+    /// Ends the watch for `wanted`, and requests again the report that a wait in the other direction needs: both
+    /// directions share one.
     private func endWatch(_ wanted: Interest) {
         registration.withLock { registration in
             registration.wanted.subtract(wanted)
             guard !registration.wanted.isEmpty else { return }
-            // It was possible a moment ago; if it no longer is, the deadline ends that wait.
+            // An error is ignored: then the deadline ends that wait.
             try? watch(registration.wanted, false, as: &registration)
         }
     }
 
-    /// Ends the reports that nobody asks for; to be called when nobody waits.
+    /// Ends the standing reports; call it when no task waits.
     package func endReports() {
         registration.withLock { registration in
             guard registration.isStanding, registration.wanted.isEmpty else { return }
-            // A report more costs time and nothing else.
+            // A superfluous report costs time and has no other effect.
             try? watch([], false, as: &registration)
         }
     }
@@ -243,7 +254,7 @@ extension Channel {
         if let token = registration.token {
             try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
         } else {
-            // The queue checks as well, but after the table has been changed.
+            // The queue checks as well, but only after the table has been changed.
             try reactor.checkProcess()
             let token = core.table.withLock { $0.insert(point) }
             do throws(SystemError) {
@@ -254,12 +265,12 @@ extension Channel {
             }
             registration.token = token
         }
-        registration.isStanding = standing && ReadinessQueue.canStand
+        registration.isStanding = standing && ReadinessQueue.supportsStandingReports
     }
 }
 
 extension Interest {
-    /// Where the wait for it is: one for both directions is one for writing.
+    /// The direction whose wait serves both: a wait for both directions is one for writing.
     fileprivate var direction: Direction { self == .reading ? .reading : .writing }
     fileprivate var isForBoth: Bool { self == [.reading, .writing] }
 }

@@ -1,34 +1,35 @@
 import CRequestsPOSIX
 
-/// An instant of the machine's continuous clock, in nanoseconds: cheap to read, compare and store.
+/// An instant of the system's continuous clock in nanoseconds, which is cheap to read, compare and store.
 ///
-/// The same clock as `ContinuousClock` (it goes on while the machine sleeps). Arithmetic saturates.
+/// It is the clock of `ContinuousClock`, which continues while the system sleeps. Arithmetic saturates.
 package struct Deadline: Comparable, Hashable, Sendable {
-    /// Nanoseconds since the clock began.
+    /// The nanoseconds since the clock's origin.
     package let nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// The same instant; never earlier, and later by less than a microsecond.
+    /// Creates the deadline at `instant`; never earlier, and later by less than a microsecond.
     package init(_ instant: ContinuousClock.Instant) {
-        // Read in this order, what passes in between makes the deadline later, never earlier.
+        // In this order the time between the two readings makes the deadline later, never earlier.
         let distance = ContinuousClock.now.duration(to: instant)
         self = Deadline.now.advanced(by: distance)
     }
 
+    /// The current instant.
     package static var now: Deadline { Deadline(nanoseconds: rp_now()) }
 
-    /// Later than every instant that can be reached.
+    /// A deadline that is never reached.
     package static let distantFuture = Deadline(nanoseconds: .max)
 
-    /// That long from now.
+    /// Returns the deadline `duration` from now.
     package static func after(_ duration: Duration) -> Deadline {
         now.advanced(by: duration)
     }
 
-    // Inlinable, so that comparing in another module is comparing numbers and not a call of a witness.
+    // Inlinable, so that a comparison in another module compares numbers and does not call a witness.
     @inlinable
     package static func < (left: Deadline, right: Deadline) -> Bool {
         left.nanoseconds < right.nanoseconds
@@ -39,30 +40,33 @@ package struct Deadline: Comparable, Hashable, Sendable {
         left.nanoseconds == right.nanoseconds
     }
 
-    /// This instant or `other`, whichever comes first; what `min` would ask a witness for.
+    /// Returns this deadline or `other`, whichever is earlier; unlike `min`, without calling a witness.
     @inlinable
     package func orEarlier(_ other: Deadline) -> Deadline {
         other.nanoseconds < nanoseconds ? other : self
     }
 
+    /// Returns the deadline `duration` later.
     package func advanced(by duration: Duration) -> Deadline {
         advanced(byNanoseconds: Self.nanoseconds(of: duration))
     }
 
+    /// Returns the deadline `distance` nanoseconds later.
     package func advanced(byNanoseconds distance: Int64) -> Deadline {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(distance)
         guard overflow else { return Deadline(nanoseconds: sum) }
         return Deadline(nanoseconds: distance < 0 ? .min : .max)
     }
 
-    /// What is left until then; zero when it has passed.
+    /// The remaining time; zero if the deadline has passed.
     package var remaining: Duration {
         .nanoseconds(max(0, nanoseconds.subtractingSaturating(rp_now())))
     }
 
+    /// Whether the deadline has passed.
     package var hasPassed: Bool { nanoseconds <= rp_now() }
 
-    /// Milliseconds to wait, rounded up so that nothing fires early; -1 (for ever) for the distant future.
+    /// The remaining milliseconds, rounded up so that no wait ends early; -1 (no limit) for the distant future.
     var pollTimeout: Int32 {
         guard self != .distantFuture else { return -1 }
         let left = nanoseconds.subtractingSaturating(rp_now())
@@ -70,7 +74,7 @@ package struct Deadline: Comparable, Hashable, Sendable {
         return Int32(clamping: (left - 1) / 1_000_000 + 1)
     }
 
-    /// The duration in nanoseconds, as near as they can tell.
+    /// Returns `duration` in nanoseconds, rounded towards zero and clamped to `Int64`.
     package static func nanoseconds(of duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

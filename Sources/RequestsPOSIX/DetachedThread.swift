@@ -1,14 +1,16 @@
 import CRequestsPOSIX
 
-/// Threads of our own, for what must not block the cooperative pool.
+/// Threads of the library's own, for work that must not block the cooperative pool.
 package enum DetachedThread {
-    /// Starts a thread that runs `body` once and ends; nobody waits for it.
+    /// Starts a detached thread that runs `body` once.
     ///
-    /// Every signal is blocked in it. `name` is cut to 15 bytes. The error is `EAGAIN` when the system allows no more
-    /// threads.
+    /// All signals are blocked in it. `name` is truncated to 15 bytes.
+    ///
+    /// - Throws: `EAGAIN` if the system allows no more threads.
     package static func start(
         named name: String, stackBytes: Int = 1 << 20, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
+        // Retained for the thread, which releases it; if the thread does not start, it is released below.
         let context = Unmanaged.passRetained(Body(run: body))
         let code = rp_thread_start(
             name, stackBytes,
@@ -22,11 +24,12 @@ package enum DetachedThread {
         }
     }
 
-    /// Lets other threads run before this one goes on.
+    /// Lets other threads run before the calling one continues.
     package static func yield() {
         sched_yield()
     }
 
+    /// The function of a thread, as an object that a C pointer can refer to.
     private final class Body: Sendable {
         let run: @Sendable () -> Void
 

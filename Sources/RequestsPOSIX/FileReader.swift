@@ -1,33 +1,40 @@
 import CRequestsPOSIX
+import Requests
 
-/// Why a file could not be used.
+/// The reason why a file could not be used.
 package enum FileError: Error, Hashable, Sendable {
-    /// A folder, a pipe, a device: only regular files have a size and can be read twice.
+    /// The path is not that of a regular file, which alone has a size and can be read twice.
     case notRegular(path: String)
     /// The path is empty or contains NUL.
     case invalidPath
+    /// Another ``PartialFile`` has the file open, in this process or another.
+    case locked(path: String)
+    /// A system call failed for the file at `path`.
     case system(SystemError, path: String)
 }
 
 extension FileError: CustomStringConvertible {
+    /// One line with the path and the cause.
     package var description: String {
         switch self {
-        case .notRegular(let path): "not a regular file: \(path)"
-        case .invalidPath: "not a path: empty, or with a NUL in it"
-        case .system(let error, let path): "\(error) at \(path)"
+        case .notRegular(let path): "\(ErrorText.quoted(path)) is not a regular file"
+        case .invalidPath: "the path is empty or contains NUL"
+        case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
+        case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
         }
     }
 }
 
-/// A regular file that is open for reading; closed when this value goes away.
+/// A regular file that is open for reading, and closed when this value is destroyed.
 ///
-/// Read with `pread`, never from a mapping: a file that shrinks is then a short read and not a signal.
+/// It is read with `pread`, never mapped: a file that shrinks then causes a short read and not a signal.
 package struct FileReader: ~Copyable, Sendable {
     let descriptor: Descriptor
     package let path: String
-    /// Bytes in the file when it was opened.
+    /// The size of the file in bytes when it was opened.
     package let size: Int64
 
+    /// Opens the file at `path`, which must be a regular file.
     package init(path: String) throws(FileError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidPath }
         let number = rp_open(path, rp_open_reading)
@@ -41,7 +48,8 @@ package struct FileReader: ~Copyable, Sendable {
         size = Int64(status.st_size)
     }
 
-    /// Reads from `offset`, perhaps less than the buffer holds; 0 at the end of the file.
+    /// Reads from `offset`, possibly fewer bytes than fit in the buffer, and returns their number; 0 at the end of the
+    /// file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {
         guard buffer.count > 0 else { return 0 }
         do throws(SystemError) {

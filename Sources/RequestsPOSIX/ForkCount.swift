@@ -1,8 +1,9 @@
 import CRequestsPOSIX
 import Synchronization
 
-/// How many forks without exec lie between the process that asked first and this one; to ask costs no system call.
+/// The number of forks without exec between the process that first read it and this one (decision 0019).
 package enum ForkCount {
+    /// The count in this process; reading it needs no system call.
     package static var current: Int {
         _ = isCounting
         return count.value.load(ordering: .relaxed)
@@ -15,13 +16,13 @@ package enum ForkCount {
     private static let count = Count()
 
     private static let isCounting: Bool = {
-        // Made before a child can need it: there, nobody would be left to finish it.
+        // Created before a child can need it: a lock that another thread held would stay locked there.
         _ = count
-        // Runs in each child, which has nothing but this thread: it may do no more than this.
-        return pthread_atfork(nil, nil) { ForkCount.note() } == 0
+        // Runs in each child, which has only this thread: anything but an atomic increment could deadlock.
+        return pthread_atfork(nil, nil) { ForkCount.increment() } == 0
     }()
 
-    private static func note() {
+    private static func increment() {
         count.value.add(1, ordering: .relaxed)
     }
 }

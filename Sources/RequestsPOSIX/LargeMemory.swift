@@ -1,21 +1,22 @@
 import CRequestsPOSIX
 @_spi(Lock) import Requests
 
-/// Memory of some MiB for one body after another: what is given back is lent again, with its pages.
+/// A cache of large blocks of memory for response bodies: a returned block is reused with its pages (decision 0014).
 ///
-/// To have the kernel find and clear every page of it takes longer than to receive what goes there. At most ``most``
-/// bytes wait to be lent, and the kernel may take their pages whenever it needs memory. Where there are huge pages, all
-/// but the first ``unit`` of bytes may consist of them; of that one only the pages that are touched are there. So what a
-/// peer announces costs nothing, and what it sends at most twice as much and a page.
+/// For the kernel to provide and clear new pages takes longer than to receive bytes into them. At most ``most`` bytes
+/// are cached, and the kernel may reclaim their pages when it needs memory. Where huge pages exist, all but the first
+/// ``unit`` bytes may consist of them; of the first unit, only pages that are touched occupy memory. So a length that a
+/// peer declares costs nothing, and the bytes that it sends cost at most twice their size and a page.
 package final class LargeMemory: Sendable {
+    /// The cache of the process.
     package static let shared = LargeMemory()
-    /// What a huge page has, and the least that is worth it.
+    /// The size of a huge page, and the minimum size of a block, in bytes.
     package static let unit = 2 << 20
-    /// The most that is lent at once, and that waits to be lent.
+    /// The maximum size of a block, and of all cached blocks together, in bytes.
     package static let most = 16 << 20
 
-    private struct Spare: @unchecked Sendable {  // nobody else has these pieces while they are here
-        /// The oldest comes first.
+    private struct Spare: @unchecked Sendable {  // the cache alone owns these blocks
+        /// The cached blocks, the oldest first.
         var pieces: [UnsafeMutableRawBufferPointer] = []
     }
 
@@ -27,12 +28,12 @@ package final class LargeMemory: Sendable {
         for piece in spare.withLock({ $0.pieces }) { munmap(piece.baseAddress, piece.count) }
     }
 
-    /// Memory of `size` bytes; nil when there is no room, or `size` is not between ``unit`` and ``most``.
+    /// Returns a block of at least `size` bytes; nil without memory, or if `size` is not between ``unit`` and ``most``.
     package func take(_ size: Int) -> UnsafeMutableRawPointer? {
         guard (Self.unit...Self.most).contains(size) else { return nil }
         let size = Self.wholePages(size)
         let kept = spare.withLock { spare -> UnsafeMutableRawBufferPointer? in
-            // What is cut off is gone for the next body that is as long as the last.
+            // Twice the size at most: the part that is cut off is lost for the next body of the former length.
             let index = spare.pieces.lastIndex { (size...2 * size).contains($0.count) }
             return index.map { spare.pieces.remove(at: $0) }
         }
@@ -41,7 +42,7 @@ package final class LargeMemory: Sendable {
         return start
     }
 
-    /// Takes back the memory at `start`, of which `size` bytes were asked for, or left by ``cut(_:from:to:)``.
+    /// Returns the block at `start` to the cache; `size` is the size passed to ``take(_:)`` or ``cut(_:from:to:)``.
     package func giveBack(_ start: UnsafeMutableRawPointer, _ size: Int) {
         let piece = UnsafeMutableRawBufferPointer(start: start, count: Self.wholePages(size))
         guard piece.count >= Self.unit else {
@@ -62,12 +63,13 @@ package final class LargeMemory: Sendable {
         for piece in superfluous { munmap(piece.baseAddress, piece.count) }
     }
 
-    /// Lets go of all but the first `size` bytes, one at least, of the `old` at `start`.
+    /// Releases all but the first `size` bytes, at least one, of the `old` bytes at `start`.
     package func cut(_ start: UnsafeMutableRawPointer, from old: Int, to size: Int) {
         let (old, size) = (Self.wholePages(old), Self.wholePages(size))
         if size < old { munmap(start + size, old - size) }
     }
 
+    /// Returns `size` rounded up to whole pages.
     private static func wholePages(_ size: Int) -> Int {
         let page = Int(rp_page_size())
         return (size + page - 1) / page * page

@@ -1,15 +1,15 @@
 import CRequestsPOSIX
 
-/// What the process has used so far, as the kernel counts it.
+/// The resources that the process has used so far, as counted by the kernel.
 package struct ProcessUsage: Sendable {
-    /// Time in user code.
+    /// The time spent in user code.
     package let user: Duration
-    /// Time in the kernel on the process's behalf.
+    /// The time spent in the kernel for the process.
     package let system: Duration
-    /// Voluntary and involuntary context switches.
+    /// The number of voluntary and involuntary context switches.
     package let contextSwitches: Int
 
-    /// The usage now.
+    /// Returns the current usage.
     package static func now() -> ProcessUsage {
         var usage = rusage()
         _ = rp_usage(&usage)
@@ -18,9 +18,9 @@ package struct ProcessUsage: Sendable {
             contextSwitches: Int(usage.ru_nvcsw) + Int(usage.ru_nivcsw))
     }
 
-    /// The most memory this program has had at once, in KiB; nil where the system does not tell.
+    /// The peak resident memory of this program in KiB; nil on systems that do not report it.
     ///
-    /// Read from the program's own high-water mark, since `ru_maxrss` carries the parent's peak over exec.
+    /// It is read from `/proc/self/status`, because `ru_maxrss` includes the parent's peak before exec.
     package static var peakResidentKiB: Int? {
         guard let file = try? FileReader(path: "/proc/self/status") else { return nil }
         var text = [UInt8](repeating: 0, count: 8192)
@@ -36,7 +36,7 @@ extension Duration {
     }
 }
 
-/// Ends the program with `status`.
+/// Ends the process with `status`.
 package func terminate(_ status: Int32) -> Never {
     exit(status)
 }

@@ -2,18 +2,20 @@ import CRequestsPOSIX
 @_spi(Lock) import Requests
 import Synchronization
 
-/// One thread that waits for many descriptors and deadlines and resumes the tasks that wait for them.
+/// A thread that waits for descriptors and deadlines and resumes the tasks that wait for them.
 ///
-/// It never reads, parses or runs anyone's code. A wait costs at most one system call, which asks for one report; a
-/// deadline is only told to the thread when it is earlier than the one it already waits for. The thread ends when the
-/// last user of the reactor (its channels included) has gone.
+/// It never reads, parses or runs other code. A wait costs at most one system call, which requests one report; the
+/// thread is woken for a deadline only if that is earlier than the one it already waits for. The thread ends when the
+/// last user of the reactor, channels included, is released.
 package final class Reactor: Sendable {
+    /// The state that the thread shares with the reactor's users.
     let core: ReactorCore
     private let forks: Int
 
-    /// Starts a reactor of its own.
+    /// Starts a reactor with a thread of its own.
     ///
-    /// It is for who has been forked, without exec, as often as this process; a child's child is not.
+    /// It works only in processes with the fork count `forks`, by default that of this process: a forked child has no
+    /// thread.
     package init(forks: Int = ForkCount.current) throws(SystemError) {
         let core = try ReactorCore(forks: forks)
         self.core = core
@@ -25,17 +27,18 @@ package final class Reactor: Sendable {
         core.stop()
     }
 
-    private static let common = Lock<Reactor?>(nil)
+    /// The reactor of ``shared()``, once it has been started.
+    private static let sharedReactor = Lock<Reactor?>(nil)
 
-    /// The reactor of the process, started when first asked for.
+    /// Returns the reactor of the process, which the first call starts.
     ///
-    /// Throws when the system has no descriptors or threads left; the next call tries again.
+    /// - Throws: The error of the system if no descriptors or threads are left; the next call tries again.
     package static func shared() throws(SystemError) -> Reactor {
-        let result = common.withLock { (common) -> Result<Reactor, SystemError> in
-            if let common { return .success(common) }
+        let result = sharedReactor.withLock { (sharedReactor) -> Result<Reactor, SystemError> in
+            if let sharedReactor { return .success(sharedReactor) }
             do throws(SystemError) {
                 let reactor = try Reactor()
-                common = reactor
+                sharedReactor = reactor
                 return .success(reactor)
             } catch {
                 return .failure(error)
@@ -44,19 +47,19 @@ package final class Reactor: Sendable {
         return try result.get()
     }
 
-    /// Throws in a child that was forked without exec: the thread did not come along, and no wait there would end.
+    /// Throws in a child that was forked without exec: it does not have the thread, so that no wait would end there.
     package func checkProcess() throws(SystemError) {
         guard !isInherited else { throw .forkedChild }
     }
 
-    /// Whether this is a child that was forked without exec, and the reactor is its parent's.
+    /// Whether this is a child that was forked without exec, and the reactor belongs to its parent.
     package var isInherited: Bool { ForkCount.current != forks }
 }
 
 extension Reactor {
     /// Suspends until the deadline has passed.
     ///
-    /// Cancellation ends it early, with `.cancelled`.
+    /// - Throws: `.cancelled` if the task is cancelled before.
     package func sleep(until deadline: Deadline) async throws(WaitError) {
         let event = WakeEvent(on: self)
         do {
@@ -66,32 +69,34 @@ extension Reactor {
         }
     }
 
-    /// Descriptors and events in the table; zero when all that used the reactor have gone.
+    /// The number of descriptors and events in the table; zero after all users of the reactor have been released.
     package var registrations: Int { core.table.withLock { $0.count } }
 
-    /// Tasks that are suspended in a wait.
+    /// The number of tasks that are suspended in a wait.
     package var pendingWaits: Int {
         core.table.withLock { table in table.points.reduce(0) { $0 + $1.waiters } }
     }
 
-    /// Whether reports can stand here; for tests.
-    package static var keepsReporting: Bool { ReadinessQueue.canStand }
+    /// Whether the platform supports standing reports; for tests.
+    package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// When the thread will wake by itself; for tests of the deadlines' economy.
+    /// The instant at which the thread wakes without an event; for tests of how seldom it does.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }
 }
 
 extension SystemError {
+    /// The error of a wait in a forked child.
     package static var forkedChild: SystemError {
-        SystemError("fork (this child has no reactor thread)", code: ENOTSUP)
+        SystemError("fork (no I/O thread in this child)", code: ENOTSUP)
     }
-    static var occupied: SystemError { SystemError("wait (another task waits already)", code: EALREADY) }
+    /// The error of a second wait in one direction.
+    static var occupied: SystemError { SystemError("wait (another task is waiting)", code: EALREADY) }
 }
 
-/// What the reactor's thread and its users share; outlives both.
+/// The state that the reactor's thread and its users share; it outlives both.
 final class ReactorCore: WaitClock, Sendable {
     let table = Lock(SlotTable())
-    /// The instant at which the thread will look for overdue waits; never later than any waiter's deadline.
+    /// The instant of the thread's next check for overdue waits; never later than a waiting task's deadline.
     let nextWake = Atomic<Int64>(.max)
     let queue: ReadinessQueue
     private let signal: WakeSignal
@@ -103,18 +108,21 @@ final class ReactorCore: WaitClock, Sendable {
         try queue.add(signal)
     }
 
+    /// Ends the thread.
     func stop() {
         isStopping.store(true, ordering: .releasing)
         signal.signal()
     }
 
-    /// Makes sure that the thread looks no later than at `deadline`.
+    /// Ensures that the thread checks for overdue waits no later than at `deadline`.
     ///
-    /// Called with the waiter in place, so that either the sweep in progress sees it or this call sees the sweep's mark.
-    func expect(_ deadline: Int64) {
+    /// Call it with the wait in place: then either the sweep in progress sees the wait, or this call sees the mark that
+    /// the sweep has left.
+    func schedule(_ deadline: Int64) {
         if lowerNextWake(to: deadline) { signal.signal() }
     }
 
+    /// Sets the next wake to `deadline` if that is earlier, and returns whether it was.
     private func lowerNextWake(to deadline: Int64) -> Bool {
         var current = nextWake.load(ordering: .acquiring)
         while deadline < current {
@@ -126,6 +134,7 @@ final class ReactorCore: WaitClock, Sendable {
         return false
     }
 
+    /// Runs the thread until ``stop()`` is called.
     func run() {
         let events = ReadinessQueue.Events()
         var ready: [ReadinessEvent] = []
@@ -133,7 +142,7 @@ final class ReactorCore: WaitClock, Sendable {
         while !isStopping.load(ordering: .acquiring) {
             let timeout = Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout
             queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
-            // What became due while events came is seen in the next turn, so that the clock is read once in each.
+            // A turn with events does not look for overdue waits: each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
             ready.removeAll(keepingCapacity: true)
@@ -141,6 +150,7 @@ final class ReactorCore: WaitClock, Sendable {
         }
     }
 
+    /// Resumes the tasks for which events have arrived.
     private func deliver(_ events: [ReadinessEvent]) {
         for event in events {
             if event.token == .wakeSignal {
@@ -151,10 +161,11 @@ final class ReactorCore: WaitClock, Sendable {
         }
     }
 
+    /// Ends the waits whose deadline has passed, if one may have.
     private func sweepIfDue() {
         let wake = nextWake.load(ordering: .acquiring)
         guard wake != .max, wake <= rp_now() else { return }
-        // From here on a wait that is parked too late for the sweep sees the mark and sets its own deadline.
+        // A wait that is parked too late for this sweep sees the mark and sets its own deadline.
         nextWake.store(.max, ordering: .sequentiallyConsistent)
         let now = rp_now()
         let points = table.withLock { Array($0.points) }
@@ -163,7 +174,7 @@ final class ReactorCore: WaitClock, Sendable {
     }
 }
 
-/// The wait points of a reactor, each in a slot that is used again under a new generation.
+/// The wait points of a reactor, each in a slot that is reused with a new generation.
 struct SlotTable {
     private struct Slot {
         var generation: UInt32 = 0

@@ -1,18 +1,18 @@
 #if !canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's list of descriptors to watch: epoll, each report of which has to be asked for (EPOLLONESHOT), or that
-/// reports whatever arrives (EPOLLET).
+/// The kernel's queue of readiness reports: epoll, with one report for each request (EPOLLONESHOT) or, with standing
+/// reports, one for each arrival (EPOLLET).
 ///
-/// ``ReadinessQueue+Kqueue`` is the same for Darwin.
+/// `ReadinessQueue+Kqueue.swift` is its counterpart for Darwin.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
     private let forks: Int
 
-    /// Whether it can go on to report what arrives without being asked again.
-    static let canStand = true
+    /// Whether standing reports are supported.
+    static let supportsStandingReports = true
 
-    /// A queue for processes that were forked, without exec, `forks` times: a child shares its parent's.
+    /// Creates a queue that works only in processes with the fork count `forks`: a child shares its parent's queue.
     init(forks: Int) throws(SystemError) {
         self.forks = forks
         let number = epoll_create1(rp_epoll_cloexec)
@@ -25,26 +25,27 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_ADD, signal.reading.number, rp_epoll_level_read, .wakeSignal)
     }
 
-    /// Watches a descriptor until it is ready, once, or with `standing` ever after; what is ready already is reported too.
+    /// Adds a descriptor and requests one report, or with `standing` all reports, also of readiness that exists
+    /// already.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try checkProcess()
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest, standing), token)
     }
 
-    /// Watches a descriptor that was added once more, and for nothing else.
+    /// Requests another report for a descriptor that was added, in the directions of `interest` only.
     func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try checkProcess()
         try control(EPOLL_CTL_MOD, descriptor, Self.mask(interest, standing), token)
     }
 
-    /// Forgets a descriptor before it is closed: one that a forked child still holds would be reported for ever.
+    /// Removes a descriptor before it is closed: while a forked child has it open, epoll would continue to report it.
     func remove(_ descriptor: Int32) {
         guard ForkCount.current == forks else { return }
         var unused = epoll_event()
         _ = epoll_ctl(queue.number, EPOLL_CTL_DEL, descriptor, &unused)
     }
 
-    /// Throws in a forked child, whose changes would be made to its parent's queue.
+    /// Throws in a forked child, whose changes would affect its parent's queue.
     private func checkProcess() throws(SystemError) {
         guard ForkCount.current == forks else { throw .forkedChild }
     }
@@ -61,16 +62,17 @@ struct ReadinessQueue: ~Copyable, Sendable {
             | (interest.contains(.writing) ? rp_epoll_write : 0)
     }
 
-    /// Room for the events of one wait.
+    /// Memory for the events of one wait.
     struct Events: ~Copyable {
         fileprivate let buffer = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
 
         deinit { buffer.deallocate() }
     }
 
-    /// Waits until something is ready or the time has passed, and reports what is; -1 is for ever.
+    /// Waits until a descriptor is ready or the time in milliseconds has passed, -1 for no limit, and reports the
+    /// events.
     ///
-    /// Returns early, with nothing, when a signal interrupts it.
+    /// Returns early, without events, if a signal interrupts it.
     func wait(into events: borrowing Events, milliseconds: Int32, _ report: (ReadinessEvent) -> Void) {
         let buffer = events.buffer
         let count = epoll_wait(queue.number, buffer.baseAddress, Int32(buffer.count), milliseconds)

@@ -1,23 +1,23 @@
 #if canImport(Darwin)
 import CRequestsPOSIX
 
-/// The kernel's list of descriptors to watch: kqueue, each report of which has to be asked for (EV_ONESHOT).
+/// The kernel's queue of readiness reports: kqueue, with one report for each request (EV_ONESHOT).
 ///
-/// ``ReadinessQueue+Epoll`` is the same for Linux.
+/// `ReadinessQueue+Epoll.swift` is its counterpart for Linux.
 struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
     private let forks: Int
 
-    /// Whether it can go on to report what arrives without being asked again: not changed for filters that exist.
-    static let canStand = false
+    /// Whether standing reports are supported; kqueue does not change the mode of a filter that exists (decision 0011).
+    static let supportsStandingReports = false
 
-    /// A queue for processes that were forked, without exec, `forks` times: a child has none of its parent's.
+    /// Creates a queue that works only in processes with the fork count `forks`: a child does not inherit it.
     init(forks: Int) throws(SystemError) {
         self.forks = forks
         let number = kqueue()
         guard number >= 0 else { throw .last("kqueue") }
         queue = Descriptor(adopting: number)
-        // A kqueue is not inherited by fork; exec is what this is for.
+        // A kqueue is not inherited by fork, but by exec.
         _ = rp_set_close_on_exec(number)
     }
 
@@ -26,7 +26,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try change(signal.reading.number, filter: EVFILT_READ, flags: EV_ADD, .wakeSignal)
     }
 
-    /// Watches a descriptor until it is ready, once; what is ready already is reported too.
+    /// Adds a descriptor and requests one report, also of readiness that exists already.
     func add(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         guard ForkCount.current == forks else { throw .forkedChild }
         if interest.contains(.reading) {
@@ -37,14 +37,14 @@ struct ReadinessQueue: ~Copyable, Sendable {
         }
     }
 
-    /// Watches a descriptor that was added once more.
+    /// Requests another report for a descriptor that was added.
     func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try add(descriptor, token: token, interest: interest, standing: standing)
     }
 
-    /// Forgets a descriptor.
+    /// Removes a descriptor.
     ///
-    /// Closing it does the same, so an error (one filter was never added) means nothing.
+    /// Errors are ignored: one filter may never have been added, and closing the descriptor does the same.
     func remove(_ descriptor: Int32) {
         guard ForkCount.current == forks else { return }
         try? change(descriptor, filter: EVFILT_READ, flags: EV_DELETE, .wakeSignal)
@@ -62,16 +62,17 @@ struct ReadinessQueue: ~Copyable, Sendable {
         guard kevent64(queue.number, &event, 1, nil, 0, 0, nil) == 0 else { throw .last("kevent64") }
     }
 
-    /// Room for the events of one wait.
+    /// Memory for the events of one wait.
     struct Events: ~Copyable {
         fileprivate let buffer = UnsafeMutableBufferPointer<kevent64_s>.allocate(capacity: 256)
 
         deinit { buffer.deallocate() }
     }
 
-    /// Waits until something is ready or the time has passed, and reports what is; -1 is for ever.
+    /// Waits until a descriptor is ready or the time in milliseconds has passed, -1 for no limit, and reports the
+    /// events.
     ///
-    /// Returns early, with nothing, when a signal interrupts it.
+    /// Returns early, without events, if a signal interrupts it.
     func wait(into events: borrowing Events, milliseconds: Int32, _ report: (ReadinessEvent) -> Void) {
         let buffer = events.buffer
         var timeout = timespec(
@@ -83,7 +84,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
         guard count > 0 else { return }
         for event in buffer[..<Int(count)] {
             var ready: Interest = Int32(event.filter) == EVFILT_WRITE ? .writing : .reading
-            // The peer is gone in both directions: nobody may go on waiting in the other one.
+            // The peer is gone in both directions: a wait in the other one must end as well.
             if Int32(event.flags) & EV_EOF != 0, Int32(event.filter) == EVFILT_WRITE { ready.insert(.reading) }
             report(ReadinessEvent(token: SlotToken(bits: event.udata), ready: ready))
         }

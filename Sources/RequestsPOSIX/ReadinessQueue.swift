@@ -1,4 +1,4 @@
-/// The directions a descriptor can become ready in.
+/// The directions in which a descriptor can become ready.
 package struct Interest: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -12,19 +12,19 @@ package struct Interest: OptionSet, Sendable {
     package static var writing: Interest { Interest(rawValue: 2) }
 }
 
-/// What the kernel says has become ready, and for whom.
+/// A report of the kernel: the slot of a descriptor and the directions that are ready.
 struct ReadinessEvent {
     let token: SlotToken
     let ready: Interest
 }
 
-/// A place in the reactor's table and the number of its occupant, so that an event for a closed descriptor never
-/// reaches the one that took its number.
+/// A slot in the reactor's table and its generation, so that a late event for a closed descriptor does not reach the
+/// next descriptor in that slot.
 struct SlotToken: Hashable, Sendable {
     let slot: UInt32
     let generation: UInt32
 
-    /// The reactor's own wake signal.
+    /// The token of the reactor's own wake signal.
     static let wakeSignal = SlotToken(slot: .max, generation: .max)
 
     init(slot: UInt32, generation: UInt32) {

@@ -1,27 +1,29 @@
 @_spi(Lock) import Requests
 
-/// Why a name gave no addresses.
+/// The reason why a host name could not be resolved.
 package enum ResolverError: Error, Hashable, Sendable {
-    /// The name has no address, in the system's words. Asking again soon will not help.
+    /// The name has no address, with the system's message; an immediate retry does not help.
     case hostNotFound(String)
-    /// Nobody could answer just now, in the system's words.
+    /// No name server responded, with the system's message; a later try may succeed.
     case temporaryFailure(String)
+    /// The lookup failed otherwise, with a message.
     case failed(String)
     case timedOut
     case cancelled
-    /// No descriptor, no thread, or a forked child.
+    /// There is no descriptor or thread left, or this is a forked child.
     case system(SystemError)
 }
 
-/// Finds the addresses of names on threads of its own.
+/// A resolver of host names with threads of its own.
 ///
-/// At most four lookups run at once, and one per name: whoever asks for a name that is being looked up shares the
-/// answer. Cancellation and deadlines abandon the wait; the lookup itself cannot be stopped and goes on. What was found
-/// is kept for a few seconds; what was not found is asked for again.
+/// At most four lookups run at once, and one per name: callers that need a name whose lookup is running share its
+/// result. Cancellation and deadlines end the wait; the lookup itself cannot be stopped and continues. Addresses are
+/// cached for a few seconds; failures are not cached.
 package final class Resolver: Sendable {
-    /// Finds the addresses of a name in the order they should be tried; runs on a thread that it may block.
+    /// A function that returns the addresses of a host in the order to try them; it may block its thread.
     package typealias Lookup = @Sendable (_ host: String) throws(ResolverError) -> [SocketAddress]
 
+    /// The resolver that executors share.
     package static let shared = Resolver()
 
     private let lookup: Lookup
@@ -29,7 +31,8 @@ package final class Resolver: Sendable {
     private let clock: @Sendable () -> Deadline
     private let state: Lock<State>
 
-    /// A resolver that keeps the addresses of at most `capacity` names, each for `lifetime` by `clock`.
+    /// Creates a resolver that runs at most `limit` lookups at once and caches the addresses of at most `capacity`
+    /// names, each for `lifetime` as measured by `clock`.
     package init(
         threads limit: Int = 4, keeping capacity: Int = 256, for lifetime: Duration = .seconds(5),
         lookup: @escaping Lookup = Resolver.system, clock: @escaping @Sendable () -> Deadline = { .now }
@@ -40,37 +43,40 @@ package final class Resolver: Sendable {
         state = Lock(State(cache: AddressCache(lifetime: lifetime, capacity: capacity)))
     }
 
-    private typealias Answer = Result<[SocketAddress], ResolverError>
+    /// The result of the lookup of one name.
+    private typealias LookupResult = Result<[SocketAddress], ResolverError>
 
+    /// A call that waits for the result of a lookup.
     private final class Waiter: Sendable {
         let event: WakeEvent
-        let answer = Lock<Answer?>(nil)
+        let result = Lock<LookupResult?>(nil)
 
         init(on reactor: Reactor) {
             event = WakeEvent(on: reactor)
         }
 
-        func finish(_ result: Answer) {
-            answer.withLock { $0 = result }
+        func finish(_ newResult: LookupResult) {
+            result.withLock { $0 = newResult }
             event.signal()
         }
     }
 
     private struct State {
         var cache: AddressCache
-        /// Who waits for which name; a name is here from the first question until its answer.
+        /// The calls that wait, by name; an entry exists from the first request for a name until its result.
         var waiters: [String: [Waiter]] = [:]
-        /// Names no thread has begun with, in the order of asking.
+        /// The names whose lookup has not started, in the order of the requests.
         var queue: [String] = []
+        /// The number of threads that run lookups.
         var threads = 0
     }
 }
 
 extension Resolver {
-    /// The addresses of a host, all with `port`, in the system's order.
+    /// Returns the addresses of `host`, all with `port`, in the system's order.
     ///
-    /// An IP literal, an IPv6 one with or without brackets, is answered at once and meets no thread; so is `localhost`
-    /// with every name below it, which never leaves the machine (RFC 6761 §6.3).
+    /// An IP literal (IPv6 with or without brackets) is returned at once, without a thread; so are the loopback
+    /// addresses for `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
     package func addresses(
         of host: String, port: UInt16, by deadline: Deadline? = nil, on reactor: Reactor
     ) async throws(ResolverError) -> [SocketAddress] {
@@ -78,7 +84,7 @@ extension Resolver {
         let literal = isBracketed ? host.droppingFirstBytes(1).droppingLastBytes(1) : host[...]
         if let address = SocketAddress(ipLiteral: literal, port: port) { return [address] }
         guard !isBracketed, !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(0) else {
-            throw .hostNotFound("not a host name")
+            throw .hostNotFound("invalid host name")
         }
         let name = ASCIIFolding.folded(host)
         if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
@@ -87,32 +93,34 @@ extension Resolver {
             return known.map { $0.with(port: port) }
         }
         let waiter = Waiter(on: reactor)
-        ask(for: name, waiter)
+        enqueue(waiter, for: name)
         do {
             try await waiter.event.wait(by: deadline)
         } catch {
             withdraw(waiter, from: name)
             throw ResolverError(error)
         }
-        guard let answer = waiter.answer.withLock({ $0 }) else { throw .failed("no answer") }
-        return try answer.get().map { $0.with(port: port) }
+        guard let result = waiter.result.withLock({ $0 }) else { throw .failed("the lookup ended without a result") }
+        return try result.get().map { $0.with(port: port) }
     }
 
+    /// Returns whether `name`, in lower case, is `localhost` or below it.
     private static func isLocal(_ name: String) -> Bool {
         let label = name.hasByteSuffix(".") ? name.droppingLastBytes(1) : name[...]
         return label.hasSameBytes(as: "localhost") || label.hasByteSuffix(".localhost")
     }
 
-    /// Asks anew the next time: none of the addresses of `host` led anywhere.
+    /// Removes the cached addresses of `host`, none of which could be connected to, so that the next call looks it up.
     package func forget(_ host: String) {
         let name = ASCIIFolding.folded(host)
         state.withLock { $0.cache.forget(name) }
     }
 
-    /// Names being looked up or queued; for tests.
+    /// The number of names whose lookup is running or queued; for tests.
     package var pendingLookups: Int { state.withLock { $0.waiters.count } }
 
-    private func ask(for name: String, _ waiter: Waiter) {
+    /// Adds `waiter` to those of `name`, and starts a thread if the name is new and the limit allows another one.
+    private func enqueue(_ waiter: Waiter, for name: String) {
         let needsThread = state.withLock { state in
             let isNew = state.waiters[name] == nil
             state.waiters[name, default: []].append(waiter)
@@ -124,13 +132,13 @@ extension Resolver {
         }
         guard needsThread else { return }
         do {
-            try DetachedThread.start(named: "Requests.lookup") { self.work() }
+            try DetachedThread.start(named: "Requests.lookup") { self.runLookups() }
         } catch {
             threadDidNotStart(error)
         }
     }
 
-    /// A lookup nobody waits for any more is not begun; one that has begun goes on and finds nobody.
+    /// Removes `waiter`, and with the last waiter of a name its lookup, unless that is running.
     private func withdraw(_ waiter: Waiter, from name: String) {
         state.withLock { state in
             state.waiters[name]?.removeAll { $0 === waiter }
@@ -140,24 +148,25 @@ extension Resolver {
         }
     }
 
-    private func work() {
+    /// Runs lookups until the queue is empty; the body of a thread.
+    private func runLookups() {
         while let name = nextName() {
-            let answer: Answer
+            let result: LookupResult
             do {
-                answer = .success(try lookup(name))
+                result = .success(try lookup(name))
             } catch {
-                answer = .failure(error)
+                result = .failure(error)
             }
             let now = clock()
             let waiters = state.withLock { state in
-                if case .success(let addresses) = answer { state.cache.keep(addresses, of: name, at: now) }
+                if case .success(let addresses) = result { state.cache.keep(addresses, of: name, at: now) }
                 return state.waiters.removeValue(forKey: name) ?? []
             }
-            for waiter in waiters { waiter.finish(answer) }
+            for waiter in waiters { waiter.finish(result) }
         }
     }
 
-    /// The next name to look up; `nil` ends the thread.
+    /// Returns the next name to look up, or nil to end the thread.
     private func nextName() -> String? {
         state.withLock { state in
             guard !state.queue.isEmpty else {
@@ -168,7 +177,7 @@ extension Resolver {
         }
     }
 
-    /// Without a single thread nobody would ever answer what is queued.
+    /// Fails all queued lookups if no thread is left that could run them.
     private func threadDidNotStart(_ error: SystemError) {
         let stranded = state.withLock { state in
             state.threads -= 1
@@ -186,7 +195,7 @@ extension ResolverError {
         switch error {
         case .timedOut: self = .timedOut
         case .cancelled: self = .cancelled
-        case .closed: self = .failed("no answer")
+        case .closed: self = .failed("the lookup ended without a result")
         case .failed(let error): self = .system(error)
         }
     }

@@ -1,22 +1,23 @@
 import CRequestsPOSIX
 
-/// What one non-blocking transfer did.
+/// The result of one non-blocking transfer.
 package enum TransferResult: Hashable, Sendable {
-    /// So many bytes were moved, perhaps fewer than offered.
+    /// The number of bytes moved, possibly fewer than requested.
     case bytes(Int)
-    /// The peer will send no more; only reads answer this.
+    /// The peer will send no more bytes; only reads return this.
     case end
-    /// Nothing could be moved now: wait.
+    /// The transfer would block: wait, then try again.
     case wouldBlock
 }
 
-/// The owner of a stream socket.
+/// The owner of a stream socket, which is close-on-exec and closed when this value is destroyed.
 ///
-/// Closed once, when this value goes away; close-on-exec. Every call below is one system call, made again when a signal
-/// interrupts it; none blocks but ``receiveInPlace(into:)``, and that only after ``allowWaiting()``.
+/// Each function below makes one system call and repeats it if a signal interrupts it. None blocks except
+/// ``receiveInPlace(into:)``, and that only after ``allowWaiting()``.
 package struct Socket: ~Copyable, Sendable {
     package let descriptor: Descriptor
 
+    /// Creates a socket that owns `descriptor`.
     package init(adopting descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }
@@ -25,7 +26,7 @@ package struct Socket: ~Copyable, Sendable {
         descriptor = Descriptor(adopting: number)
     }
 
-    /// A socket that is not connected yet, of the family of `address`.
+    /// Creates an unconnected socket of the family of `address`.
     package init(for address: SocketAddress) throws(SystemError) {
         let number = rp_socket(address.kernelFamily)
         guard number >= 0 else { throw .last("socket") }
@@ -38,14 +39,14 @@ package struct Socket: ~Copyable, Sendable {
 // MARK: Transfers
 
 extension Socket {
-    /// Sends what the socket takes now; a peer that is gone is `EPIPE` or `ECONNRESET`, never a signal.
+    /// Sends as many of `bytes` as the socket accepts; a peer that is gone is `EPIPE` or `ECONNRESET`, never a signal.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         guard bytes.count > 0 else { return .bytes(0) }
         let sent = try retryingInterrupts("send") { rp_send(number, bytes.baseAddress, bytes.count) }
         return sent.map { .bytes($0) } ?? .wouldBlock
     }
 
-    /// Sends two buffers with one system call: a head and the beginning of its body.
+    /// Sends two buffers, such as a head and the beginning of its body, with one system call.
     package func send(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
     ) throws(SystemError) -> TransferResult {
@@ -57,33 +58,35 @@ extension Socket {
         return sent.map { .bytes($0) } ?? .wouldBlock
     }
 
-    /// Receives what has arrived, up to the buffer's size; `.bytes(0)` only for an empty buffer.
+    /// Receives the bytes that have arrived, at most as many as fit; `.bytes(0)` only for an empty buffer.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard buffer.count > 0 else { return .bytes(0) }
         let count = try retryingInterrupts("recv") { rp_receive(number, buffer.baseAddress, buffer.count) }
         return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
     }
 
-    /// The same, blocking the calling thread for at most 10 ms until something has arrived.
+    /// Receives like ``receive(into:)``, but blocks the calling thread for at most 10 ms until bytes have arrived.
     package func receiveInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         guard buffer.count > 0 else { return .bytes(0) }
         let count = try retryingInterrupts("recv") { rp_receive_waiting(number, buffer.baseAddress, buffer.count) }
         return count.map { $0 == 0 ? .end : .bytes($0) } ?? .wouldBlock
     }
 
-    /// Lets ``receiveInPlace(into:)`` wait from now on, until ``forbidWaiting()``; whether that could be done.
+    /// Makes ``receiveInPlace(into:)`` block until ``forbidWaiting()`` is called, and returns whether that succeeded.
     func allowWaiting() -> Bool {
         rp_set_waiting(number, 10) == 0
     }
 
+    /// Makes every call non-blocking again.
     func forbidWaiting() {
         _ = rp_set_waiting(number, 0)
     }
 
     /// Sends part of a file without copying it through this process.
     ///
-    /// `.bytes(0)` means that the file ends before `offset`: it has become shorter. SIGPIPE is blocked in the thread
-    /// for the time of the call; the process's disposition is never changed.
+    /// SIGPIPE is blocked in the calling thread during the call; the process's disposition is never changed.
+    ///
+    /// - Returns: `.bytes(0)` if the file ends before `offset` because it has shrunk.
     package func sendFile(
         _ file: borrowing FileReader, from offset: Int64, count: Int
     ) throws(SystemError) -> TransferResult {
@@ -97,17 +100,17 @@ extension Socket {
 // MARK: Connecting and its end
 
 extension Socket {
-    /// How an idle connection is found.
+    /// The state of an idle connection.
     package enum Liveness: Hashable, Sendable {
-        /// Nothing has arrived: it can be used.
+        /// Nothing has arrived: the connection can be used.
         case idle
-        /// The peer has closed or reset it.
+        /// The peer has closed or reset the connection.
         case closed
-        /// Bytes nobody asked for have arrived.
+        /// Unsolicited bytes have arrived.
         case strayBytes
     }
 
-    /// Looks at an idle connection with one non-blocking peek; nothing is consumed.
+    /// Returns the state of an idle connection, found with one non-blocking peek; nothing is consumed.
     package func liveness() -> Liveness {
         do throws(SystemError) {
             guard let count = try retryingInterrupts("recv", { rp_peek(number) }) else { return .idle }
@@ -117,32 +120,33 @@ extension Socket {
         }
     }
 
-    /// Begins to connect: `true` when that is done already, `false` when the socket will become writable.
+    /// Begins to connect; returns true if connected already, false if the socket becomes writable when connecting ends.
     ///
-    /// A unix socket whose listener's queue is full answers `EAGAIN`, which is thrown: it cannot be waited for.
+    /// - Throws: `EAGAIN` for a unix socket whose listener's queue is full: no event reports when it has space.
     package func startConnecting(to address: SocketAddress) throws(SystemError) -> Bool {
         let result = address.withKernelAddress { rp_connect(number, $0, $1) }
         guard result != 0 else { return true }
         let error = SystemError.last("connect")
-        // An interrupted connect goes on by itself; a second call would only be told EALREADY.
+        // An interrupted connect continues in the kernel; a second call would only fail with EALREADY.
         guard error.code == EINPROGRESS || error.code == EINTR else { throw error }
         return false
     }
 
-    /// Learns how connecting ended, once the socket is writable.
+    /// Throws the error with which connecting ended; call it once the socket is writable.
     package func finishConnecting() throws(SystemError) {
         let code = rp_take_socket_error(number)
         guard code >= 0 else { throw .last("getsockopt") }
         guard code == 0 else { throw SystemError("connect", code: code) }
     }
 
+    /// The directions of a connection to shut down.
     package enum Half: Sendable {
         case reading, writing, both
     }
 
-    /// Ends one direction or both.
+    /// Shuts down one direction or both.
     ///
-    /// A connection that is already gone is not an error.
+    /// A connection that has ended already is not an error.
     package func shutDown(_ half: Half) {
         let how =
             switch half {
@@ -159,11 +163,12 @@ extension Socket {
 extension Socket {
     /// Two sockets that are connected to each other.
     ///
-    /// Handed out with ``apart(_:)``: a tuple cannot hold values that are not copyable.
+    /// ``apart(_:)`` releases them: a tuple cannot contain noncopyable values.
     package struct Pair: ~Copyable, Sendable {
         private let first: Socket
         private let second: Socket
 
+        /// Creates two connected unix sockets.
         package init() throws(SystemError) {
             var numbers: (Int32, Int32) = (-1, -1)
             guard rp_socket_pair(&numbers.0, &numbers.1) == 0 else { throw .last("socketpair") }
@@ -171,7 +176,7 @@ extension Socket {
             second = Socket(adopting: numbers.1)
         }
 
-        /// Gives both ends away.
+        /// Passes both sockets to `body`, which owns them from then on.
         package consuming func apart<Result: ~Copyable, Failure: Error>(
             _ body: (consuming Socket, consuming Socket) throws(Failure) -> Result
         ) throws(Failure) -> Result {
@@ -179,9 +184,9 @@ extension Socket {
         }
     }
 
-    /// A socket that accepts connections at `address`; port 0 takes a free one (see `localAddress`).
+    /// Creates a socket that accepts connections at `address`; port 0 chooses a free port (see `localAddress()`).
     ///
-    /// A unix path must not exist yet and is not removed afterwards.
+    /// A unix path must not exist before, and is not removed afterwards.
     package static func listening(on address: SocketAddress, backlog: Int32 = 128) throws(SystemError) -> Socket {
         let socket = try Socket(for: address)
         if address.family != .unix {
@@ -192,17 +197,17 @@ extension Socket {
         return socket
     }
 
-    /// A socket that holds `address` and does not listen: connections to it are refused.
+    /// Creates a socket bound to `address` that does not listen, so that connections to it are refused.
     package static func bound(to address: SocketAddress) throws(SystemError) -> Socket {
         let socket = try Socket(for: address)
         guard address.withKernelAddress({ rp_bind(socket.number, $0, $1) }) == 0 else { throw .last("bind") }
         return socket
     }
 
-    /// The next connection that waits to be accepted; `nil` when there is none.
+    /// Accepts the next connection in the queue; nil if there is none.
     ///
-    /// Connections that went away while they waited are passed over. After an error that `isShortage` the listener
-    /// stays readable: pause before the next try, or the loop spins.
+    /// Connections that ended in the queue are skipped. After an error with `isShortage` the listener stays readable:
+    /// pause before the next try, to avoid a busy loop.
     package func accept() throws(SystemError) -> Socket? {
         while true {
             do throws(SystemError) {
@@ -214,13 +219,13 @@ extension Socket {
         }
     }
 
-    /// The address this socket is bound to.
+    /// Returns the address this socket is bound to.
     package func localAddress() throws(SystemError) -> SocketAddress {
         guard let address = SocketAddress({ rp_local_address(number, $0, $1) }) else { throw .last("getsockname") }
         return address
     }
 
-    /// The address of the other end.
+    /// Returns the address of the peer.
     package func peerAddress() throws(SystemError) -> SocketAddress {
         guard let address = SocketAddress({ rp_peer_address(number, $0, $1) }) else { throw .last("getpeername") }
         return address
@@ -230,20 +235,18 @@ extension Socket {
 // MARK: Options
 
 extension Socket {
-    /// Small segments go out at once.
-    ///
-    /// Without effect on a unix socket.
+    /// Sends small segments without delay (TCP_NODELAY); has no effect on a unix socket.
     package func setNoDelay() {
         _ = rp_set_no_delay(number)
     }
 
-    /// Bytes the kernel keeps in each direction; it may round or double them.
+    /// Sets the sizes of the kernel's buffers in bytes; the kernel may round or double them.
     package func setKernelBuffers(sending: Int32? = nil, receiving: Int32? = nil) throws(SystemError) {
         if let sending, rp_set_flag(number, SOL_SOCKET, SO_SNDBUF, sending) != 0 { throw .last("setsockopt") }
         if let receiving, rp_set_flag(number, SOL_SOCKET, SO_RCVBUF, receiving) != 0 { throw .last("setsockopt") }
     }
 
-    /// Closing will send a reset instead of an orderly end.
+    /// Makes closing send a reset instead of an orderly end.
     package func setResetOnClose() throws(SystemError) {
         guard rp_set_reset_on_close(number) == 0 else { throw .last("setsockopt") }
     }

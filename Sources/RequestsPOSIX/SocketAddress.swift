@@ -1,14 +1,14 @@
 import CRequestsPOSIX
 import Requests
 
-/// Where a socket is bound or connects to: an IPv4 or IPv6 address with a port, or a unix path.
+/// An address to bind or connect a socket to: IPv4 or IPv6 with a port, or a unix path.
 package struct SocketAddress: Hashable, Sendable {
     enum Storage: Hashable, Sendable {
-        /// In network byte order, as the kernel keeps it.
+        /// The address in network byte order, as in `in_addr`.
         case ipv4(UInt32, port: UInt16)
-        /// The two halves of the 16 bytes as they lie in memory.
+        /// The two halves of the 16 bytes, in memory order.
         case ipv6(UInt64, UInt64, port: UInt16, scope: UInt32)
-        /// The bytes of `sun_path` without a final NUL; an abstract name begins with one.
+        /// The bytes of `sun_path` without a final NUL; the first byte of an abstract name is NUL.
         case unix([UInt8])
     }
 
@@ -20,20 +20,32 @@ package struct SocketAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
+    /// The family of an address.
     package enum Family: Sendable {
         case ipv4, ipv6, unix
     }
 
-    /// What is wrong with a unix path.
-    package enum PathError: Error, Hashable, Sendable {
+    /// The reason why a unix path is invalid.
+    package enum PathError: Error, Hashable, Sendable, CustomStringConvertible {
         case empty
         case containsNUL
-        /// Longer than the kernel's address has room for: 107 bytes on Linux, 103 on Darwin.
+        /// The path has more bytes than the kernel's address allows: 107 on Linux, 103 on Darwin.
         case tooLong(bytes: Int, limit: Int)
-        /// Abstract names (`@name`) exist on Linux only.
+        /// The name is abstract (`@name`), which only Linux supports.
         case abstractNameUnsupported
+
+        /// The reason in one line.
+        package var description: String {
+            switch self {
+            case .empty: "the path is empty"
+            case .containsNUL: "the path contains NUL"
+            case .tooLong(let bytes, let limit): "the path has \(bytes) bytes, the limit is \(limit) bytes"
+            case .abstractNameUnsupported: "abstract names are supported on Linux only"
+            }
+        }
     }
 
+    /// The family of the address.
     package var family: Family {
         switch storage {
         case .ipv4: .ipv4
@@ -42,7 +54,7 @@ extension SocketAddress {
         }
     }
 
-    /// The port; `nil` for a unix path.
+    /// The port; nil for a unix path.
     package var port: UInt16? {
         switch storage {
         case .ipv4(_, let port), .ipv6(_, _, let port, _): port
@@ -50,7 +62,7 @@ extension SocketAddress {
         }
     }
 
-    /// The same address at another port; a unix path stays as it is.
+    /// Returns the address with another port; a unix path is returned unchanged.
     package func with(port: UInt16) -> SocketAddress {
         switch storage {
         case .ipv4(let address, _): SocketAddress(.ipv4(address, port: port))
@@ -59,17 +71,17 @@ extension SocketAddress {
         }
     }
 
-    /// The address of this machine that no other machine can reach: 127.0.0.1.
+    /// Returns the IPv4 loopback address, 127.0.0.1.
     package static func loopback(port: UInt16 = 0) -> SocketAddress {
         SocketAddress(.ipv4(UInt32(0x7F00_0001).bigEndian, port: port))
     }
 
-    /// The same in IPv6: `::1`.
+    /// Returns the IPv6 loopback address, `::1`.
     package static func loopbackIPv6(port: UInt16 = 0) -> SocketAddress {
         SocketAddress(.ipv6(0, UInt64(1).bigEndian, port: port, scope: 0))
     }
 
-    /// Whether no other machine can be at this address: a unix path, 127.0.0.0/8, `::1`.
+    /// Whether the address is on this machine: a unix path, 127.0.0.0/8 or `::1`.
     package var isLocal: Bool {
         switch storage {
         case .ipv4(let address, _): UInt32(bigEndian: address) >> 24 == 127
@@ -78,10 +90,10 @@ extension SocketAddress {
         }
     }
 
-    /// Reads an address, never a name: `127.0.0.1`, `::1`, `fe80::1%eth0`, `fe80::1%2`; no brackets.
+    /// Creates an address from a literal such as `127.0.0.1`, `::1`, `fe80::1%eth0` or `fe80::1%2`, without brackets.
     ///
-    /// IPv4 is four decimal numbers without leading zeros' octal reading; `nil` for everything else, a scope on an
-    /// IPv4 address or the name of an interface that does not exist among it.
+    /// Returns nil for a host name, an IPv4 address that is not four decimal numbers without leading zeros or that has
+    /// a scope, and the name of an interface that does not exist.
     package init?(ipLiteral text: some StringProtocol, port: UInt16) {
         let parts = text.splitBytes(at: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let literal = parts.first.map({ String($0) }), !literal.utf8.contains(0) else { return nil }
@@ -97,9 +109,10 @@ extension SocketAddress {
         self.init(.ipv6(high, low, port: port, scope: scope))
     }
 
-    /// A unix socket's path, relative or absolute.
+    /// Creates the address of the unix socket at `unixPath`, relative or absolute.
     ///
-    /// On Linux a leading `@` or NUL means an abstract name (no file): write `./@name` for a file that is called so.
+    /// On Linux a leading `@` or NUL denotes an abstract name, which is not a file; write `./@name` for a file named
+    /// so.
     package init(unixPath: String) throws(PathError) {
         var bytes = Array(unixPath.utf8)
         guard let first = bytes.first else { throw .empty }
@@ -114,9 +127,10 @@ extension SocketAddress {
         self.init(.unix(bytes))
     }
 
-    /// Bytes a unix path may have.
+    /// The maximum length of a unix path in bytes.
     package static var longestPath: Int { MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1 }
 
+    /// Returns the scope identifier for the number or interface `name`; nil if there is no such interface.
     private static func scope(named name: String) -> UInt32? {
         guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
         if name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) { return UInt32(name) }
@@ -132,7 +146,7 @@ extension SocketAddress {
 }
 
 extension SocketAddress: CustomStringConvertible {
-    /// `127.0.0.1:80`, `[fe80::1%2]:80`, `unix:/run/engine.sock`, `unix:@abstract`.
+    /// The address as text: `127.0.0.1:80`, `[fe80::1%2]:80`, `unix:/run/engine.sock` or `unix:@abstract`.
     package var description: String {
         switch storage {
         case .ipv4(_, let port): "\(host):\(port)"
@@ -169,6 +183,7 @@ extension SocketAddress: CustomStringConvertible {
     private static func text(
         _ write: (UnsafeMutablePointer<CChar>, socklen_t) -> UnsafePointer<CChar>?
     ) -> String {
+        // The longest text, with its NUL, has 46 bytes (INET6_ADDRSTRLEN).
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, let text = write(start, socklen_t(buffer.count)) else { return "" }
             return String(cString: text)
@@ -179,6 +194,7 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: The kernel's form
 
 extension SocketAddress {
+    /// The address family as the kernel's constant.
     var kernelFamily: Int32 {
         switch storage {
         case .ipv4: rp_family_ipv4
@@ -187,7 +203,7 @@ extension SocketAddress {
         }
     }
 
-    /// Lends the address to a system call.
+    /// Calls `body` with the address in the kernel's form, which is valid only during the call.
     func withKernelAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         switch storage {
         case .ipv4(let address, let port):
@@ -207,18 +223,18 @@ extension SocketAddress {
             var kernel = sockaddr_un()
             kernel.sun_family = sa_family_t(rp_family_unix)
             withUnsafeMutableBytes(of: &kernel.sun_path) { $0.copyBytes(from: path) }
-            // An abstract name ends where the length says; a path ends with its NUL.
+            // The length ends an abstract name; a NUL ends a path.
             let size = Self.pathOffset + path.count + (path.first == 0 ? 0 : 1)
             return Self.lend(&kernel, socklen_t(size), to: body)
         }
     }
 
-    /// Asks a system call for an address: `nil` when it failed, or answered with a family that is not ours.
-    init?(_ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {
+    /// Creates an address from the system call `call`; returns nil if it fails or reports another family.
+    init?(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32) {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { ask($0, &size) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &size) }
         }
         guard result == 0 else { return nil }
         let address = withUnsafeBytes(of: &storage) { bytes in
@@ -228,7 +244,7 @@ extension SocketAddress {
         self = address
     }
 
-    /// Reads an address the kernel or the resolver wrote.
+    /// Returns the address in the bytes of a `sockaddr`; nil if they are too few or of another family.
     static func read(_ bytes: UnsafeRawBufferPointer) -> SocketAddress? {
         guard bytes.count >= MemoryLayout<sa_family_t>.size + 1 else { return nil }
         var header = sockaddr()
@@ -258,6 +274,7 @@ extension SocketAddress {
     private static func lend<Kernel, Result>(
         _ kernel: inout Kernel, _ size: socklen_t, to body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
+        // The system calls take all types of addresses as `sockaddr`.
         withUnsafePointer(to: &kernel) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
         }

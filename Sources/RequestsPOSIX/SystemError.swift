@@ -1,26 +1,24 @@
 import CRequestsPOSIX
 
-/// A system call that failed.
-///
-/// Carries the call's name and the error number it left; the description adds the system's own words for it.
+/// The error of a system call: the call's name and its error number.
 package struct SystemError: Error, Hashable, Sendable {
-    /// The system call, `connect` for example.
+    /// The name of the system call, such as `connect`.
     package let operation: StaticOperation
-    /// The error number, always positive.
+    /// The error number, which is always positive.
     package let code: Int32
 
+    /// Creates the error `code` of the system call `operation`.
     package init(_ operation: StaticOperation, code: Int32) {
         self.operation = operation
         self.code = code
     }
 
-    /// The error that the calling thread's last failed system call left.
-    ///
-    /// Never inlined: the address of `errno` belongs to a thread, and an async caller may resume on another one.
+    /// Returns the error of the calling thread's last failed system call.
     static func last(_ operation: StaticOperation) -> SystemError {
         SystemError(operation, code: lastCode())
     }
 
+    // Not inlined: the address of `errno` belongs to a thread, and an async caller may resume on another one.
     @inline(never)
     fileprivate static func lastCode() -> Int32 { rp_errno() }
 }
@@ -35,12 +33,12 @@ extension SystemError {
         }
     }
 
-    /// The peer is gone: it reset, refused to go on, or closed before it read what was sent.
+    /// Whether the peer is gone: it reset the connection, or closed it before it read everything sent.
     package var isConnectionLoss: Bool {
         [EPIPE, ECONNRESET, ECONNABORTED, ENOTCONN, ESHUTDOWN].contains(code)
     }
 
-    /// The process or the machine has run out of descriptors, buffers or memory; trying later may work.
+    /// Whether the process or the machine is out of descriptors, buffers or memory; a later try may succeed.
     package var isShortage: Bool {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }
@@ -51,21 +49,21 @@ extension SystemError {
     package var isTimeout: Bool { code == ETIMEDOUT }
     package var isAddressInUse: Bool { code == EADDRINUSE }
     package var isUnreachable: Bool { [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code) }
-    /// Of a unix socket's connect: the listener's queue is full.
+    /// Whether the queue of a unix socket's listener is full; an error of connect.
     package var isFullQueue: Bool { code == EAGAIN }
-    /// Of sendfile: this kind of file can only be read.
+    /// Whether the file can only be read and copied; an error of sendfile.
     package var isNotSupportedByFile: Bool { [EINVAL, ENOSYS, ENOTSUP].contains(code) }
     package var isBrokenPipe: Bool { code == EPIPE }
     package var isReset: Bool { code == ECONNRESET }
 }
 
 extension SystemError: CustomStringConvertible {
-    /// The call, the system's words and the number: `connect: Connection refused (111)`.
+    /// The call, the system's message and the error number: `connect: Connection refused (errno 111)`.
     package var description: String {
-        "\(operation): \(message) (\(code))"
+        "\(operation): \(message) (errno \(code))"
     }
 
-    /// The system's words for the error number.
+    /// The system's message for the error number.
     package var message: String {
         var text = [CChar](repeating: 0, count: 256)
         rp_describe_error(code, &text, text.count)
@@ -74,10 +72,10 @@ extension SystemError: CustomStringConvertible {
     }
 }
 
-/// Makes a system call again for as long as a signal interrupts it.
+/// Calls `call`, which makes a system call, and repeats it for as long as a signal interrupts it.
 ///
-/// Returns the call's result, which is not negative, or `nil` when it would have to wait.
-@inline(__always)
+/// - Returns: The result of the call, which is not negative, or nil if it would block.
+@inline(__always)  // becomes a loop around the system call, without a closure
 func retryingInterrupts<Result: SignedInteger>(
     _ operation: StaticString, _ call: () -> Result
 ) throws(SystemError) -> Result? {

@@ -1,7 +1,7 @@
 import CRequestsPOSIX
 
 extension Resolver {
-    /// Asks the system: the hosts file, then name servers, in whatever order it is configured (getaddrinfo).
+    /// The system's lookup (getaddrinfo), which reads the hosts file and queries name servers as configured.
     package static let system: Lookup = { host throws(ResolverError) in
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -17,14 +17,14 @@ extension Resolver {
             if let address = SocketAddress.read(bytes), !addresses.contains(address) { addresses.append(address) }
             entry = current.ai_next
         }
-        guard !addresses.isEmpty else { throw .hostNotFound("no address of a family we can connect to") }
+        guard !addresses.isEmpty else { throw .hostNotFound("no IPv4 or IPv6 address") }
         return addresses
     }
 }
 
 extension ResolverError {
     fileprivate init(code: Int32) {
-        let text = gai_strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        let text = gai_strerror(code).map { String(cString: $0) } ?? "getaddrinfo error \(code)"
         switch code {
         case EAI_AGAIN: self = .temporaryFailure(text)
         case EAI_SYSTEM: self = .system(.last("getaddrinfo"))

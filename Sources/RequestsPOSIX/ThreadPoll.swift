@@ -1,19 +1,21 @@
 import CRequestsPOSIX
 @_spi(Lock) import Requests
 
-/// Where tasks wait for descriptors when the thread they run on waits for all of them at once: poll(2) in place, instead
-/// of the reactor.
+/// A thread's own wait, with poll(2), for all descriptors that the tasks on that thread wait for, in place of the
+/// reactor.
 ///
-/// One thread calls `wait` and `look`; anyone may wake it. The tasks wait by `Channel`'s functions, given this.
+/// One thread calls `wait` and `look`; any thread may call `wake`. The tasks wait with the functions of `Channel`, to
+/// which this is passed.
 package final class ThreadPoll: Sendable {
+    /// A descriptor that a task waits for.
     private struct Watched: Sendable {
         let ticket: UInt64
         let number: Int32
         let events: Int16
         let deadline: Int64
         let point: WaitPoint
-        /// Whether its waiter has been told, and only has to take it away.
-        var isTold = false
+        /// Whether the task has been resumed and only has to remove this entry.
+        var isReported = false
     }
 
     private struct State: Sendable {
@@ -29,15 +31,15 @@ package final class ThreadPoll: Sendable {
         signal = try WakeSignal()
     }
 
-    /// Whether this is the process that made it; a forked child can neither be woken here nor wake its parent.
+    /// Whether this process created it; a forked child can neither be woken here nor wake its parent.
     package var isOwn: Bool { signal.isOwn }
 }
 
 // MARK: The thread's side
 
 extension ThreadPoll {
-    /// Blocks the calling thread until something watched is ready, a waiter's deadline or `deadline` has passed, or
-    /// somebody wakes it; then calls `awake` and resumes the tasks concerned.
+    /// Blocks the calling thread until a watched descriptor is ready, a task's deadline or `deadline` has passed, or
+    /// ``wake()`` is called; then calls `awake` and resumes the tasks concerned.
     package func wait(by deadline: Deadline, then awake: () -> Void) {
         let watched = state.withLock { state in
             state.isPolling = true
@@ -47,9 +49,9 @@ extension ThreadPoll {
         poll(watched, Deadline(nanoseconds: first).pollTimeout, then: awake)
     }
 
-    /// Blocks the calling thread, for at most 10 ms, until `channel` is ready; whether it is.
+    /// Blocks the calling thread for at most 10 ms until `channel` is ready, and returns whether it is.
     ///
-    /// It does not when others wait here too, and it ends early when somebody wakes the thread.
+    /// Returns false at once if other tasks wait here too, and early if ``wake()`` is called.
     package func waitInPlace(for wanted: Interest, on channel: Channel, by deadline: Deadline) -> Bool {
         guard state.withLock({ $0.watched.isEmpty }) else { return false }
         let timeout = deadline.pollTimeout
@@ -60,23 +62,24 @@ extension ThreadPoll {
         return ready & 1 != 0
     }
 
-    /// Resumes the tasks of which the wait is over, without blocking.
+    /// Resumes the tasks whose wait is over, without blocking.
     package func look() {
         let watched = state.withLock { $0.watched }
         if !watched.isEmpty { poll(watched, 0) }
     }
 
-    /// Ends the wait of the thread, or the next one.
+    /// Ends the current wait of the thread, or its next one.
     package func wake() {
         signal.signal()
     }
 
+    /// Polls the descriptors of `watched` and the wake signal, calls `awake`, and resumes the tasks whose wait is over.
     private func poll(_ watched: [Watched], _ timeout: Int32, then awake: () -> Void = {}) {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: watched.count + 1) { list in
             list.initializeElement(at: 0, to: pollfd(fd: signal.reading.number, events: Int16(POLLIN), revents: 0))
             for (index, entry) in watched.enumerated() {
-                // A negative descriptor is passed over by poll.
-                let descriptor = pollfd(fd: entry.isTold ? -1 : entry.number, events: entry.events, revents: 0)
+                // poll ignores a negative descriptor.
+                let descriptor = pollfd(fd: entry.isReported ? -1 : entry.number, events: entry.events, revents: 0)
                 list.initializeElement(at: index + 1, to: descriptor)
             }
             let count = CRequestsPOSIX.poll(list.baseAddress, nfds_t(list.count), timeout)
@@ -85,7 +88,7 @@ extension ThreadPoll {
             if count > 0 {
                 if list[0].revents != 0 { signal.drain() }
                 for (index, entry) in watched.enumerated() where list[index + 1].revents != 0 {
-                    tell(entry, list[index + 1].revents)
+                    report(entry, list[index + 1].revents)
                 }
             }
             list.deinitialize()
@@ -93,12 +96,13 @@ extension ThreadPoll {
         expire(watched)
     }
 
-    private func tell(_ entry: Watched, _ events: Int16) {
+    /// Resumes the task of `entry`, for which poll reported `events`.
+    private func report(_ entry: Watched, _ events: Int16) {
         state.withLock { state in
             guard let place = state.watched.firstIndex(where: { $0.ticket == entry.ticket }) else { return }
-            state.watched[place].isTold = true
+            state.watched[place].isReported = true
         }
-        // Errors and hang-ups concern whatever is waited for.
+        // Errors and hang-ups end waits in both directions.
         let isOver = events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
         var ready: Interest = []
         if isOver || events & Int16(POLLIN) != 0 { ready.insert(.reading) }
@@ -106,6 +110,7 @@ extension ThreadPoll {
         entry.point.deliver(ready)
     }
 
+    /// Ends the waits of `watched` whose deadline has passed.
     private func expire(_ watched: [Watched]) {
         guard watched.contains(where: { $0.deadline != .max }) else { return }
         let now = rp_now()
@@ -116,7 +121,7 @@ extension ThreadPoll {
 // MARK: The tasks' side
 
 extension ThreadPoll {
-    /// Has the thread look after `number` until ``forget(_:)``; the descriptor must stay open until then.
+    /// Watches `number` until ``forget(_:)`` is called; the descriptor must stay open until then.
     func watch(_ number: Int32, _ wanted: Interest, for point: WaitPoint, by deadline: Int64) -> UInt64 {
         let events = wanted.pollEvents
         let (ticket, isPolling) = state.withLock { state in
@@ -125,11 +130,12 @@ extension ThreadPoll {
                 Watched(ticket: state.lastTicket, number: number, events: events, deadline: deadline, point: point))
             return (state.lastTicket, state.isPolling)
         }
-        // A job that runs elsewhere for a moment; the thread does not know of this descriptor yet.
+        // A job that runs elsewhere for a moment added this: the thread's poll does not include it yet.
         if isPolling { signal.signal() }
         return ticket
     }
 
+    /// Ends the watch that `ticket` identifies.
     func forget(_ ticket: UInt64) {
         state.withLock { state in
             guard let place = state.watched.firstIndex(where: { $0.ticket == ticket }) else { return }
@@ -137,11 +143,11 @@ extension ThreadPoll {
         }
     }
 
-    /// Descriptors being looked after; for tests.
+    /// The number of watched descriptors; for tests.
     package var count: Int { state.withLock { $0.watched.count } }
 }
 
 extension ThreadPoll: WaitClock {
-    /// Nothing to do: the thread sees the deadline of everything it watches.
-    func expect(_ deadline: Int64) {}
+    /// Does nothing: the thread reads the deadlines of everything it watches.
+    func schedule(_ deadline: Int64) {}
 }

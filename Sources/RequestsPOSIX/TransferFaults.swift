@@ -1,17 +1,16 @@
 import Synchronization
 
-/// Faults a test plants in a channel: short transfers, and something wrong with a chosen call.
+/// The faults that a test plants in a channel: short transfers, and a failure of a chosen call.
 ///
-/// The counts go over all channels that share the value, so that a test can have its way with the n-th call for
-/// n = 1, 2, 3 …
+/// Calls are counted over all channels that share the value, so that a test can affect the n-th call for n = 1, 2, 3 …
 package final class TransferFaults: Sendable {
-    /// What happens at the n-th call, counted from 1; reads and writes are counted together.
+    /// A fault of the n-th call, counted from 1; reads and writes are counted together.
     package enum Fault: Hashable, Sendable {
         /// The n-th transfer fails.
         case failTransfer(Int)
         /// The n-th transfer moves one byte.
         case shortenTransfer(Int)
-        /// The n-th transfer answers "not yet", and the wait that follows ends at once.
+        /// The n-th transfer returns `.wouldBlock`, and the wait that follows ends at once.
         case delayTransfer(Int)
         /// The n-th wait for a socket fails.
         case failWait(Int)
@@ -19,20 +18,21 @@ package final class TransferFaults: Sendable {
         case failConnecting(Int)
     }
 
-    /// The most bytes one read or one write moves; at least 1.
+    /// The maximum number of bytes of one read; at least 1.
     package let longestRead: Int
+    /// The maximum number of bytes of one write; at least 1.
     package let longestWrite: Int
     private let fault: Fault?
     private let code: Int32
     private let readBoundary: Int
     private let received = Atomic(0)
-    private let made = Atomic(0)
-    private let waited = Atomic(0)
-    private let connected = Atomic(0)
+    private let transferCount = Atomic(0)
+    private let waitCount = Atomic(0)
+    private let connectionCount = Atomic(0)
 
-    /// Plans faults; a call that `fault` fails ends with `code`.
+    /// Creates faults; the call that `fault` makes fail throws `code`.
     ///
-    /// No read goes beyond the first `readBoundary` bytes that are received and behind them.
+    /// No read crosses the boundary after the first `readBoundary` bytes received.
     package init(
         longestRead: Int = .max, longestWrite: Int = .max, readBoundary: Int = 0, _ fault: Fault? = nil,
         code: Int32 = 0
@@ -44,12 +44,12 @@ package final class TransferFaults: Sendable {
         self.code = code
     }
 
-    /// Transfers asked for so far.
-    package var transfers: Int { made.load(ordering: .relaxed) }
-    /// Waits for a socket so far.
-    package var waits: Int { waited.load(ordering: .relaxed) }
-    /// Connections begun so far.
-    package var connections: Int { connected.load(ordering: .relaxed) }
+    /// The number of transfers so far.
+    package var transfers: Int { transferCount.load(ordering: .relaxed) }
+    /// The number of waits for a socket so far.
+    package var waits: Int { waitCount.load(ordering: .relaxed) }
+    /// The number of connection attempts so far.
+    package var connections: Int { connectionCount.load(ordering: .relaxed) }
 
     /// Whether the planned call has been made.
     package var hasHappened: Bool {
@@ -61,9 +61,9 @@ package final class TransferFaults: Sendable {
         }
     }
 
-    /// How many bytes a transfer may move; nil when it is delayed.
+    /// Returns the number of bytes that a transfer may move, or nil if it is delayed.
     func admit(_ direction: Direction, count: Int) throws(SystemError) -> Int? {
-        let number = made.wrappingAdd(1, ordering: .relaxed).newValue
+        let number = transferCount.wrappingAdd(1, ordering: .relaxed).newValue
         var longest = min(count, direction == .reading ? longestRead : longestWrite)
         let toBoundary = readBoundary - received.load(ordering: .relaxed)
         if direction == .reading, toBoundary > 0 { longest = min(longest, toBoundary) }
@@ -75,18 +75,20 @@ package final class TransferFaults: Sendable {
         }
     }
 
-    /// Takes note of what a read has moved.
-    func note(_ result: TransferResult) {
+    /// Counts the bytes of a read.
+    func countRead(_ result: TransferResult) {
         if case .bytes(let count) = result { received.wrappingAdd(count, ordering: .relaxed) }
     }
 
+    /// Counts a wait, and returns its error if it is to fail.
     func nextWaitError() -> SystemError? {
-        let number = waited.wrappingAdd(1, ordering: .relaxed).newValue
+        let number = waitCount.wrappingAdd(1, ordering: .relaxed).newValue
         return fault == .failWait(number) ? SystemError("planted fault", code: code) : nil
     }
 
+    /// Counts a connection attempt, and throws if it is to fail.
     func admitConnecting() throws(SystemError) {
-        let number = connected.wrappingAdd(1, ordering: .relaxed).newValue
+        let number = connectionCount.wrappingAdd(1, ordering: .relaxed).newValue
         if fault == .failConnecting(number) { throw SystemError("planted fault", code: code) }
     }
 }

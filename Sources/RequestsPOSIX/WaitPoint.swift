@@ -6,33 +6,36 @@ package enum Direction: Sendable {
     case reading, writing
 }
 
-/// Why a wait ended without what it waited for.
+/// The reason why a wait ended without readiness.
 package enum WaitError: Error, Hashable, Sendable {
+    /// The deadline passed.
     case timedOut
-    /// The task was cancelled; what was waited for may still come and is kept for the next wait.
+    /// The task was cancelled; readiness that comes later is kept for the next wait.
     case cancelled
     /// The channel was abandoned.
     case closed
-    /// The descriptor could not be watched: too many watches, a forked child, a second waiter in one direction.
+    /// The descriptor could not be watched: too many watches, a forked child, or another task that waits in the
+    /// direction.
     case failed(SystemError)
 }
 
-/// Whoever ends waits when their time is over.
+/// A clock that ends waits at their deadlines.
 protocol WaitClock {
-    /// A wait has begun that has to end at `deadline`.
-    func expect(_ deadline: Int64)
+    /// Ensures that a wait which has begun ends at `deadline`.
+    func schedule(_ deadline: Int64)
 }
 
-/// Where at most one task a direction waits for readiness.
+/// A point where at most one task per direction waits for readiness.
 ///
-/// Readiness is one sticky bit a direction: latched when nobody waits, consumed in one step by whoever comes next. Each
-/// wait has a ticket, so that a late cancellation or deadline of an earlier wait never touches a later one. Whoever
-/// takes the continuation out of the state, under the lock, resumes it: exactly once.
+/// Readiness is one sticky bit per direction: latched while no task waits, and consumed by the next wait. Each wait has
+/// a ticket, so that a late cancellation or deadline of an earlier wait does not affect a later one. The thread that
+/// takes the continuation out of the state, under the lock, resumes it, so that it is resumed exactly once.
 final class WaitPoint: Sendable {
+    /// The way in which a wait ended.
     enum Outcome: Sendable {
         case ready, timedOut, cancelled, closed
 
-        /// Throws why the wait was in vain.
+        /// Throws unless the wait ended with readiness.
         func check() throws(WaitError) {
             switch self {
             case .ready: return
@@ -43,59 +46,67 @@ final class WaitPoint: Sendable {
         }
     }
 
-    private enum Beginning: Sendable {
+    /// The result of an attempt to begin a wait.
+    private enum EntryResult: Sendable {
         case ready, closed, occupied
         case ticket(UInt64)
     }
 
-    /// Not checked: the lock's states prove what a checked continuation would find out, at no allocation.
+    /// Unsafe, because the states under the lock ensure what a checked continuation would check, without an allocation.
     private typealias Continuation = UnsafeContinuation<Outcome, Never>
 
+    /// The phase of the wait in one direction.
     private enum Phase: Sendable {
         case vacant
         /// A wait has begun and has not suspended yet.
         case armed
-        /// It was cancelled before it suspended.
+        /// The wait was cancelled before it suspended.
         case cancelled
         case waiting(Continuation, deadline: Int64)
     }
 
+    /// The wait in one direction.
     private struct Side: Sendable {
         var isReady = false
         var ticket: UInt64 = 0
         var phase = Phase.vacant
-        /// Whether the wait is for the other direction as well; only that for writing can be.
+        /// Whether the wait is for the other direction as well; possible only for the wait for writing.
         var isForBoth = false
 
-        /// Ends the wait that is suspended, if there is one.
+        /// Ends the suspended wait, if there is one, and returns its continuation.
         mutating func takeWaiter() -> Continuation? {
             guard case .waiting(let continuation, _) = phase else { return nil }
             phase = .vacant
             return continuation
         }
 
+        /// Ends the suspended wait and returns its continuation, or latches readiness if there is none.
         mutating func latch() -> Continuation? {
             let waiter = takeWaiter()
             if waiter == nil { isReady = true }
             return waiter
         }
 
+        /// Ends the suspended wait if its deadline is at or before `now`.
         mutating func takeWaiter(overdueAt now: Int64) -> Continuation? {
             guard case .waiting(_, let deadline) = phase, deadline <= now else { return nil }
             return takeWaiter()
         }
 
+        /// The deadline of the suspended wait; `Int64.max` without one.
         var deadline: Int64 {
             guard case .waiting(_, let deadline) = phase else { return .max }
             return deadline
         }
 
+        /// Whether a task is suspended.
         var isWaiting: Bool {
             guard case .waiting = phase else { return false }
             return true
         }
     }
 
+    /// The waits in both directions.
     private struct State: Sendable {
         var reading = Side()
         var writing = Side()
@@ -111,7 +122,7 @@ final class WaitPoint: Sendable {
             }
         }
 
-        /// Takes the sticky bit of the direction, or of both; whether one was set.
+        /// Clears the sticky bit of the direction, or of both, and returns whether one was set.
         mutating func consumeReadiness(_ direction: Direction, isForBoth: Bool) -> Bool {
             let isReady = self[direction].isReady || (isForBoth && reading.isReady)
             self[direction].isReady = false
@@ -119,7 +130,7 @@ final class WaitPoint: Sendable {
             return isReady
         }
 
-        /// Who waits for bytes to read: in that direction, or in both.
+        /// Makes reading ready: ends a wait for it or for both directions, or latches the readiness.
         mutating func latchReading() -> Continuation? {
             if writing.isForBoth, let waiter = writing.takeWaiter() { return waiter }
             return reading.latch()
@@ -127,14 +138,14 @@ final class WaitPoint: Sendable {
     }
 
     private let state = Lock(State())
-    /// Whether a task was resumed here that has not been run since.
+    /// Whether a task was resumed here and has not run since (decision 0018).
     private let isDue = Atomic(false)
 }
 
 // MARK: The waiting task's side
 
 extension WaitPoint {
-    /// Consumes readiness if it is there and gives nil, else begins a wait and gives its ticket.
+    /// Consumes readiness and returns nil if there is some; otherwise begins a wait and returns its ticket.
     func begin(_ direction: Direction, isForBoth: Bool = false) throws(WaitError) -> UInt64? {
         if Task.isCancelled { throw .cancelled }
         switch enter(direction, isForBoth: isForBoth) {
@@ -145,7 +156,8 @@ extension WaitPoint {
         }
     }
 
-    private func enter(_ direction: Direction, isForBoth: Bool) -> Beginning {
+    /// Consumes readiness or begins a wait, under the lock.
+    private func enter(_ direction: Direction, isForBoth: Bool) -> EntryResult {
         state.withLock { state in
             guard case .vacant = state[direction].phase else { return .occupied }
             if state.consumeReadiness(direction, isForBoth: isForBoth) { return .ready }
@@ -157,7 +169,7 @@ extension WaitPoint {
         }
     }
 
-    /// Suspends the wait, unless it is over already: then the outcome is returned.
+    /// Suspends the wait, or returns its outcome if it is over already.
     private func park(_ continuation: Continuation, _ direction: Direction, deadline: Int64) -> Outcome? {
         state.withLock { state in
             if case .cancelled = state[direction].phase {
@@ -177,6 +189,7 @@ extension WaitPoint {
         }
     }
 
+    /// Cancels the wait that began with `ticket`, if it is still the current one.
     private func cancel(_ direction: Direction, ticket: UInt64) {
         let waiter: Continuation? = state.withLock { state in
             guard state[direction].ticket == ticket else { return nil }
@@ -186,9 +199,9 @@ extension WaitPoint {
         resume(waiter, .cancelled)
     }
 
-    /// Suspends until the wait that has begun with `ticket` is over, and tells how it ended.
+    /// Suspends until the wait that began with `ticket` is over, and returns how it ended.
     ///
-    /// `clock` learns of the deadline once the wait is in place.
+    /// `clock` receives the deadline once the wait is in place.
     func wait(
         for direction: Direction, ticket: UInt64, by deadline: Int64, clock: some WaitClock
     ) async -> Outcome {
@@ -197,7 +210,7 @@ extension WaitPoint {
                 if let outcome = park(continuation, direction, deadline: deadline) {
                     continuation.resume(returning: outcome)
                 } else {
-                    clock.expect(deadline)
+                    clock.schedule(deadline)
                 }
             }
         } onCancel: {
@@ -209,13 +222,14 @@ extension WaitPoint {
 
     /// Lets other tasks of the executor run before the current one.
     func yield() async {
+        // A new ticket, so that `dueTicket` differs from that of any other pause.
         state.withLock { $0.reading.ticket &+= 1 }
         isDue.store(true, ordering: .relaxed)
         await Task.yield()
         isDue.store(false, ordering: .relaxed)
     }
 
-    /// A number that differs from wait to wait while a resumed task has not been run; nil otherwise.
+    /// A number that changes with each wait, while a task that was resumed has not run yet; otherwise nil.
     var dueTicket: UInt64? {
         guard isDue.load(ordering: .relaxed) else { return nil }
         return state.withLock { $0.reading.ticket &+ $0.writing.ticket }
@@ -225,7 +239,7 @@ extension WaitPoint {
 // MARK: The other side
 
 extension WaitPoint {
-    /// Wakes who waits, or latches the readiness for who comes next.
+    /// Ends the waits for the directions in `ready`, or latches their readiness for the next waits.
     func deliver(_ ready: Interest) {
         if ready == .reading {
             resume(state.withLock { $0.latchReading() }, .ready)
@@ -243,12 +257,12 @@ extension WaitPoint {
 
     private func resume(_ waiter: Continuation?, _ outcome: Outcome) {
         guard let waiter else { return }
-        // Before it is resumed, so that the task finds it set and not the other way round.
+        // Set before resuming, because the resumed task clears it.
         isDue.store(true, ordering: .relaxed)
         waiter.resume(returning: outcome)
     }
 
-    /// Ends the waits whose time is over and returns the earliest deadline of those that go on.
+    /// Ends the waits whose deadline has passed, and returns the earliest deadline of the others.
     func expire(now: Int64) -> Int64 {
         let (reader, writer, next) = state.withLock { state in
             let reader = state.reading.takeWaiter(overdueAt: now)
@@ -260,7 +274,7 @@ extension WaitPoint {
         return next
     }
 
-    /// Ends the waits there are and every later one.
+    /// Ends all waits, and makes every later one fail.
     func close() {
         let (reader, writer) = state.withLock { state in
             state.isClosed = true
@@ -272,7 +286,7 @@ extension WaitPoint {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Tasks suspended here now.
+    /// The number of tasks that are suspended here.
     var waiters: Int {
         state.withLock { ($0.reading.isWaiting ? 1 : 0) + ($0.writing.isWaiting ? 1 : 0) }
     }

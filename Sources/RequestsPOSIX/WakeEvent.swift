@@ -1,13 +1,14 @@
 @_spi(Lock) import Requests
 
-/// Something one task waits for and anyone can signal: a finished lookup, a free place in a pool.
+/// An event that one task waits for and any thread can signal, such as the end of a lookup or a grant of a pool.
 ///
-/// Signals are not counted; one that comes while nobody waits is kept for the next wait.
+/// Signals are not counted; one without a waiting task is kept for the next wait.
 package final class WakeEvent: Sendable {
     private let reactor: Reactor
     private let point = WaitPoint()
     private let token: SlotToken
 
+    /// Creates an event whose waits `reactor` ends.
     package init(on reactor: Reactor) {
         self.reactor = reactor
         let point = point
@@ -15,17 +16,18 @@ package final class WakeEvent: Sendable {
     }
 
     deinit {
-        // A thread that no longer exists in a forked child may have held the table's lock.
+        // In a forked child a thread that does not exist there may have held the table's lock (decision 0019).
         guard !reactor.isInherited else { return }
         let token = token
         reactor.core.table.withLock { $0.remove(token) }
     }
 
+    /// Ends the current wait, or the next one.
     package func signal() {
         point.deliver(.reading)
     }
 
-    /// Waits for a signal, the deadline or cancellation; one task at a time.
+    /// Suspends until a signal, the deadline or cancellation; one task at a time.
     package func wait(by deadline: Deadline?) async throws(WaitError) {
         do {
             try reactor.checkProcess()

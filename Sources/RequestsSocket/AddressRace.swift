@@ -1,15 +1,16 @@
 package import RequestsPOSIX
 
-/// Which address of a host to try, and when (RFC 8305 §4, §5).
+/// The order and the times in which the addresses of a host are tried (RFC 8305 §4, §5).
 ///
-/// A value without sockets or clock: it is told what happened and says what to do next. Addresses of both families take
-/// turns, IPv6 first; an attempt that has not ended after the delay gets company, one that fails is followed at once.
+/// A value without sockets or a clock: it receives what happened and returns the next action. The address families
+/// alternate, IPv6 first. A second attempt starts beside one that has not ended after the delay, and at once after one
+/// that has failed.
 package struct AddressRace: Sendable {
-    /// What to do next.
-    package enum Step: Hashable, Sendable {
-        /// Begin to connect to this address, beside what is under way.
+    /// The next action.
+    package enum Action: Hashable, Sendable {
+        /// Begin to connect to this address, beside the current attempts.
         case start(SocketAddress)
-        /// Wait for the attempts under way, and ask again at this instant when there is one.
+        /// Wait for the current attempts, and request the next action at this instant, if there is one.
         case wait(until: Deadline?)
         /// Every address has failed.
         case exhausted
@@ -20,14 +21,14 @@ package struct AddressRace: Sendable {
     private var running = 0
     private var nextStart: Deadline?
 
-    /// A race between `addresses`, the next one starting `delay` after the one before it.
+    /// Creates a race between `addresses`; each attempt starts `delay` after the one before it.
     package init(_ addresses: [SocketAddress], delay: Duration) {
         waiting = Self.inTurns(addresses)[...]
         self.delay = delay
     }
 
-    /// What to do at `now`.
-    package mutating func next(at now: Deadline) -> Step {
+    /// Returns the action at `now`.
+    package mutating func next(at now: Deadline) -> Action {
         if let address = waiting.first, running == 0 || nextStart.map({ $0 <= now }) ?? true {
             waiting.removeFirst()
             running += 1
@@ -37,22 +38,22 @@ package struct AddressRace: Sendable {
         return running == 0 ? .exhausted : .wait(until: alarm)
     }
 
-    /// When the next attempt may start beside those under way; nil when there is none.
+    /// The instant at which the next attempt may start beside the current ones; nil if no address is left.
     package var alarm: Deadline? { waiting.isEmpty ? nil : nextStart }
 
-    /// Takes note that one of the attempts has failed: the next starts at once.
+    /// Records that an attempt has failed, so that the next one starts at once.
     package mutating func fail() {
         running -= 1
         nextStart = nil
     }
 
-    /// The time between two attempts: `preferred`, or less where `limit` would end before each of `count` addresses has
-    /// had its turn.
+    /// Returns the time between two attempts: `preferred`, or less if `limit` would pass before each of `count`
+    /// addresses has been tried.
     package static func delay(_ preferred: Duration, within limit: Duration?, among count: Int) -> Duration {
         limit.map { min(preferred, $0 / max(1, count)) } ?? preferred
     }
 
-    /// The addresses, both families in turns and the order within each kept.
+    /// Returns the addresses with both families alternating, and the order within each family preserved.
     package static func inTurns(_ addresses: [SocketAddress]) -> [SocketAddress] {
         let first = addresses.filter { $0.family == .ipv6 }
         let second = addresses.filter { $0.family != .ipv6 }

@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// How a thread waits that performs a call by itself: for its sockets and its jobs at once.
+/// The wait of a blocked thread that performs its call itself, for its sockets and its jobs at once.
 private final class SocketPause: ThreadPause {
     let poll: ThreadPoll
 
@@ -26,7 +26,7 @@ private final class SocketPause: ThreadPause {
 }
 
 extension CallingThread {
-    /// What this thread waits for sockets with; nil, for the reactor, when there is no descriptor to be woken by.
+    /// The thread's wait for sockets; nil if no descriptor is left to wake it, so that the reactor is used.
     var poll: ThreadPoll? {
         if let pause = pause as? SocketPause { return pause.poll }
         guard let pause = SocketPause() else { return nil }
@@ -36,6 +36,6 @@ extension CallingThread {
 }
 
 extension ThreadPoll {
-    /// Where to wait when the current task belongs to a blocking call; nil, for the reactor, in every other task.
+    /// The wait for sockets of the blocking call that runs the current task; nil in other tasks, which use the reactor.
     static var current: ThreadPoll? { CallingThread.current?.poll }
 }

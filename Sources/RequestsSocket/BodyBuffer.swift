@@ -1,24 +1,24 @@
 import Requests
 import RequestsPOSIX
 
-/// Memory a body is received straight into, and that becomes its `Data` without being copied.
+/// Memory into which a body is received, and which becomes its `Data` without a copy.
 struct BodyBuffer: ~Copyable {
-    /// Memory that is asked for at once; pages that no byte arrives for are never touched.
+    /// The maximum size of the first allocation; pages that receive no bytes are never touched.
     private static let largestStep = 16 << 20
     private static let smallestStep = 16 << 10
-    /// Below this a copy is cheaper than memory of which the `Data` has to be told how to free it.
+    /// The size up to which a copy is cheaper than a `Data` with its own deallocator.
     private static let copiedSize = 2 << 10
 
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
     private let limit: Int
-    /// Whether the memory is of ``LargeMemory``, which does not grow.
+    /// Whether the memory is a block of ``LargeMemory``, which does not grow.
     private let isLarge: Bool
     private(set) var count = 0
 
-    /// Room for `expected` bytes, in steps, so that a length that is a lie costs nothing; nil is unknown.
+    /// Creates a buffer for `expected` bytes, nil if unknown, that never grows beyond `limit`.
     ///
-    /// It never grows beyond `limit`.
+    /// Memory is allocated in steps, so that a false length costs nothing.
     init(expecting expected: Int?, limit: Int) {
         self.limit = limit
         capacity = min(expected ?? 0, Self.largestStep, limit)
@@ -31,21 +31,21 @@ struct BodyBuffer: ~Copyable {
         isLarge ? LargeMemory.shared.giveBack(start, capacity) : HeapMemory.free(start)
     }
 
-    /// Whether more needs more memory.
+    /// Whether more bytes need more memory.
     var isFull: Bool { count == capacity }
 
-    /// Room for more; empty only when `limit` is reached.
+    /// Returns the space for more bytes; empty only if `limit` is reached.
     mutating func space() -> UnsafeMutableRawBufferPointer {
         if isFull, count < limit { grow() }
         return UnsafeMutableRawBufferPointer(start: start + count, count: capacity - count)
     }
 
-    /// Takes note that `received` bytes were put into the space.
+    /// Records that `received` bytes were written into the space.
     mutating func add(_ received: Int) {
         count = min(capacity, count &+ received)
     }
 
-    /// Makes room for `few` bytes, and for as many as have come already and more.
+    /// Makes space for `few` bytes, and at least for as many as were received before.
     mutating func grow(for few: Int = 0) {
         let factor = capacity < 1 << 20 ? 4 : 2
         let (more, overflow) = capacity.multipliedReportingOverflow(by: factor)
@@ -53,7 +53,7 @@ struct BodyBuffer: ~Copyable {
         start = HeapMemory.resize(start, to: capacity)
     }
 
-    /// The bytes received, the memory given away with them.
+    /// Returns the bytes received, together with their memory.
     consuming func take() -> Data {
         let (start, count, capacity, isLarge) = (start, count, capacity, isLarge)
         discard self
@@ -63,7 +63,7 @@ struct BodyBuffer: ~Copyable {
         }
         if isLarge {
             LargeMemory.shared.cut(start, from: capacity, to: count)
-            // What a `Data` says at its end is what is left of it by then.
+            // The deallocator runs after the block was cut: it returns what remains.
             return Data(
                 bytesNoCopy: start, count: count,
                 deallocator: .custom { start, _ in LargeMemory.shared.giveBack(start, count) })
@@ -72,10 +72,10 @@ struct BodyBuffer: ~Copyable {
         return Data(bytesNoCopy: memory, count: count, deallocator: .free)
     }
 
-    /// The bytes received, for who is done with them soon.
+    /// Returns the bytes received, for a caller that releases them soon.
     ///
-    /// Memory that is cut to size again and again leaves the heap in pieces, which grows then; room that was not needed
-    /// stays with the bytes instead, unless that is most of it.
+    /// Cutting memory to size again and again would fragment the heap, which would grow: unused space stays with the
+    /// bytes, unless it is most of it.
     consuming func takePiece() -> Data {
         let (start, count, capacity) = (start, count, capacity)
         discard self

@@ -1,10 +1,10 @@
 import Requests
 import RequestsPOSIX
 
-/// A body on its way into memory.
+/// The state of a body that is collected in memory.
 ///
-/// More bytes than the limit are an error, known from Content-Length before one is read; with `isWhole` false they are
-/// cut off instead, and the connection is not used again.
+/// More bytes than the limit are an error, thrown before any is read if Content-Length declares them. With `isWhole`
+/// false the body is truncated at the limit instead, and the connection is not reused.
 struct BodyCollection: ~Copyable {
     private var body: BodyBuffer
     private let limit: Int
@@ -16,19 +16,20 @@ struct BodyCollection: ~Copyable {
         let limit = max(0, limit)
         let expected = transfer.expectedLength
         if isWhole, let expected, expected > limit {
-            throw RequestError(.tooLarge(limit: limit), detail: "\(expected) bytes announced", response: head)
+            throw RequestError(
+                .tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(expected))", response: head)
         }
-        // One byte more than allowed tells a body that is too long.
+        // One byte more than allowed, unless that overflows, reveals a body that is too long.
         let room = isWhole ? max(limit, limit &+ 1) : limit
         body = BodyBuffer(expecting: expected, limit: min(room, expected ?? room))
         self.limit = limit
         self.isWhole = isWhole
     }
 
-    /// Receives what there is; why there is no more for now, nil at the end.
+    /// Receives the available bytes, and returns the reason why there are no more now; nil at the end.
     mutating func receive(from transfer: inout Transfer) throws(RequestError) -> Pause? {
         while true {
-            // More memory is asked for only when there is more to come.
+            // More memory is allocated only if more bytes are to come.
             if body.isFull, try transfer.endsAtOnce() { return nil }
             if body.isFull, transfer.isChunked {
                 guard let count = try transfer.chunkedBytesAtOnce() else { return try transfer.pause() }
@@ -37,11 +38,14 @@ struct BodyCollection: ~Copyable {
             guard let count = try transfer.bodyAtOnce(into: body.space()) else { return try transfer.pause() }
             if count == 0 { return nil }
             body.add(count)
-            guard !isWhole || body.count <= limit else { throw RequestError(.tooLarge(limit: limit)) }
+            guard !isWhole || body.count <= limit else {
+                throw RequestError(
+                    .tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
+            }
         }
     }
 
-    /// The bytes received.
+    /// Returns the bytes received.
     consuming func take() -> Data {
         body.take()
     }

@@ -1,21 +1,21 @@
 import Requests
 import RequestsPOSIX
 
-/// A connection that stands, with the buffer its responses are received into.
+/// An established connection, with the buffer for its responses.
 ///
-/// It is closed when the last reference goes away, and its place in the pool is free again.
+/// When the last reference is released, it is closed and its slot in the pool becomes free.
 final class Connection: PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
-    // Before the slot, so that the descriptor is closed when somebody else may open one.
+    // Declared before the slot, so that the descriptor is closed before another call may open one.
     let channel: Channel
     let slot: Slot
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
-    /// Whether it was the only one of its origin in use when it was taken.
-    // Written under the pool's lock only: access is not checked at run time.
+    /// Whether this was the only connection of its origin in use when it was taken.
+    // Written only under the pool's lock, so that exclusivity needs no check at run time.
     @exclusivity(unchecked) var wasAlone = false
-    /// Whether the reactor may go on to report what arrives here.
-    private var hasReports = false
-    /// Until when it may be used again.
+    /// Whether the reactor may report arrivals here without a new request.
+    private var hasStandingReports = false
+    /// The instant until which the connection may be used again.
     var idleUntil = Deadline.distantFuture
 
     init(_ channel: Channel, in slot: Slot) {
@@ -24,9 +24,9 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
         slot.holding.begin(channel)
     }
 
-    /// Whether an idle connection can carry another request.
+    /// Returns whether an idle connection can carry another request.
     ///
-    /// Its time is not over, the peer has not closed it, and no unsolicited bytes have arrived.
+    /// Its idle time has not ended, the peer has not closed it, and no unsolicited bytes have arrived.
     func isUsable(at now: Deadline) -> Bool {
         now < idleUntil && channel.socket.liveness() == .idle
     }
@@ -35,7 +35,7 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
 // MARK: Transfers without waiting
 
 extension Connection {
-    /// Receives into the buffer, with `isHead` only a little behind a head.
+    /// Receives into the buffer; for a head only a little more than a head needs.
     func fill(isHead: Bool) throws(SystemError) -> TransferResult {
         let result = try channel.read(into: isHead ? inbound.spaceForHead() : inbound.space())
         if case .bytes(let count) = result { inbound.add(count) }
@@ -49,7 +49,7 @@ extension Connection {
         return result
     }
 
-    /// Sends what comes from `offset` on of two parts that follow each other, at most 256 KiB of it.
+    /// Sends two consecutive parts from `offset` on, at most 1 MiB of the second one.
     func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
         let result = head.withUnsafeBytes { head in
             body.withUnsafeBytes { body in
@@ -68,33 +68,33 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Suspends until what is wanted is ready.
+    /// Suspends until a direction of `wanted` is ready.
     ///
-    /// Of an answer's beginning, among many, the reactor tells each time without being asked: nearly every such wait is a
-    /// real one.
+    /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
+    /// then (decision 0011).
     func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
         guard let thread = CallingThread.current else {
             let standing = atHead && !wasAlone
-            hasReports = standing
+            hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
         }
         try await wait(for: wanted, by: deadline, on: thread)
     }
 
-    /// Has the reactor tell nothing that nobody waits for: of a call that may find its answer without a wait.
+    /// Ends the standing reports, for a call that may find its response without a wait.
     func endReports() {
-        guard hasReports else { return }
-        hasReports = false
+        guard hasStandingReports else { return }
+        hasStandingReports = false
         channel.endReports()
     }
 
-    /// The same in a task that a blocked thread runs.
-    @inline(never)
+    /// Suspends in a task that a blocked thread runs.
+    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     private func wait(
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {
         guard let poll = thread.poll else { return try await channel.wait(for: wanted, by: deadline) }
-        // An actor may have an executor of its own: then this is not that thread.
+        // On an actor with an executor of its own, this is not the blocked thread.
         let isolation: (any Actor)? = #isolation
         if isolation == nil, !Task.isCancelled,
             thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })

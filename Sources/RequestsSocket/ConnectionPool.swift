@@ -1,14 +1,15 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// The connections of an executor: those in use are counted, the idle ones kept.
+/// The connections of an executor: it counts those in use and keeps idle ones.
 ///
-/// Calls that find no room wait in the order they came. Connections are dropped outside the lock only, since their
-/// slots take it when they go. They refer to the pool, and it to those that are idle: ``PoolHandle`` ends that.
+/// Calls that find no connection wait in the order of their arrival. Connections are released outside the lock only,
+/// because the slots of closed ones take it. Connections refer to the pool, and the pool to idle ones; ``PoolHandle``
+/// breaks this cycle.
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    /// The fields the executor adds to a request that has none of their names.
+    /// The fields that the executor adds to requests without fields of these names.
     let additions = [RequestHeadWriter.Addition(Field(name: .acceptEncoding, value: "identity"))]
     private let proxy: Result<ProxyRoute, RequestError>?
     private let idleNanoseconds: Int64
@@ -21,8 +22,8 @@ final class ConnectionPool: Sendable {
         proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(
-            total: configuration.connections, perOrigin: configuration.connectionsPerOrigin,
-            idlePerOrigin: configuration.idleConnectionsPerOrigin)
+            total: configuration.maximumConnections, perOrigin: configuration.maximumConnectionsPerOrigin,
+            idlePerOrigin: configuration.maximumIdleConnectionsPerOrigin)
         state = Lock(State(ledger: PoolLedger(limits)))
     }
 
@@ -35,7 +36,7 @@ final class ConnectionPool: Sendable {
         return .success(route)
     }
 
-    /// The proxy that a request for `host` goes to; nil when it goes to its origin.
+    /// Returns the route to the proxy for requests to `host`; nil if they are sent to their origin.
     func route(to host: String) throws(RequestError) -> ProxyRoute? {
         guard let proxy else { return nil }
         let route = try proxy.get()
@@ -45,7 +46,7 @@ final class ConnectionPool: Sendable {
     /// Whether this is a child that was forked without exec, and the connections are its parent's.
     private var isInherited: Bool { ForkCount.current != forks }
 
-    /// Closes the idle connections, which refer to their pool, and keeps no other from now on.
+    /// Closes the idle connections, which refer to their pool, and keeps none from now on.
     func close() {
         if isInherited { return closeInherited() }
         let (sweeper, idle) = state.withLock { state in
@@ -53,12 +54,13 @@ final class ConnectionPool: Sendable {
             return (state.sweeper.take(), state.ledger.takeIdle())
         }
         sweeper?.cancel()
-        // They close here, outside the lock.
+        // The connections are closed here, outside the lock.
         _ = consume idle
     }
 
-    /// Closes the descriptors of the idle connections, which stay open in the parent.
+    /// Closes the descriptors of the idle connections, which stay open in the parent (decision 0019).
     private func closeInherited() {
+        // A thread that does not exist in the child may have held the lock: then the connections are not closed here.
         let idle = state.withLockIfAvailable { state in
             state.isClosed = true
             return state.ledger.takeIdle()
@@ -70,20 +72,21 @@ final class ConnectionPool: Sendable {
 
     private struct State {
         var ledger: Ledger
-        /// Of the slots there are.
+        /// The holdings of all slots that exist.
         var holdings: [Holding] = []
         var sweeper: Task<Void, Never>?
-        /// Whether the last handle of the executor was released.
+        /// Whether the last copy of the executor was released.
         var isClosed = false
     }
 
-    /// Connections that are open or being made, those of them that are idle, and calls that wait; for tests.
+    /// The numbers of connections that are open or being established, of those that are idle, and of calls that wait;
+    /// for tests.
     var counts: (open: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.ledger.open, $0.ledger.idle, $0.ledger.waiting) }
     }
 }
 
-/// What those refer to who may ask for a connection; the pool closes with the last of them.
+/// The reference of an executor's copies and calls to their pool, which is closed when the last one is released.
 final class PoolHandle: Sendable {
     let pool: ConnectionPool
 
@@ -99,9 +102,9 @@ final class PoolHandle: Sendable {
 // MARK: Taking
 
 extension ConnectionPool {
-    /// An idle connection that lives; those that do not are closed.
+    /// Takes a usable idle connection, and closes unusable ones; returns nil if there is none.
     func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
-        // Before the lock, which a thread may have held that a forked child does not have.
+        // Checked before the lock, which a thread that a forked child does not have may have held.
         if isInherited { return nil }
         while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
             if connection.isUsable(at: now) { return connection }
@@ -109,24 +112,25 @@ extension ConnectionPool {
         return nil
     }
 
-    /// An idle connection that is alive, or the right to establish one; waits for either in the order of the calls.
-    func lease(_ origin: Origin, _ patience: Patience) async throws(RequestError) -> Lease {
+    /// Returns a usable idle connection, or the right to establish one; calls wait for them in the order of their
+    /// arrival.
+    func lease(_ origin: Origin, _ timeLimits: SocketTimeLimits) async throws(RequestError) -> Lease {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
-        if let lease = claim({ $0.claim(origin) }, origin) { return check(lease, at: patience.began) }
-        // A blocked thread runs this call: it can continue when no other one can be run.
+        if let lease = claim({ $0.claim(origin) }, origin) { return check(lease, at: timeLimits.began) }
+        // A call with a calling thread runs on that blocked thread, and can continue when no task can (decision 0018).
         let waiter = Ledger.Waiter(
             for: origin, isBlocking: CallingThread.current != nil, WakeEvent(on: try reactor()))
-        if let lease = claim({ $0.enter(waiter) }, origin) { return check(lease, at: patience.began) }
-        return check(try await wait(waiter, patience), at: .now)
+        if let lease = claim({ $0.enter(waiter) }, origin) { return check(lease, at: timeLimits.began) }
+        return check(try await wait(waiter, timeLimits), at: .now)
     }
 
-    /// Claims until no more idle connections have to make room; nil when there is nothing to be had.
+    /// Claims until no more idle connections have to be closed for the claim; returns nil if the limits are reached.
     private func claim(_ claim: (inout Ledger) -> Ledger.Claim, _ origin: Origin) -> Lease? {
         while true {
             switch state.withLock({ claim(&$0.ledger) }) {
             case .granted(.connection(let connection)): return .connection(connection)
             case .granted(.place(let place)): return .slot(makeSlot(origin, at: place))
-            // It closes here, outside the lock.
+            // The evicted connection is closed here, outside the lock.
             case .evicted: continue
             case .full: return nil
             }
@@ -139,8 +143,8 @@ extension ConnectionPool {
         return slot
     }
 
-    private func wait(_ waiter: Ledger.Waiter, _ patience: Patience) async throws(RequestError) -> Lease {
-        let limit = min(patience.connecting, patience.total)
+    private func wait(_ waiter: Ledger.Waiter, _ timeLimits: SocketTimeLimits) async throws(RequestError) -> Lease {
+        let limit = min(timeLimits.connecting, timeLimits.total)
         var watch = StallWatch()
         while true {
             do throws(WaitError) {
@@ -149,13 +153,13 @@ extension ConnectionPool {
                 intervene(for: waiter, &watch)
             } catch {
                 withdraw(waiter)
-                throw patience.error(error, until: patience.connecting, in: .waitingForConnection)
+                throw timeLimits.error(error, until: timeLimits.connecting, in: .waitingForConnection)
             }
             if let lease = claim({ $0.takeUp(waiter) }, waiter.origin) { return lease }
         }
     }
 
-    /// Leaves the queue; what was granted in the meantime goes to the next call.
+    /// Leaves the queue; a grant that was made in the meantime goes to the next call.
     private func withdraw(_ waiter: Ledger.Waiter) {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
@@ -164,12 +168,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Looks for connections that calls have which are not being run, on behalf of a blocked thread.
+    /// Looks for calls that hold connections and are not being run, on behalf of a blocked thread (decision 0018).
     private func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
         let origin = waiter.origin
         let (next, holdings, oldestUntaken, grants) = state.withLock { state in
             let next = state.ledger.takeOver(origin, upTo: watch.grants)
-            // With the limit of its origin reached, no other connection is in the way.
+            // With the limit of its origin reached, only connections to that origin are in the way.
             let place = state.ledger.allows(origin) ? nil : state.ledger.place(of: origin)
             let holdings = state.holdings.filter { place == nil || $0.place == place }
             return (next, holdings, state.ledger.oldestUntaken, state.ledger.grants)
@@ -182,7 +186,7 @@ extension ConnectionPool {
         }) {}
     }
 
-    /// Replaces an idle connection that does not live by another one, or by its slot.
+    /// Replaces an idle connection that is not usable with another one, or with its slot.
     private func check(_ lease: Lease, at now: Deadline) -> Lease {
         var lease = lease
         while case .connection(let connection) = lease, !connection.isUsable(at: now) {
@@ -192,7 +196,7 @@ extension ConnectionPool {
         return lease
     }
 
-    /// The reactor that waits are made on.
+    /// Returns the reactor on which calls wait.
     func reactor() throws(RequestError) -> Reactor {
         do throws(SystemError) {
             let reactor = try Reactor.shared()
@@ -207,8 +211,9 @@ extension ConnectionPool {
 // MARK: Giving back
 
 extension ConnectionPool {
-    /// Keeps a connection whose exchange has ended well, for at most `lifetime` when the server named one.
+    /// Keeps a connection after a successful exchange, for at most `lifetime` if the server has set one.
     func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
+        // The seconds are limited before the multiplication, which could overflow (decision 0022).
         let timeout = min(idleNanoseconds, lifetime.map { Int64(min($0, 1_000_000_000)) * 1_000_000_000 } ?? .max)
         guard timeout > 0 else { return }
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
@@ -216,7 +221,7 @@ extension ConnectionPool {
         putBack(connection)
     }
 
-    /// Grants a connection to the next call that waits for one, or keeps it; drops it when there are enough.
+    /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
     private func putBack(_ connection: Connection) {
         let waiter: Ledger.Waiter? = state.withLock { state in
             if state.isClosed { return nil }
@@ -231,8 +236,8 @@ extension ConnectionPool {
         waiter?.signal.signal()
     }
 
-    /// Counts out the connection at `place`, which has closed or was never established: the call that has waited longest
-    /// of those that can use its place receives it.
+    /// Removes the connection at `place`, which has closed or was never established, from the count, and grants its
+    /// place to the call that has waited longest of those that can use it.
     func vacate(_ place: Int, _ holding: Holding) {
         if isInherited { return }
         let waiter = state.withLock { state in
@@ -246,7 +251,7 @@ extension ConnectionPool {
 // MARK: Idle time
 
 extension ConnectionPool {
-    /// Looks after the idle connections for as long as there are any; one task a pool, off every call's path.
+    /// Starts the task that closes overdue idle connections for as long as there are idle ones; one per pool.
     private func sweeper(on reactor: Reactor) -> Task<Void, Never> {
         Task.detached { [self] in
             while let next = sweep() {
@@ -259,14 +264,14 @@ extension ConnectionPool {
         }
     }
 
-    /// Closes the connections whose time is over and says when to look again; nil when none is idle.
+    /// Closes the overdue idle connections, and returns when to check again; nil if none is idle.
     private func sweep() -> Deadline? {
         let (overdue, next) = state.withLock { state in
             let (overdue, next) = state.ledger.takeOverdue(at: .now)
             if next == nil { state.sweeper = nil }
             return (overdue, next)
         }
-        // They close here, outside the lock.
+        // The connections are closed here, outside the lock.
         _ = consume overdue
         return next
     }

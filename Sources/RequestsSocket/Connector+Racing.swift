@@ -2,21 +2,21 @@ import Requests
 import RequestsPOSIX
 
 extension Connector {
-    /// Connects to whichever of `addresses` answers first; the other attempts end, their sockets closed.
+    /// Connects to the one of `addresses` that accepts first; the other attempts end, and their sockets are closed.
     ///
-    /// Each attempt runs in place for as long as it is alone. Only when it has not ended after the delay do tasks take
-    /// over, so that a host which answers costs none.
+    /// An attempt runs in place while it is the only one. Only if it has not ended after the delay, tasks take over, so
+    /// that a host which accepts at once costs none.
     func race(_ addresses: [SocketAddress]) async throws(RequestError) -> Channel {
-        let limit = min(patience.connecting, patience.total)
+        let limit = min(timeLimits.connecting, timeLimits.total)
         let time = limit == .distantFuture ? nil : limit.remaining
         var race = AddressRace(
             addresses, delay: AddressRace.delay(configuration.attemptDelay, within: time, among: addresses.count))
-        var failure = RequestError(.hostNotFound, detail: "no address")
+        var failure = RequestError(.hostNotFound, detail: "the lookup returned no addresses")
         while case .start(let address) = race.next(at: .now) {
             do throws(RequestError) {
                 let channel = try channel(to: address)
                 if try await connect(channel, to: address, pausingAt: race.alarm) { return channel }
-                return try await goOn(with: channel, race)
+                return try await continueRace(with: channel, race)
             } catch {
                 guard error.reason == .connectionFailed else { throw error }
                 race.fail()
@@ -30,32 +30,32 @@ extension Connector {
         do throws(WaitError) {
             return try channel(for: address)
         } catch {
-            throw patience.error(error, until: patience.connecting, in: .connecting)
+            throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
     }
 
-    /// Connects; false when `pause` has come before the end, and the kernel goes on.
+    /// Connects, and returns false if `pause` passes before; then the kernel continues to connect.
     private func connect(
         _ channel: Channel, to address: SocketAddress, pausingAt pause: Deadline? = nil
     ) async throws(RequestError) -> Bool {
-        let limit = min(patience.connecting, patience.total)
+        let limit = min(timeLimits.connecting, timeLimits.total)
         do throws(WaitError) {
             try await channel.connect(to: address, by: min(pause ?? limit, limit), on: .current)
             channel.socket.setNoDelay()
             return true
         } catch {
             if case .timedOut = error, let pause, pause < limit { return false }
-            throw patience.error(error, until: patience.connecting, in: .connecting)
+            throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
     }
 
     private func finish(_ channel: Channel) async throws(RequestError) -> Channel {
         do throws(WaitError) {
-            try await channel.continueConnecting(by: min(patience.connecting, patience.total), on: .current)
+            try await channel.continueConnecting(by: min(timeLimits.connecting, timeLimits.total), on: .current)
             channel.socket.setNoDelay()
             return channel
         } catch {
-            throw patience.error(error, until: patience.connecting, in: .connecting)
+            throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
     }
 }
@@ -65,12 +65,12 @@ extension Connector {
 extension Connector {
     private enum Event: Sendable {
         case ended(Result<Channel, RequestError>)
-        /// It may be time to start the next attempt.
+        /// The time to start the next attempt may have come.
         case alarm
     }
 
-    /// Races the addresses that are left against `first`, which is under way.
-    private func goOn(with first: Channel, _ race: AddressRace) async throws(RequestError) -> Channel {
+    /// Races the remaining addresses against `first`, which is connecting already.
+    private func continueRace(with first: Channel, _ race: AddressRace) async throws(RequestError) -> Channel {
         let result = await withTaskGroup(of: Event.self, returning: Result<Channel, RequestError>.self) { group in
             defer { group.cancelAll() }
             var race = race

@@ -1,13 +1,13 @@
 import Requests
 import RequestsPOSIX
 
-/// Makes connections: finds the addresses of an origin and races them.
+/// A factory of connections, which resolves the host of an origin and races its addresses.
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
     let reactor: Reactor
-    let patience: Patience
+    let timeLimits: SocketTimeLimits
 
-    /// A connection to `origin`, within the connect limit.
+    /// Returns a new connection to `origin`, established within the connect limit.
     func connect(to origin: Origin) async throws(RequestError) -> Channel {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
         guard let port = UInt16(exactly: origin.port) else { throw RequestError(.invalidRequest(.malformedURL)) }
@@ -17,7 +17,7 @@ struct Connector: Sendable {
         do throws(RequestError) {
             return try await race(addresses)
         } catch {
-            // They may be those of yesterday.
+            // The cached addresses may be outdated.
             if error.reason == .connectionFailed || error.reason == .timedOut(.connecting) {
                 configuration.resolver.forget(host)
             }
@@ -26,14 +26,15 @@ struct Connector: Sendable {
     }
 
     private func addresses(of host: String, _ port: UInt16) async throws(RequestError) -> [SocketAddress] {
-        let deadline = min(patience.connecting, patience.total)
+        let deadline = min(timeLimits.connecting, timeLimits.total)
         do throws(ResolverError) {
             return try await configuration.resolver.addresses(of: host, port: port, by: deadline, on: reactor)
         } catch {
-            throw RequestError(error, patience)
+            throw RequestError(error, timeLimits)
         }
     }
 
+    /// Returns a channel with an unconnected socket of the family of `address`.
     func channel(for address: SocketAddress) throws(WaitError) -> Channel {
         do throws(SystemError) {
             return Channel(try Socket(for: address), reactor: reactor, faults: configuration.faults)
@@ -58,25 +59,25 @@ extension Connector {
             do throws(WaitError) {
                 let channel = try channel(for: address)
                 try await channel.connect(
-                    to: address, by: min(patience.connecting, patience.total), on: .current)
+                    to: address, by: min(timeLimits.connecting, timeLimits.total), on: .current)
                 return channel
             } catch .failed(let error) where error.isFullQueue {
-                // The listener's queue is full, and the kernel does not tell when it no longer is.
-                try await rest(for: pause)
+                // The listener's queue is full, and no event reports when it has space.
+                try await sleep(for: pause)
                 pause = min(pause * 2, .milliseconds(50))
             } catch {
-                throw patience.error(error, until: patience.connecting, in: .connecting)
+                throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
             }
         }
     }
 
-    private func rest(for pause: Duration) async throws(RequestError) {
-        let last = min(patience.connecting, patience.total)
-        guard !last.hasPassed else { throw patience.error(.timedOut, until: patience.connecting, in: .connecting) }
+    private func sleep(for pause: Duration) async throws(RequestError) {
+        let last = min(timeLimits.connecting, timeLimits.total)
+        guard !last.hasPassed else { throw timeLimits.error(.timedOut, until: timeLimits.connecting, in: .connecting) }
         do throws(WaitError) {
             try await reactor.sleep(until: min(.after(pause), last))
         } catch {
-            throw patience.error(error, until: patience.connecting, in: .connecting)
+            throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
     }
 }

@@ -3,28 +3,29 @@ import RequestsHTTP1
 import RequestsPOSIX
 import Synchronization
 
-/// One call: one request on the wire and its response, sent a second time only where nothing can have come of the first.
+/// One call: a request and its response.
 ///
-/// What needs no wait is done in ``advance(_:)``, for a task and for a blocked thread alike; those two differ in how they
-/// wait.
+/// The request is sent a second time only if a reused connection ended before the response, and the server cannot have
+/// acted on the request or may act on it twice. Work that needs no wait is done in ``advance(_:receivingAtOnce:)``, for
+/// a task and for a blocked thread alike, which differ only in how they wait (decision 0010).
 final class Exchange: @unchecked Sendable {  // one task, or one blocked thread, at a time performs it
     private let request: PreparedRequest
     private let handle: PoolHandle
     private let origin: Origin
     private let payload: Payload
     private let head: [UInt8]
-    // Nobody else can be changing these two meanwhile: not asked at run time.
-    @exclusivity(unchecked) private var patience: Patience
+    // Only the one task or thread above changes these two, so exclusivity needs no check at run time.
+    @exclusivity(unchecked) private var timeLimits: SocketTimeLimits
     @exclusivity(unchecked) private var metrics = RawResponse.Metrics()
-    /// Whether the remaining work of a blocking call has begun.
+    /// Whether the deferred work of a blocking call has been called.
     private let isResumed = Atomic(false)
 
-    /// Checks everything that can be known before a connection is asked for.
+    /// Checks the request as far as possible without a connection.
     init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
         self.request = request
         self.handle = handle
         let pool = handle.pool
-        patience = Patience(request)
+        timeLimits = SocketTimeLimits(request)
         do throws(RequestError) {
             let route = try pool.route(to: request.target.host)
             origin = try Origin(of: request, by: pool.destination, through: route?.target)
@@ -43,7 +44,7 @@ final class Exchange: @unchecked Sendable {  // one task, or one blocked thread,
 // MARK: Performing
 
 extension Exchange {
-    /// Sends the request and gives the response.
+    /// Sends the request and returns the response.
     func run() async throws(RequestError) -> RawResponse {
         try await run(on: idleConnection())
     }
@@ -55,39 +56,39 @@ extension Exchange {
             var transfer = makeBoxedTransfer(on: connection)
             do throws(RequestError) {
                 if !isSentAtOnce { try await send(&transfer) }
-                while let pause = try advance(&transfer.value, looking: connection.wasAlone) {
+                while let pause = try advance(&transfer.value, receivingAtOnce: connection.wasAlone) {
                     try await transfer.value.take(pause)
                 }
             } catch {
-                connection = try await replace(connection, after: loss(error, &transfer.value))
+                connection = try await replace(connection, after: retryableFailure(error, &transfer.value))
                 continue
             }
-            // A small answer is here by now; the frame that any other needs is not made for it.
+            // A small response is complete here, without the frame that any other needs.
             if let body = try wholeBodyAtOnce(&transfer.value) { return response(&transfer.value, body) }
             return try await deliver(transfer)
         }
     }
 
-    /// The same on a connection that is idle, blocking the calling thread where it has to wait.
+    /// Performs the exchange on an idle connection, blocking the calling thread for each wait.
     ///
-    /// What a task has to do is handed back: all of it when there is no such connection, or when body or delivery may
-    /// have to suspend, and what follows the loss of the connection.
+    /// It defers to a task all that may have to suspend: the exchange, without an idle connection or with a body or
+    /// delivery that may suspend; otherwise the second attempt after the connection was lost.
     func runInPlace() throws(RequestError) -> BlockingExecution {
         guard isSentAtOnce, case .collected(let limit) = request.delivery, let connection = try idleConnection() else {
-            return .suspended { [self] () async throws(RequestError) in
-                try checkResumed()
+            return .deferred { [self] () async throws(RequestError) in
+                try checkNotResumed()
                 return try await run()
             }
         }
         connection.endReports()
         var transfer = makeTransfer(on: connection)
         do throws(RequestError) {
-            while let pause = try advance(&transfer, looking: false) { try transfer.takeInPlace(pause) }
+            while let pause = try advance(&transfer, receivingAtOnce: false) { try transfer.takeInPlace(pause) }
         } catch {
-            let loss = try self.loss(error, &transfer)
-            return .suspended { [self] () async throws(RequestError) in
-                try checkResumed()
-                return try await run(on: replace(connection, after: loss))
+            let failure = try retryableFailure(error, &transfer)
+            return .deferred { [self] () async throws(RequestError) in
+                try checkNotResumed()
+                return try await run(on: replace(connection, after: failure))
             }
         }
         if let body = try transfer.wholeBodyAtOnce(limit) { return .response(response(&transfer, body)) }
@@ -102,17 +103,18 @@ extension Exchange {
         return .response(response(head, .bytes(body), transfer.trailers))
     }
 
-    /// Refuses to perform the remaining work twice: two tasks would then change this at the same time.
-    private func checkResumed() throws(RequestError) {
+    /// Refuses a second call of the deferred work: two tasks would then change the exchange at the same time.
+    private func checkNotResumed() throws(RequestError) {
+        // Relaxed is enough: the flag only counts the calls and publishes no other memory.
         guard !isResumed.exchange(true, ordering: .relaxed) else {
             throw RequestError(
                 .other,
-                detail: "the remaining work of a blocking call was called twice; call it once, in a task, and "
+                detail: "the deferred work of a blocking call was called twice; call it once, in a task, and "
                     + "executeBlocking(_:) again for another exchange", request: request)
         }
     }
 
-    @inline(never)
+    @inline(never)  // keeps the frame of sending out of `run` (decision 0012)
     private func send(_ transfer: inout UniqueBox<Transfer>) async throws(RequestError) {
         try await transfer.value.send(head, payload, of: request)
     }
@@ -120,8 +122,9 @@ extension Exchange {
 
 // MARK: Steps
 
-// None of them is part of the function that suspends, the frame of which would hold their variables for as long as it waits.
-// They take a transfer `inout` also where they only look: what is borrowed out of its box is copied into that frame first.
+// None of them is inlined into the function that suspends, whose frame would hold their variables while it waits
+// (decision 0012); the same is true of the functions below that are not inlined. They take a transfer `inout` even to
+// read it: a borrowed one would be copied from its box into that frame first.
 extension Exchange {
     @inline(never)
     private func makeBoxedTransfer(on connection: Connection) -> UniqueBox<Transfer> {
@@ -129,27 +132,29 @@ extension Exchange {
     }
 
     private func makeTransfer(on connection: Connection) -> Transfer {
-        Transfer(request, sending: payload.length, over: connection, patience)
+        Transfer(request, sending: payload.length, over: connection, timeLimits)
     }
 
-    /// Whether the request has no body, or one in memory that need not be asked for.
+    /// Whether the request has no body, or one in memory for which it does not expect 100 (Continue).
     @inline(never)
-    private var isSentAtOnce: Bool { payload.inMemory != nil && request.continueWait == nil }
+    private var isSentAtOnce: Bool { payload.inMemory != nil && request.continueTimeout == nil }
 
-    /// Goes on as far as it can without a wait: why it cannot; nil when the head of the answer is here.
+    /// Continues as far as possible without a wait, and returns the reason why it cannot; nil when the head of the
+    /// response has arrived.
     ///
-    /// A peer on the same machine may have answered by the time the request is sent: with `looking` that is looked for,
-    /// since to suspend costs more. Among many calls it seldom has, and a wait in place receives by itself.
+    /// A peer on the same machine may have responded by the time the request is sent: with `receivingAtOnce` the
+    /// response is received without a wait, because suspending costs more. Among many calls it has rarely arrived, and
+    /// a wait in place receives anyway.
     @inline(never)
-    private func advance(_ transfer: inout Transfer, looking: Bool) throws(RequestError) -> Pause? {
+    private func advance(_ transfer: inout Transfer, receivingAtOnce: Bool) throws(RequestError) -> Pause? {
         if !transfer.hasSent {
             if let pause = try transfer.sendAtOnce(head, payload.inMemory ?? Data()) { return pause }
-            if !looking, transfer.isUploadComplete { return try transfer.pause() }
+            if !receivingAtOnce, transfer.isUploadComplete { return try transfer.pause() }
         }
         return try transfer.hasHeadAtOnce() ? nil : transfer.pause()
     }
 
-    /// The body, where it is to be collected and has come whole with the head.
+    /// Returns the body if it is to be collected and has arrived whole with the head.
     @inline(never)
     private func wholeBodyAtOnce(_ transfer: inout Transfer) throws(RequestError) -> Data? {
         guard case .collected(let limit) = request.delivery else { return nil }
@@ -165,26 +170,26 @@ extension Exchange {
 // MARK: Connections
 
 extension Exchange {
-    /// A connection that waits for a request, if there is one.
+    /// Returns an idle connection, or nil if there is none.
     @inline(never)
     private func idleConnection() throws(RequestError) -> Connection? {
         do throws(RequestError) {
-            try patience.check()
+            try timeLimits.check()
         } catch {
             throw error.beforeSending()
         }
-        guard let connection = pool.takeIdle(origin, at: patience.began) else { return nil }
+        guard let connection = pool.takeIdle(origin, at: timeLimits.began) else { return nil }
         if connection.wasAlone { connection.endReports() }
-        metrics.reusedConnection = true
+        metrics.isReusedConnection = true
         return connection
     }
 
     private func obtainConnection() async throws(RequestError) -> Connection {
         do throws(RequestError) {
-            let lease = try await pool.lease(origin, patience)
+            let lease = try await pool.lease(origin, timeLimits)
             switch lease {
             case .connection(let connection):
-                metrics.reusedConnection = true
+                metrics.isReusedConnection = true
                 return connection
             case .slot(let slot): return try await connect(in: slot)
             }
@@ -194,52 +199,57 @@ extension Exchange {
     }
 
     private func connect(in slot: Slot) async throws(RequestError) -> Connection {
-        let connector = Connector(configuration: pool.configuration, reactor: try pool.reactor(), patience: patience)
+        let connector = Connector(
+            configuration: pool.configuration, reactor: try pool.reactor(), timeLimits: timeLimits)
         let connection = Connection(try await connector.connect(to: origin), in: slot)
-        metrics.reusedConnection = false
-        metrics.connecting = patience.elapsed()
+        metrics.isReusedConnection = false
+        metrics.timeToConnect = timeLimits.elapsed()
         return connection
     }
 
-    /// How a connection was lost on which the request is not lost.
-    private struct Loss {
+    /// The error of a lost connection after which the request can be sent again.
+    private struct RetryableFailure {
         let error: RequestError
         let hasWritten: Bool
     }
 
-    /// What allows to send the request once more, on a fresh connection; throws `error` when nothing does.
+    /// Returns `error` if the request can be sent again, on a new connection; otherwise throws it.
     ///
-    /// A connection that was idle turned out to be dead, nothing of an answer came, and the server cannot have acted on
+    /// That is so if a reused connection ended before the first byte of a response, and the server cannot have acted on
     /// the request, or may act on it twice.
     @inline(never)
-    private func loss(_ error: RequestError, _ transfer: inout Transfer) throws(RequestError) -> Loss {
+    private func retryableFailure(
+        _ error: RequestError, _ transfer: inout Transfer
+    ) throws(RequestError) -> RetryableFailure {
         let hasWritten = transfer.written > 0
-        guard metrics.reusedConnection, error.reason == .connectionLost, !transfer.hasBegunAnswer,
+        guard metrics.isReusedConnection, error.reason == .connectionLost, !transfer.hasBegunResponse,
             !hasWritten || (request.method.isIdempotent && request.body.isReplayable)
         else { throw hasWritten ? error : error.beforeSending() }
-        metrics.sendings += 1
-        return Loss(error: error, hasWritten: hasWritten)
+        metrics.transmissions += 1
+        return RetryableFailure(error: error, hasWritten: hasWritten)
     }
 
-    /// A fresh connection in the place of one that is dead; its slot stays ours.
+    /// Returns a new connection in place of a lost one, whose slot it takes.
     @inline(never)
-    private func replace(_ connection: Connection, after loss: Loss) async throws(RequestError) -> Connection {
-        patience.renewConnecting()
+    private func replace(
+        _ connection: Connection, after failure: RetryableFailure
+    ) async throws(RequestError) -> Connection {
+        timeLimits.renewConnecting()
         do throws(RequestError) {
             return try await connect(in: connection.slot)
         } catch {
-            // What is true of the second connection, that nothing was sent, may not be true of the first.
-            throw loss.hasWritten && !error.mayHaveReachedServer ? loss.error : error
+            // The second attempt sent nothing; the first may have.
+            throw failure.hasWritten && !error.mayHaveReachedServer ? failure.error : error
         }
     }
 }
 
-// MARK: Handing over
+// MARK: Delivering
 
 extension Exchange {
     @inline(never)
     private func responseHead(_ transfer: inout Transfer) -> ResponseHead {
-        metrics.untilHead = patience.elapsed(at: transfer.now)
+        metrics.timeToResponseHead = timeLimits.elapsed(at: transfer.now)
         metrics.isHTTP10 = transfer.isHTTP10
         return ResponseHead(status: transfer.status ?? 0, header: transfer.header, target: request.target)
     }
@@ -267,7 +277,7 @@ extension Exchange {
             try await transfer.value.save(to: path, head)
             return response(head, .file(path: path), transfer.value.trailers)
         case .file:
-            let body = try await transfer.value.collect(Delivery.errorBodyLimit, head, isWhole: false)
+            let body = try await transfer.value.collect(ResponseBody.Delivery.errorBodyLimit, head, isWhole: false)
             return response(head, .bytes(body), transfer.value.trailers)
         }
     }
@@ -277,7 +287,7 @@ extension Exchange {
     ) async throws(RequestError) -> ResponseStream {
         var transfer = transfer
         guard transfer.value.expectedLength != 0 else {
-            // Read to its end at once, so that nobody has to ask for the connection back.
+            // Read to its end at once, so that the connection is returned without a further read.
             try await transfer.value.finishEmptyBody()
             return ResponseStream(Data())
         }
@@ -288,10 +298,10 @@ extension Exchange {
     private func streamOfContent(
         _ head: ResponseHead, _ transfer: consuming UniqueBox<Transfer>
     ) -> ResponseStream {
-        ResponseStream(length: transfer.value.expectedLength, PulledBody(StreamedBody(transfer), request, head))
+        ResponseStream(length: transfer.value.expectedLength, PulledBody(SocketBodySource(transfer), request, head))
     }
 
-    /// Whether the body is to be collected, but has a content coding, and who asked undoes it as it arrives.
+    /// Whether the body is to be collected, but has a content coding that the caller decodes as it arrives.
     @inline(never)
     private func isStreamedAsCoded(_ head: ResponseHead) -> Bool {
         request.streamsCodedBodies && head.header.contains(.contentEncoding)

@@ -1,3 +1,2 @@
-// One import is enough: a user of this executor sees the whole of Requests.
+// One import is enough: a user of this executor sees all of Requests.
 @_exported public import Requests
-@_exported public import RequestsMiddleware

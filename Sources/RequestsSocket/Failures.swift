@@ -3,17 +3,17 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 extension RequestError {
-    /// The connection ended, by an error of the system.
+    /// Returns the error of a connection that ended with a system error.
     static func lost(_ error: SystemError) -> RequestError {
         RequestError(.connectionLost, detail: error.description, underlying: error)
     }
 
-    /// No connection came about, by an error of the system.
+    /// Returns the error of a connection that could not be established.
     static func notConnected(_ error: SystemError) -> RequestError {
         RequestError(.connectionFailed, detail: error.description, underlying: error)
     }
 
-    /// The response cannot be used; `cause` is what ended the sending, when that failed before.
+    /// Creates the error of an unusable response; `cause` is the error that ended sending before, if any.
     init(_ error: WireError, cause: SystemError? = nil) {
         switch error {
         case .violation: self.init(.protocolViolation, detail: error.description, underlying: error)
@@ -24,12 +24,12 @@ extension RequestError {
         }
     }
 
-    /// The resolver gave no addresses; `patience` knows which limit that was, if one.
-    init(_ error: ResolverError, _ patience: Patience) {
+    /// Creates the error of a failed lookup; `timeLimits` determines which limit has passed, if any.
+    init(_ error: ResolverError, _ timeLimits: SocketTimeLimits) {
         switch error {
         case .hostNotFound(let text), .temporaryFailure(let text), .failed(let text):
             self.init(.hostNotFound, detail: text, underlying: error)
-        case .timedOut: self = patience.error(.timedOut, until: patience.connecting, in: .resolving)
+        case .timedOut: self = timeLimits.error(.timedOut, until: timeLimits.connecting, in: .resolving)
         case .cancelled: self.init(.cancelled)
         case .system(let error): self = .notConnected(error)
         }
@@ -37,7 +37,7 @@ extension RequestError {
 }
 
 extension WireLimit {
-    /// The number that was passed, in the unit the limit counts.
+    /// The value of the limit, in the unit that the limit counts.
     fileprivate var value: Int {
         switch self {
         case .startLine(let value), .fieldLine(let value), .head(let value), .fields(let value),

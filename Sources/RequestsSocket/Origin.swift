@@ -1,14 +1,14 @@
 import Requests
 
-/// What connections are pooled by: only requests with an equal origin share one.
+/// The key by which connections are pooled: only requests with an equal origin share one.
 struct Origin: Hashable, Sendable {
-    /// Of the peer; only its scheme, host, port and zone count.
+    /// The URL of the peer, of which only scheme, host, port and zone are compared.
     private let peer: TargetURI
     let socketPath: String?
-    /// Whether this is a proxy, which serves many origins.
+    /// Whether the peer is a proxy, which serves many origins.
     let isProxy: Bool
 
-    /// The origin of `request`, or the proxy it goes to, unless this executor does not reach it.
+    /// Creates the origin of `request`, or of the proxy it is sent to; throws if this executor cannot reach it.
     init(
         of request: PreparedRequest, by destination: SocketExecutor.Destination, through proxy: TargetURI?
     ) throws(RequestError) {
@@ -17,7 +17,7 @@ struct Origin: Hashable, Sendable {
             if let source = request.redirectedFrom, !source.hasSameOrigin(as: target) {
                 throw RequestError(
                     .unexpectedRedirect,
-                    detail: "from \(source.origin) to \(target.origin), which this unix socket is not"
+                    detail: "\(source.origin) to \(target.origin), which this unix socket does not serve"
                 ).beforeSending()
             }
             socketPath = path
@@ -25,8 +25,9 @@ struct Origin: Hashable, Sendable {
             socketPath = nil
         }
         guard target.scheme == "http" else {
-            let other = target.scheme == "https" ? "; for https use the executor of RequestsURLSession" : ""
-            throw RequestError(.unsupportedScheme, detail: "SocketExecutor speaks http only\(other)").beforeSending()
+            let advice = target.scheme == "https" ? "; use RequestsURLSession for https" : ""
+            let detail = "\(ErrorText.quoted(target.scheme)); SocketExecutor supports http only\(advice)"
+            throw RequestError(.unsupportedScheme, detail: detail).beforeSending()
         }
         isProxy = proxy != nil
         peer = proxy ?? target

@@ -1,20 +1,20 @@
 import Requests
 import RequestsPOSIX
 
-/// A request's body, opened: what is sent, and how long it is.
+/// The opened body of a request, with its length.
 enum Payload: Sendable {
     case none
     case bytes(Data)
     case file(OpenFile, range: Range<Int64>, isWhole: Bool)
-    case stream(length: Int?, make: @Sendable () throws -> sending any RequestBodySource)
+    case stream(length: Int?, make: @Sendable () throws -> sending any RequestBody.Source)
 
     /// Opens the body; a file that cannot be read, or is shorter than its range, is an error before anything is sent.
     ///
-    /// A body that trailers follow is a stream of unknown length, whatever it was.
+    /// A body with trailers is always a stream of unknown length.
     init(_ request: PreparedRequest) throws(RequestError) {
         let body = request.body
         if body.isNone {
-            // One that has trailers all the same is refused before anything is sent.
+            // Trailers without a body are rejected before anything is sent.
             self = .none
             return
         }
@@ -40,7 +40,8 @@ enum Payload: Sendable {
         }
         guard let range else { return .file(file, range: 0..<file.reader.size, isWhole: true) }
         guard range.lowerBound >= 0, range.upperBound <= file.reader.size else {
-            throw unreadable("the file has \(file.reader.size) bytes, not those of \(range)", nil)
+            let size = ErrorText.bytes(Int(clamping: file.reader.size))
+            throw unreadable("byte range \(range) is outside the file of \(size)", nil)
         }
         return .file(file, range: Int64(range.lowerBound)..<Int64(range.upperBound), isWhole: false)
     }
@@ -49,7 +50,7 @@ enum Payload: Sendable {
         RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
     }
 
-    /// The bytes when they are in memory, or none; nil when they have to be read.
+    /// The bytes if they are in memory, empty without a body; nil if they have to be read.
     var inMemory: Data? {
         switch self {
         case .none: Data()
@@ -58,7 +59,7 @@ enum Payload: Sendable {
         }
     }
 
-    /// The number of bytes, nil for a stream that does not say.
+    /// The length in bytes; nil for a stream without a declared length.
     var length: Int? {
         switch self {
         case .none: 0
@@ -69,7 +70,7 @@ enum Payload: Sendable {
     }
 }
 
-/// A file that stays open for as long as a body may have to be sent from it.
+/// A file that stays open while a body may be sent from it.
 final class OpenFile: Sendable {
     let reader: FileReader
 
@@ -78,9 +79,9 @@ final class OpenFile: Sendable {
     }
 }
 
-/// The chunks of a body that has to be as long as it says, though its length is not sent.
-private struct DeclaredSource: RequestBodySource {
-    private var source: any RequestBodySource
+/// A source that checks the length of a body whose length is not sent.
+private struct DeclaredSource: RequestBody.Source {
+    private var source: any RequestBody.Source
     private let length: Int?
     private var count = 0
 
@@ -93,7 +94,8 @@ private struct DeclaredSource: RequestBodySource {
         let chunk = try await source.next()
         count += chunk?.count ?? 0
         if let length, chunk == nil ? count != length : count > length {
-            throw RequestError(.bodyNotEncoded, detail: "the body has not the \(length) bytes declared")
+            throw RequestError(
+                .bodyEncodingFailed, detail: "the body does not have its declared \(ErrorText.bytes(length))")
         }
         return chunk
     }

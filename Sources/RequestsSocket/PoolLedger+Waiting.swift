@@ -1,6 +1,6 @@
-/// What a call receives from the ledger of a pool.
+/// A connection, or the right to establish one, that a ledger grants to a call.
 package enum PoolGrant<Connection> {
-    /// A connection that was idle.
+    /// An idle connection.
     case connection(Connection)
     /// The right to establish a connection in this lane.
     case place(Int)
@@ -11,17 +11,17 @@ package enum PoolGrant<Connection> {
 /// Its variables belong to the ledger, and the lock that guards the ledger guards them.
 package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: @unchecked Sendable {
     package let origin: Origin
-    /// Whether the call runs on a thread that is blocked for it, and so needs no other thread to continue.
+    /// Whether the call runs on a thread that is blocked for it, so that it needs no other thread to continue.
     package let isBlocking: Bool
-    /// Resumes the call.
+    /// The signal that resumes the call.
     package let signal: Signal
-    /// What the call was granted and has not taken yet.
+    /// The grant that the call has not taken yet.
     package fileprivate(set) var grant: PoolGrant<Connection>?
     /// The number of that grant.
     fileprivate var number = 0
-    /// Whether a grant was taken away from it, since it has not run to take it: it claims again once it runs.
+    /// Whether a grant was taken from the call because it had not run to take it; it claims again when it runs.
     fileprivate var isLate = false
-    /// Whether it has found that a call which holds a connection is not being run.
+    /// Whether the call has found that another call, which holds a connection, is not being run.
     package var mayExceed = false
 
     package init(for origin: Origin, isBlocking: Bool, _ signal: Signal) {
@@ -30,31 +30,31 @@ package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: 
         self.signal = signal
     }
 
-    /// Whether it can be granted something.
+    /// Whether a grant can be made to the call.
     package var isWaiting: Bool { grant == nil && !isLate }
 }
 
 extension PoolLedger {
     package typealias Waiter = PoolWaiter<Origin, Connection, Signal>
 
-    /// The result of asking for a connection.
+    /// The result of a claim.
     package enum Claim {
         case granted(PoolGrant<Connection>)
-        /// An idle connection to another origin that has to make room: close it, then claim again.
+        /// An idle connection to another origin, which has to be closed before a new claim.
         case evicted(Connection)
         case full
     }
 
-    /// What happened to a connection that came back.
+    /// The result of returning a connection.
     package enum Return {
-        /// The call that it was granted to has to be signalled.
+        /// The connection was granted to this call, which has to be signaled.
         case granted(Waiter)
         case kept
-        /// There is no use for it: close it.
+        /// The connection is not needed and has to be closed.
         case refused
     }
 
-    /// Calls that wait.
+    /// The number of calls that wait.
     package var waiting: Int { queue.count }
 
     /// Takes an idle connection to `origin`, or the right to establish one.
@@ -65,14 +65,15 @@ extension PoolLedger {
         return .evicted(oldest)
     }
 
-    /// Claims for `waiter`, which joins the queue when there is nothing for it.
+    /// Claims for `waiter`, which joins the queue if nothing is available.
     package mutating func enter(_ waiter: Waiter) -> Claim {
         let claim = claim(waiter.origin)
         if case .full = claim { queue.append(waiter) }
         return claim
     }
 
-    /// Takes what `waiter` was granted; when that was taken away from it, claims again, and it keeps its turn.
+    /// Takes the grant of `waiter`; if it was taken from the call, claims again, and the call keeps its place in the
+    /// queue.
     package mutating func takeUp(_ waiter: Waiter) -> Claim {
         waiter.isLate = false
         let claim = waiter.grant.map { .granted($0) } ?? claim(waiter.origin)
@@ -80,7 +81,7 @@ extension PoolLedger {
         return claim
     }
 
-    /// Removes a call that waits no longer; what it was granted has to be given back.
+    /// Removes a call that no longer waits, and returns its grant, which has to be given to another call.
     package mutating func withdraw(_ waiter: Waiter) -> PoolGrant<Connection>? {
         defer { leave(waiter) }
         return waiter.grant
@@ -114,13 +115,14 @@ extension PoolLedger {
                 give(.connection(connection), to: next)
                 return .granted(next)
             }
-            // A call for another origin can only continue in its place.
+            // A call for another origin can only continue in place of this connection.
             if isFull, firstAllowed() != nil { return .refused }
         }
         return !isSurplus && keep(connection) ? .kept : .refused
     }
 
-    /// Counts out the connection at `place`; returns the call that may establish another one, which has to be signalled.
+    /// Removes the connection at `place` from the count, and returns the call that may establish another one, which has
+    /// to be signaled.
     package mutating func end(at place: Int) -> Waiter? {
         close(at: place)
         guard !isFull, let next = firstAllowed(), let place = begin(next.origin) else { return nil }
@@ -128,7 +130,7 @@ extension PoolLedger {
         return next
     }
 
-    /// The call that has waited longest of those which the limit of their origin allows another connection.
+    /// Returns the call that has waited longest of those whose origin may have another connection.
     private func firstAllowed() -> Waiter? {
         var refused: Origin?
         for waiter in queue where waiter.isWaiting && waiter.origin != refused {
@@ -142,15 +144,15 @@ extension PoolLedger {
 // MARK: Calls that are not being run
 
 extension PoolLedger {
-    /// The number of the oldest grant that a call which needs a thread has not taken; nil when there is none.
+    /// The number of the oldest grant that a call which needs a thread has not taken; nil if there is none.
     package var oldestUntaken: Int? {
         queue.lazy.filter { !$0.isBlocking && $0.grant != nil }.map(\.number).min()
     }
 
-    /// Takes a grant to `origin`, made as number `limit` or before, away from a call that has not taken it, and grants it
-    /// to the blocked thread that has waited longest, which has to be signalled.
+    /// Takes a grant to `origin`, with a number up to `limit`, from a call that has not taken it, and grants it to the
+    /// blocked thread that has waited longest, which has to be signaled.
     ///
-    /// The other call keeps its turn.
+    /// The other call keeps its place in the queue.
     package mutating func takeOver(_ origin: Origin, upTo limit: Int) -> Waiter? {
         let late = queue.first {
             !$0.isBlocking && $0.number <= limit && $0.grant != nil && $0.origin == origin
@@ -164,11 +166,11 @@ extension PoolLedger {
         return next
     }
 
-    /// Claims a connection beyond the limits for `waiter`, each of which can be exceeded by one.
+    /// Claims a connection for `waiter` beyond the limits, each of which can be exceeded by one.
     package mutating func exceed(for waiter: Waiter) -> Claim {
         if let grant = waiter.grant { return .granted(grant) }
         guard open(to: waiter.origin) <= limits.perOrigin else { return .full }
-        // No connection is idle while more are open than the total limit allows.
+        // If more connections are open than the total limit allows, none is idle.
         if isFull, let oldest = takeOldestIdle() { return .evicted(oldest) }
         guard let place = begin(waiter.origin, exceedingBy: 1) else { return .full }
         give(.place(place), to: waiter)

@@ -2,9 +2,9 @@ package import RequestsPOSIX
 
 /// The properties of a connection that the ledger of a pool reads and writes.
 package protocol PooledConnection: AnyObject {
-    /// The number of its lane in the ledger.
+    /// The index of the connection's lane in the ledger.
     var place: Int { get }
-    /// When the pool closes the connection unless it is used before.
+    /// The instant at which the pool closes the connection unless it is used before.
     var idleUntil: Deadline { get }
     /// Whether it was the only connection of its origin in use when it was taken.
     var wasAlone: Bool { get set }
@@ -12,14 +12,14 @@ package protocol PooledConnection: AnyObject {
 
 /// The limits of a pool.
 package struct PoolLimits: Sendable {
-    /// Connections in all, at least 1.
+    /// The maximum number of connections in total, at least 1.
     package let total: Int
-    /// Connections to one origin, at least 1.
+    /// The maximum number of connections to one origin, at least 1.
     package let perOrigin: Int
-    /// Idle connections to one origin, at least 0.
+    /// The maximum number of idle connections to one origin, at least 0.
     package let idlePerOrigin: Int
 
-    /// Limits; values that are too small are raised to the least that is valid.
+    /// Creates limits; values below the minimum are raised to it.
     package init(total: Int, perOrigin: Int, idlePerOrigin: Int) {
         self.total = max(1, total)
         self.perOrigin = max(1, perOrigin)
@@ -27,17 +27,17 @@ package struct PoolLimits: Sendable {
     }
 }
 
-/// The bookkeeping of a pool: the connections that are open, those of them that are idle, and the calls that wait.
+/// The bookkeeping of a pool: its open connections, the idle ones among them, and the calls that wait.
 ///
 /// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin has
-/// a lane while a connection to it is open; a lane is identified by its place, so that only the arrival of a request has
-/// to look up an origin.
+/// a lane while a connection to it is open; a lane is identified by its place, so that an origin is looked up only when
+/// a request arrives.
 package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnection, Signal: Sendable> {
     struct Lane {
         var origin: Origin
-        /// Zero in a vacant lane, whose origin then means nothing.
+        /// The number of open connections; zero in a vacant lane, whose origin has no meaning.
         var open = 0
-        /// In the order in which they became idle; the last is used first.
+        /// The idle connections, in the order in which they became idle; the last one is used first.
         var idle: [Connection] = []
     }
 
@@ -45,16 +45,17 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     private(set) var lanes: [Lane] = []
     private var places: [Origin: Int] = [:]
     private var vacantPlaces: [Int] = []
-    /// The lane of the last lookup, which is most often the one that is needed next.
+    /// The lane of the last lookup, which is usually the next one needed.
     private var recent = 0
-    /// The calls that wait, in the order of their arrival; those that were granted something stay until they take it.
+    /// The calls that wait, in the order of their arrival; a call stays until it takes its grant.
     var queue: [Waiter] = []
-    /// How many grants have been made.
+    /// The number of grants made.
     package internal(set) var grants = 0
 
-    /// Connections that are open or being established.
+    /// The number of connections that are open or being established.
     package private(set) var open = 0
 
+    /// Creates an empty ledger.
     package init(_ limits: PoolLimits) {
         self.limits = limits
     }
@@ -66,29 +67,29 @@ extension PoolLedger {
     /// Whether all the connections that the total limit allows are open.
     package var isFull: Bool { open >= limits.total }
 
-    /// Connections that are idle.
+    /// The number of idle connections.
     package var idle: Int { lanes.reduce(0) { $0 + $1.idle.count } }
 
-    /// Connections to `origin` that are open or being established.
+    /// Returns the number of connections to `origin` that are open or being established.
     package func open(to origin: Origin) -> Int { places[origin].map { lanes[$0].open } ?? 0 }
 
-    /// Idle connections to `origin`.
+    /// Returns the number of idle connections to `origin`.
     package func idle(to origin: Origin) -> Int { places[origin].map { lanes[$0].idle.count } ?? 0 }
 
-    /// Whether the limit of one origin allows another connection to `origin`.
+    /// Returns whether the limit for one origin allows another connection to `origin`.
     package func allows(_ origin: Origin) -> Bool { open(to: origin) < limits.perOrigin }
 
-    /// The lane of `origin`; nil when no connection to it is open.
+    /// Returns the lane of `origin`; nil if no connection to it is open.
     package func place(of origin: Origin) -> Int? { places[origin] }
 
-    /// Whether more connections than a limit allows are open, the one at `place` being one of those it concerns.
+    /// Returns whether more connections are open than a limit that concerns the one at `place` allows.
     func isSurplus(at place: Int) -> Bool { lanes[place].open > limits.perOrigin || open > limits.total }
 }
 
 // MARK: Opening and closing
 
 extension PoolLedger {
-    /// Counts a connection to `origin` that will be established, and returns its lane; nil when a limit forbids it.
+    /// Counts a connection to `origin` that will be established, and returns its lane; nil if a limit forbids it.
     ///
     /// Each limit may be exceeded by `excess`.
     mutating func begin(_ origin: Origin, exceedingBy excess: Int = 0) -> Int? {
@@ -107,7 +108,7 @@ extension PoolLedger {
         return place
     }
 
-    /// Counts out the connection at `place`, which has closed or was never established.
+    /// Removes the connection at `place`, which has closed or was never established, from the count.
     mutating func close(at place: Int) {
         open -= 1
         lanes[place].open -= 1
@@ -122,7 +123,7 @@ extension PoolLedger {
 extension PoolLedger {
     /// Takes the connection to `origin` that became idle last.
     package mutating func takeIdle(_ origin: Origin) -> Connection? {
-        // A vacant lane keeps the origin it had, so that only one with an open connection can match.
+        // A vacant lane keeps its former origin, so a match counts only with an open connection.
         if recent >= lanes.count || lanes[recent].open == 0 || lanes[recent].origin != origin {
             guard let place = places[origin] else { return nil }
             recent = place
@@ -132,7 +133,7 @@ extension PoolLedger {
         return connection
     }
 
-    /// Keeps an idle connection; false when its origin has as many as the limit allows.
+    /// Keeps an idle connection; returns false if its origin has as many as the limit allows.
     mutating func keep(_ connection: Connection) -> Bool {
         let place = connection.place
         guard lanes[place].idle.count < limits.idlePerOrigin else { return false }
@@ -140,7 +141,7 @@ extension PoolLedger {
         return true
     }
 
-    /// Takes the connection, to any origin, whose idle time ends first of those at the front of their lanes.
+    /// Takes the idle connection, to any origin, whose idle time ends first of those at the front of their lanes.
     mutating func takeOldestIdle() -> Connection? {
         let oldest = lanes.lazy.compactMap(\.idle.first).min { $0.idleUntil < $1.idleUntil }
         guard let oldest else { return nil }
@@ -155,7 +156,7 @@ extension PoolLedger {
         }
     }
 
-    /// Takes the idle connections whose time is over at `now`; `next` is when the next one is due, nil without any.
+    /// Takes the idle connections that are overdue at `now`; `next` is the instant at which the next one is due.
     package mutating func takeOverdue(at now: Deadline) -> (overdue: [Connection], next: Deadline?) {
         var overdue: [Connection] = []
         var next: Deadline?

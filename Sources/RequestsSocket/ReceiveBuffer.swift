@@ -1,37 +1,38 @@
 @_spi(Lock) import Requests
 
-/// Received bytes that have not been read yet, in memory that a connection uses again for every response.
+/// A buffer of received bytes that have not been read yet, whose memory a connection reuses for all responses.
 final class ReceiveBuffer {
-    /// Room for most heads together with a small body.
-    private static let usualSize = 16 << 10
-    /// What is received at once where a head is expected: of a larger body the rest goes straight to its destination.
-    private static let firstSize = 4 << 10
+    /// The size for most heads together with a small body.
+    private static let defaultSize = 16 << 10
+    /// The number of bytes received at once for a head; the remainder of a larger body is received at its destination.
+    private static let headSize = 4 << 10
 
     private var storage: UnsafeMutableRawBufferPointer
-    /// The memory of the usual size, which is kept while wider memory is borrowed.
-    private let usual = UnsafeMutableRawBufferPointer.allocate(byteCount: usualSize, alignment: 1)
+    /// The memory of the default size, which is kept while wider memory is in use.
+    private let defaultStorage = UnsafeMutableRawBufferPointer.allocate(byteCount: defaultSize, alignment: 1)
     private var start = 0
     private var end = 0
 
     init() {
-        storage = usual
+        storage = defaultStorage
     }
 
     deinit {
         giveBack()
-        usual.deallocate()
+        defaultStorage.deallocate()
     }
 
     var isEmpty: Bool { start == end }
 
     var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
 
-    /// Forgets the first `count` unread bytes, which the caller has read.
+    /// Discards the first `count` unread bytes, which the caller has read.
     func consume(_ count: Int) {
         start = min(end, start &+ count)
     }
 
-    /// Room to receive into, never empty; moves the unread bytes, and grows when they fill everything.
+    /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows if they fill the
+    /// memory.
     func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
@@ -42,28 +43,28 @@ final class ReceiveBuffer {
         return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
     }
 
-    /// Room for a head and a little more; never empty.
+    /// Returns the space for a head and a little more; never empty.
     func spaceForHead() -> UnsafeMutableRawBufferPointer {
         let space = space()
-        return isEmpty ? UnsafeMutableRawBufferPointer(rebasing: space.prefix(Self.firstSize)) : space
+        return isEmpty ? UnsafeMutableRawBufferPointer(rebasing: space.prefix(Self.headSize)) : space
     }
 
-    /// Takes note that `count` bytes were received into the space.
+    /// Records that `count` bytes were received into the space.
     func add(_ count: Int) {
         end = min(storage.count, end &+ count)
     }
 
-    /// Makes room for several chunks at once.
+    /// Makes space for several chunks at once.
     func widen() {
         if storage.count < WideMemory.size { move(to: WideMemory.take()) }
     }
 
-    /// Gives back what an uncommonly long head, or chunks, needed; the buffer must be empty.
+    /// Returns the memory that a long head or chunks needed; the buffer must be empty.
     func shrink() {
-        guard storage.count > usual.count, isEmpty else { return }
+        guard storage.count > defaultStorage.count, isEmpty else { return }
         giveBack()
         (start, end) = (0, 0)
-        storage = usual
+        storage = defaultStorage
     }
 
     private func compact() {
@@ -85,19 +86,19 @@ final class ReceiveBuffer {
     private func giveBack() {
         if storage.count == WideMemory.size {
             WideMemory.giveBack(storage)
-        } else if storage.count > usual.count {
+        } else if storage.count > defaultStorage.count {
             storage.deallocate()
         }
     }
 }
 
-/// Wide memory that connections lend each other: few need it at a time, and one that asked for it with every response
-/// would have the heap grow and shrink each time.
+/// Wide memory that connections share: few need it at a time, and if each allocated it for each response, the heap
+/// would grow and shrink every time.
 private enum WideMemory {
     static let size = 64 << 10
-    private static let most = 8
+    private static let maximumCount = 8
 
-    private struct Spare: @unchecked Sendable {  // nobody else has these pieces while they are here
+    private struct Spare: @unchecked Sendable {  // the cache alone owns these blocks
         var pieces: [UnsafeMutableRawBufferPointer] = []
     }
 
@@ -110,7 +111,7 @@ private enum WideMemory {
 
     static func giveBack(_ piece: UnsafeMutableRawBufferPointer) {
         let isKept = spare.withLock { spare in
-            guard spare.pieces.count < most else { return false }
+            guard spare.pieces.count < maximumCount else { return false }
             spare.pieces.append(piece)
             return true
         }

@@ -1,12 +1,12 @@
 import RequestsPOSIX
 
-/// A place in the pool for one connection, taken before the connection is established.
+/// The right to one connection in the pool, taken before the connection is established.
 ///
-/// It is given back when the last reference is released, which is when its connection closes: nothing has to be counted
-/// at the many ends an exchange can have.
+/// It is returned to the pool when the last reference is released, which is when its connection closes: an exchange can
+/// end in many ways, and none of them has to update the count.
 final class Slot: Sendable {
     let origin: Origin
-    /// The number of its origin's lane in the pool's ledger.
+    /// The index of its origin's lane in the pool's ledger.
     let place: Int
     let pool: ConnectionPool
     let holding: Holding
@@ -23,7 +23,7 @@ final class Slot: Sendable {
     }
 }
 
-/// What a call receives from the pool.
+/// A connection, or the right to establish one, that the pool grants to a call.
 enum Lease: Sendable {
     /// An idle connection.
     case connection(Connection)

@@ -2,70 +2,74 @@ import RequestsHTTP1
 package import RequestsPOSIX
 
 extension SocketExecutor {
-    /// The limits of an executor.
+    /// The limits and the proxy of an executor.
     public struct Configuration: Sendable {
-        /// Connections to one origin at a time, those being made included; 64, at least 1.
+        /// The maximum number of connections to one origin, those being established included; the default is 64, the
+        /// minimum 1.
         ///
-        /// Calls beyond that wait in the order of their arrival, under the request's connect limit. A blocking call opens
-        /// one connection more when a task that holds a connection cannot run, because threads of its executor are
-        /// blocked; the same is true of ``connections``.
-        public var connectionsPerOrigin = 64
+        /// Further calls wait in the order of their arrival, for at most the request's connect limit. A blocking call
+        /// may open one connection more if a task that holds a connection cannot run because the threads of its
+        /// executor are blocked; the same holds for ``maximumConnections``.
+        public var maximumConnectionsPerOrigin = 64
 
-        /// Connections in all, those being made included; 256, at least 1.
+        /// The maximum number of connections in total, those being established included; the default is 256, the
+        /// minimum 1.
         ///
-        /// When they are used up, an idle connection to another origin makes room; otherwise calls wait.
-        public var connections = 256
+        /// At the limit, an idle connection to another origin is closed for a new one; without one, calls wait.
+        public var maximumConnections = 256
 
-        /// Idle connections kept for one origin; 8, and 0 keeps none.
-        public var idleConnectionsPerOrigin = 8
+        /// The maximum number of idle connections kept for one origin; the default is 8; 0 keeps none.
+        public var maximumIdleConnectionsPerOrigin = 8
 
-        /// How long a connection may be idle before it is closed; 30 s.
+        /// The time after which an idle connection is closed; the default is 30 s.
         ///
-        /// A server that announces less (`Keep-Alive: timeout=5`) is believed.
+        /// A server can shorten it (`Keep-Alive: timeout=5`). With zero or less, connections are not reused.
         public var idleTimeout: Duration = .seconds(30)
 
-        /// Bytes of a response's status line and header, those of interim responses before it included; 256 KiB.
+        /// The maximum size in bytes of a response's status line and header, preceding interim responses included; the
+        /// default is 256 KiB.
         ///
-        /// More is ``RequestError/Reason/tooLarge(limit:)``.
-        public var headLimit = 256 << 10
+        /// A larger head fails with ``RequestError/Reason/tooLarge(limit:)``.
+        public var maximumHeadSize = 256 << 10
 
-        /// Fields in a response's header or trailers; 2,000.
-        public var fieldLimit = 2_000
+        /// The maximum number of fields in a response's header or trailers; the default is 2,000.
+        public var maximumFieldCount = 2_000
 
-        /// Bytes of the trailers after a chunked body; 16 KiB.
-        public var trailerLimit = 16 << 10
+        /// The maximum size in bytes of the trailers after a chunked body; the default is 16 KiB.
+        public var maximumTrailerSize = 16 << 10
 
-        /// Interim (1xx) responses before the final one; 20.
-        public var interimResponseLimit = 20
+        /// The maximum number of interim (1xx) responses before the final one; the default is 20.
+        public var maximumInterimResponses = 20
 
-        /// The proxy that requests are sent to; none.
+        /// The proxy to which requests are sent; the default is nil: no proxy.
         ///
-        /// Without effect on an executor for a unix socket. Proxies are never taken from the environment.
+        /// It has no effect on an executor for a unix socket. Proxies are never read from the environment.
         public var proxy: Proxy?
 
-        /// How long a connection may be under way before the host's next address is tried beside it (RFC 8305 §5).
+        /// The delay after which the host's next address is tried beside an unfinished attempt (RFC 8305 §5).
         package var attemptDelay: Duration = .milliseconds(250)
 
-        /// Finds the addresses of hosts.
+        /// The resolver of host names.
         package var resolver = Resolver.shared
 
-        /// How files of requests are sent; nil chooses by where the peer is.
+        /// The way in which request bodies from files are sent; nil chooses by the location of the peer.
         package var fileSending: FileSending?
 
-        /// Faults that a test plants in every connection.
+        /// The faults that a test plants in every connection.
         package var faults: TransferFaults?
 
-        /// The limits named above.
+        /// Creates the default configuration.
         public init() {}
 
+        /// The limits for the reader of responses.
         var wireLimits: WireLimits {
             var limits = WireLimits()
-            limits.headBytes = headLimit
-            limits.lineBytes = min(limits.lineBytes, headLimit)
-            limits.startLineBytes = min(limits.startLineBytes, headLimit)
-            limits.fieldCount = fieldLimit
-            limits.trailerBytes = trailerLimit
-            limits.interimResponses = interimResponseLimit
+            limits.headBytes = maximumHeadSize
+            limits.lineBytes = min(limits.lineBytes, maximumHeadSize)
+            limits.startLineBytes = min(limits.startLineBytes, maximumHeadSize)
+            limits.fieldCount = maximumFieldCount
+            limits.trailerBytes = maximumTrailerSize
+            limits.interimResponses = maximumInterimResponses
             return limits
         }
     }

@@ -1,63 +1,75 @@
 import Requests
 
 extension SocketExecutor {
-    /// An HTTP proxy that requests are sent to in place of their origin servers (RFC 9112 §3.2.2).
+    /// An HTTP proxy to which requests are sent in place of their origin servers (RFC 9112 §3.2.2).
     ///
     /// ```swift
     /// var configuration = SocketExecutor.Configuration()
-    /// configuration.proxy = .init(host: "proxy.example", port: 3128, authorization: .basic(username: "a", password: "b"))
+    /// configuration.proxy = .init(
+    ///     host: "proxy.example", port: 3128,
+    ///     authorization: .basic(username: "a", password: "b"))
     /// ```
-    /// No variable of the environment names one. Connections to the proxy serve every origin behind it, and the limits
-    /// for one origin are the proxy's then. A 407 is handed over as any other response.
+    /// Environment variables are ignored. A connection to the proxy serves all origins behind it, so the limits for one
+    /// origin apply to the proxy. A 407 is returned like any other response.
     public struct Proxy: Hashable, Sendable {
-        /// Credentials for the proxy (RFC 9110 §11.7.2); they are never sent to an origin server, and never printed.
+        /// The credentials for a proxy (RFC 9110 §11.7.2), which are never sent to an origin server and never printed.
         public struct Authorization: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
             let value: String
 
-            /// Any scheme: `value` is that of the field Proxy-Authorization.
+            /// Creates credentials of any scheme; `value` is the value of the Proxy-Authorization field.
+            ///
+            /// - Parameter value: The scheme and its credentials. A value with a control character makes the proxy
+            ///   invalid.
             public init(_ value: String) {
                 self.value = value
             }
 
-            /// `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
+            /// Returns Basic credentials: the username and password in UTF-8, encoded as base64 (RFC 7617).
             public static func basic(username: String, password: String) -> Authorization {
                 Authorization("Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")
             }
 
-            /// Nothing of the credentials.
+            /// A placeholder without the credentials.
             public var description: String { "credentials" }
-            /// Nothing of the credentials.
+            /// A mirror without the credentials.
             public var customMirror: Mirror { Mirror(self, children: []) }
         }
 
-        /// The proxy's host name or address, an IPv6 one with or without brackets.
+        /// The host name or address of the proxy; IPv6 addresses may be in brackets.
         public var host: String
 
-        /// The proxy's port, 1 to 65,535.
+        /// The port of the proxy, 1 to 65535.
         public var port: Int
 
-        /// Credentials sent with every request, unless that has a Proxy-Authorization of its own.
+        /// The credentials for every request that has no Proxy-Authorization of its own.
         public var authorization: Authorization?
 
-        /// Hosts that are reached directly: `example.com` is that host, `.example.com` every name below it.
+        /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it.
         ///
-        /// Letters count as lower case; IPv6 addresses are written in brackets.
-        public var exceptions: [String]
+        /// Names are matched ignoring ASCII case; IPv6 addresses are written in brackets.
+        public var excludedHosts: [String]
 
-        /// A proxy at `host` and `port`.
+        /// Creates a proxy.
         ///
-        /// What cannot be a proxy fails with ``RequestError/Reason/invalidRequest(_:)`` and
-        /// ``InvalidRequest/invalidProxy`` when a request is to be sent.
-        public init(host: String, port: Int, authorization: Authorization? = nil, exceptions: [String] = []) {
+        /// An invalid host, port or authorization makes each request fail with
+        /// ``RequestError/Reason/invalidRequest(_:)`` and ``RequestError/InvalidRequest/invalidProxy`` before it is
+        /// sent.
+        ///
+        /// - Parameters:
+        ///   - host: The host name or address of the proxy; IPv6 addresses may be in brackets.
+        ///   - port: The port of the proxy, 1 to 65535.
+        ///   - authorization: The credentials for requests without a Proxy-Authorization of their own.
+        ///   - excludedHosts: The hosts that are reached without the proxy, as in ``excludedHosts``.
+        public init(host: String, port: Int, authorization: Authorization? = nil, excludedHosts: [String] = []) {
             self.host = host
             self.port = port
             self.authorization = authorization
-            self.exceptions = exceptions
+            self.excludedHosts = excludedHosts
         }
 
-        /// Whether requests for `host`, in lower case, go to the proxy.
+        /// Returns whether requests for `host`, in lower case, are sent to the proxy.
         func serves(_ host: String) -> Bool {
-            !exceptions.contains { exception in
+            !excludedHosts.contains { exception in
                 let name = ASCIIFolding.folded(exception)
                 return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
             }
@@ -65,14 +77,14 @@ extension SocketExecutor {
     }
 }
 
-/// How requests reach a proxy: worked out once for an executor.
+/// The route of requests to a proxy, computed once for an executor.
 struct ProxyRoute: Sendable {
     let proxy: SocketExecutor.Proxy
     let target: TargetURI
-    /// The executor's own fields of requests that go this way.
+    /// The fields that the executor adds to requests to the proxy.
     let fields: [RequestHeadWriter.Addition]
 
-    /// The route to `proxy`; nil when that is no proxy.
+    /// Creates the route to `proxy`; returns nil if the proxy is invalid.
     init?(_ proxy: SocketExecutor.Proxy, adding fields: [RequestHeadWriter.Addition]) {
         let isBareIPv6 = proxy.host.containsByte(":") && !proxy.host.hasBytePrefix("[")
         let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
@@ -82,7 +94,7 @@ struct ProxyRoute: Sendable {
         }
         var own = fields
         if let value = proxy.authorization?.value {
-            // As Field has it: no byte that could end the line.
+            // A control character could end the field line.
             guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
             own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: value)))
         }

@@ -1,45 +1,51 @@
-/// Performs HTTP/1.1 requests over raw POSIX sockets: TCP, or a unix socket.
+/// An executor that sends HTTP/1.1 requests over POSIX sockets: TCP, or a unix socket.
 ///
 /// ```swift
 /// let executor = SocketExecutor()
 /// let engine = SocketExecutor(.unix(path: "/run/engine.sock"))
 /// ```
-/// It is a handle: copies share one pool of connections, and dropping the last copy closes the idle ones. There is
-/// nothing to shut down. Reading and writing happen in place, on the thread that runs the calling task; only what the
-/// kernel cannot do yet suspends it.
+/// Copies share one pool of connections; releasing the last copy closes idle connections. There is nothing to shut
+/// down. Reading and writing happen in place, on the thread that runs the calling task, which suspends only if the
+/// kernel is not ready.
 ///
-/// It speaks http and nothing else: https is refused with ``RequestError/Reason/unsupportedScheme`` (the executor of
-/// RequestsURLSession speaks it). It asks for bodies without a content coding (`Accept-Encoding: identity`) unless the
-/// request says otherwise, and hands them over as they come; `SocketExecutor().decodingContent()` asks for gzip and the
-/// like, and undoes them.
+/// The executor supports http only. It refuses https with ``RequestError/Reason/unsupportedScheme``; use
+/// RequestsURLSession for https. It requests bodies without a content coding (`Accept-Encoding: identity`) unless the
+/// request has an Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
+/// `SocketExecutor().decodingContent()` requests gzip and other codings, and decodes them.
 ///
-/// A request's deadline ends streamed bodies too. After `fork` without `exec` a child's calls fail with
+/// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
 /// ``RequestError/Reason/connectionFailed``.
 public struct SocketExecutor: RequestExecutor {
-    /// Where the connections of an executor lead.
+    /// The peer to which an executor connects.
+    @nonexhaustive
     public enum Destination: Hashable, Sendable {
-        /// To the host and port of each request's URL.
+        /// The host and port of each request's URL.
         case url
-        /// To the unix socket at `path`, whatever the URL's host is; Host is still the URL's.
+        /// The unix socket at `path`, for all URLs; the Host field is still that of the URL.
         ///
-        /// At most 107 bytes on Linux, 103 on Darwin. On Linux a leading `@` is an abstract name. Redirects to another
-        /// origin than the one that sent them are refused with ``RequestError/Reason/unexpectedRedirect``: what they
-        /// name is not behind this socket.
+        /// The path has at most 107 bytes on Linux, 103 on Darwin. On Linux a leading `@` denotes an abstract name. A
+        /// redirect to an origin other than that of the redirected request fails with
+        /// ``RequestError/Reason/unexpectedRedirect``, because this socket does not serve that origin.
         case unix(path: String)
     }
 
     private let handle: PoolHandle
 
-    /// An executor with a pool of its own.
+    /// Creates an executor with a pool of its own.
     ///
-    /// Opens nothing: connections are made when requests need them.
+    /// Connections are established when requests need them.
+    ///
+    /// - Parameters:
+    ///   - destination: The peer to connect to. An invalid unix path fails with
+    ///     ``RequestError/InvalidRequest/invalidSocketPath`` when a request is sent.
+    ///   - configuration: The limits of the executor, and its proxy.
     public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
         handle = PoolHandle(ConnectionPool(destination, configuration))
     }
 
-    /// Sends `request` and gives the response.
+    /// Sends `request` and returns the response.
     ///
-    /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
+    /// - Throws: ``RequestError`` with the request, and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await Exchange(request, over: handle).run()
@@ -48,20 +54,23 @@ public struct SocketExecutor: RequestExecutor {
         }
     }
 
-    /// Sends `request` from the calling thread and waits there, when a connection is idle and the body is in memory.
+    /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
     ///
-    /// - Throws: ``RequestError`` with a reason that is the same on every executor.
+    /// It is possible if a connection is idle, the body is in memory, and the response is to be collected. Otherwise the
+    /// exchange, or its remaining part, is deferred to a task.
+    ///
+    /// - Throws: ``RequestError`` with a reason that is the same for every executor.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         try Exchange(request, over: handle).runInPlace()
     }
 
-    /// Connections that are open or being made, and those of them that are idle; for tests.
+    /// The number of connections that are open or being established, and of those that are idle; for tests.
     package var connections: (open: Int, idle: Int) {
         let counts = handle.pool.counts
         return (counts.open, counts.idle)
     }
 
-    /// Calls that wait for a connection; for tests.
+    /// The number of calls that wait for a connection; for tests.
     package var waiters: Int { handle.pool.counts.waiting }
 }
 

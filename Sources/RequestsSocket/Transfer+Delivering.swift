@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// The whole body, in memory, as ``BodyCollection`` has it.
+    /// Collects the body in memory, as ``BodyCollection`` does.
     mutating func collect(_ limit: Int, _ head: ResponseHead, isWhole: Bool = true) async throws(RequestError) -> Data {
         var collection = try BodyCollection(of: self, limit, head, isWhole: isWhole)
         do throws(RequestError) {
@@ -13,7 +13,7 @@ extension Transfer {
         return collection.take()
     }
 
-    /// The same, blocking the calling thread where that has to wait.
+    /// Collects the body like `collect`, blocking the calling thread for each wait.
     mutating func collectInPlace(_ limit: Int, _ head: ResponseHead) throws(RequestError) -> Data {
         var collection = try BodyCollection(of: self, limit, head)
         do throws(RequestError) {
@@ -24,7 +24,7 @@ extension Transfer {
         return collection.take()
     }
 
-    /// Writes the body to the file at `path`, which appears whole or not at all.
+    /// Writes the body to the file at `path`, which appears whole or not at all (decision 0003).
     mutating func save(to path: String, _ head: ResponseHead) async throws(RequestError) {
         do {
             var writer = try FileWriter(replacing: path)
@@ -44,7 +44,7 @@ extension Transfer {
         }
     }
 
-    /// Reads the end of a body that has no bytes.
+    /// Reads the end of an empty body.
     mutating func finishEmptyBody() async throws(RequestError) {
         _ = try await receiveBody(into: UnsafeMutableRawBufferPointer(start: nil, count: 0))
     }

@@ -1,11 +1,11 @@
 import Requests
 import RequestsPOSIX
 
-// The body of a redirect that is followed: it is read only so that the connection can be used again.
+// The body of a redirect that is followed is read only so that the connection can be reused (decision 0021).
 extension Transfer {
-    /// Reads as much of the body as `drain` says and returns it; a connection that has more to come is not used again.
+    /// Reads as much of the body as `drain` allows and returns it; a connection with more to come is not reused.
     ///
-    /// - Throws: What ends the call: its cancellation and its total limit. Nothing else matters.
+    /// - Throws: Only what ends the call: its cancellation and its total limit.
     mutating func drain(_ drain: RedirectDrain, _ head: ResponseHead) async throws(RequestError) -> Data {
         guard canBeReused(within: drain.limit) else { return Data() }
         let end = Deadline.after(drain.timeout)
@@ -20,7 +20,7 @@ extension Transfer {
         return collection.take()
     }
 
-    /// The same, blocking the calling thread where that has to wait.
+    /// Drains the body like `drain`, blocking the calling thread for each wait.
     mutating func drainInPlace(_ drain: RedirectDrain, _ head: ResponseHead) throws(RequestError) -> Data {
         guard canBeReused(within: drain.limit) else { return Data() }
         let end = Deadline.after(drain.timeout)
@@ -37,7 +37,7 @@ extension Transfer {
 }
 
 extension Pause {
-    /// This pause, over by `end` at the latest.
+    /// Returns this pause, ending at `end` at the latest.
     fileprivate func ending(by end: Deadline) -> Pause {
         guard case .wait(let wanted, let limit, let phase) = self else { return self }
         return .wait(for: wanted, until: limit.orEarlier(end), in: phase)

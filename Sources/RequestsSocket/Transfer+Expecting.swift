@@ -2,10 +2,10 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// Waits, the head being sent, until the server asks for the body with 100 (Continue), or `time` has passed
+    /// Waits after the head until the server requests the body with 100 (Continue), or `time` has passed
     /// (RFC 9110 §10.1.1).
     ///
-    /// False when the final answer comes instead, or nothing more can come: then the body is not sent.
+    /// Returns false if the final response arrives instead, or nothing more can arrive: then the body is not sent.
     mutating func isContinued(within time: Duration) async throws(RequestError) -> Bool {
         let limit = Deadline.after(time)
         while !hasContinued {
@@ -19,20 +19,20 @@ extension Transfer {
             switch result {
             case .bytes(let count):
                 if try readHead() { return false }
-                work(count)
-                if isTired { try await take(.rest) }
+                recordWork(count)
+                if isBudgetSpent { try await take(.yield) }
             case .end:
                 try receiveEnd()
                 return false
             case .wouldBlock:
-                guard try await waitForAnswer(until: limit) else { return true }
+                guard try await waitForResponse(until: limit) else { return true }
             }
         }
         return true
     }
 
-    /// Waits for bytes; false when `limit` has passed.
-    private mutating func waitForAnswer(until limit: Deadline) async throws(RequestError) -> Bool {
+    /// Waits for bytes; returns false if `limit` has passed.
+    private mutating func waitForResponse(until limit: Deadline) async throws(RequestError) -> Bool {
         do throws(RequestError) {
             try await take(.wait(for: .reading, until: limit, in: .firstByte))
             return true

@@ -2,14 +2,14 @@ import Requests
 import RequestsPOSIX
 
 extension Transfer {
-    /// Bytes of a file that are read and sent at once: what a cache holds, and little of the process's memory.
+    /// The bytes of a file that are read and sent at once: they fit in a cache, and use little memory (decision 0014).
     private static var pieceSize: Int { 512 << 10 }
-    /// Bytes of a file that the kernel is asked to send at once.
+    /// The bytes of a file that the kernel is requested to send at once.
     private static var sentSize: Int64 { 1 << 20 }
-    /// Bytes of a file that is worth reading, so that it goes out with the head in one system call.
+    /// The size up to which a file is read, so that it is sent with the head in one system call.
     private static var smallFile: Int { 64 << 10 }
 
-    /// Sends the `range` of a file; `isWhole` tells that this was all of it when it was opened.
+    /// Sends the `range` of a file; `isWhole` is whether this was the whole file when it was opened.
     mutating func push(
         _ head: [UInt8], _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
@@ -20,8 +20,9 @@ extension Transfer {
         return try await push([], copying: file, end..<range.upperBound, isWhole)
     }
 
-    /// Has the kernel send the file; gives how far it came, which is not the end only where it cannot do that for this
-    /// kind of file, and nil when the upload ends here.
+    /// Sends the file with sendfile, and returns the position reached; nil if the upload ends here.
+    ///
+    /// The position is not the end only if the kernel cannot send this kind of file.
     private mutating func sendFile(
         _ file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Int64? {
@@ -38,31 +39,31 @@ extension Transfer {
                 sendFailure = error
                 return nil
             }
-            if case .bytes(0) = result { throw Self.fileBecameShorter }
-            guard try await goOn(after: result, from: &position, to: end) else { return nil }
+            if case .bytes(0) = result { throw Self.fileShrank }
+            guard try await continueSending(after: result, from: &position, to: end) else { return nil }
         }
         return position
     }
 
-    /// Takes note of what was sent of a file, and waits if need be; false when the upload ends here.
-    private mutating func goOn(
+    /// Records what was sent of a file, and waits if necessary; returns false if the upload ends here.
+    private mutating func continueSending(
         after result: TransferResult, from position: inout Int64, to end: Int64
     ) async throws(RequestError) -> Bool {
         guard case .bytes(let sent) = result else {
-            if try hasAnswer() { return false }
-            try await take(whileFull)
-            return try !hasAnswer()
+            if try hasResponse() { return false }
+            try await take(pauseWhileFull)
+            return try !hasResponse()
         }
         position += Int64(sent)
         written += sent
         reporter.addSent(sent)
-        if position < end, try hasAnswer() { return false }
-        work(sent)
-        if isTired { try await take(.rest) }
+        if position < end, try hasResponse() { return false }
+        recordWork(sent)
+        if isBudgetSpent { try await take(.yield) }
         return true
     }
 
-    /// Sends a file by way of memory of our own.
+    /// Sends a file by reading it into memory.
     private mutating func push(
         _ head: [UInt8], copying file: OpenFile, _ range: Range<Int64>, _ isWhole: Bool
     ) async throws(RequestError) -> Bool {
@@ -76,11 +77,12 @@ extension Transfer {
             let count = try read(file, into: room, at: position)
             position += Int64(count)
             if position == range.upperBound, isWhole { try checkEnd(of: file, at: position) }
-            guard count > 0, let start = piece.baseAddress else { throw Self.fileBecameShorter }
+            guard count > 0, let start = piece.baseAddress else { throw Self.fileShrank }
+            // Not a copy: `push` does not keep the part.
             let part = Data(bytesNoCopy: start, count: count, deallocator: .none)
             guard try await push(prefix, part) else { return false }
             prefix = []
-            if position < range.upperBound, try hasAnswer() { return false }
+            if position < range.upperBound, try hasResponse() { return false }
         }
         return prefix.isEmpty ? true : try await push(prefix, Data())
     }
@@ -91,39 +93,40 @@ extension Transfer {
         do throws(FileError) {
             return try file.reader.read(into: room, at: position)
         } catch {
-            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error)
+            throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error)
         }
     }
 
-    /// Asked before the last bytes go out, so that the server never takes half of a longer file for the whole.
+    /// Throws if the file has grown; called before the last bytes are sent, so that the server never takes the
+    /// beginning of a longer file for the whole.
     private func checkEnd(of file: OpenFile, at position: Int64) throws(RequestError) {
         var byte: UInt8 = 0
         let count = try withUnsafeMutableBytes(of: &byte) { (room) throws(RequestError) in
             try read(file, into: room, at: position)
         }
         guard count == 0 else {
-            throw RequestError(.bodyNotEncoded, detail: "the file became longer while it was sent")
+            throw RequestError(.bodyEncodingFailed, detail: "the file grew while it was being sent")
         }
     }
 
-    private static var fileBecameShorter: RequestError {
-        RequestError(.bodyNotEncoded, detail: "the file became shorter while it was sent")
+    private static var fileShrank: RequestError {
+        RequestError(.bodyEncodingFailed, detail: "the file shrank while it was being sent")
     }
 }
 
-/// How the bytes of a file that is not small get into a connection.
+/// The way in which the bytes of a larger file are sent.
 package enum FileSending: CaseIterable, Sendable {
-    /// By sendfile, which lends the file's pages to the connection.
+    /// With sendfile, which lends the file's pages to the connection.
     case byKernel
     /// Read in pieces into one buffer, and sent from there.
     case copied
 }
 
 extension Connection {
-    /// On the way to another machine, pages that are lent spare a copy.
+    /// The way for this connection: to another machine, sendfile saves a copy.
     ///
-    /// For a peer on this one every byte is copied in any case, and out of one buffer, which a cache holds, that is
-    /// done faster than out of the file's pages.
+    /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
+    /// cache, than from the file's pages (decision 0014).
     fileprivate var fileSending: FileSending {
         if let way = slot.pool.configuration.fileSending { return way }
         return (try? channel.socket.peerAddress())?.isLocal == true ? .copied : .byKernel

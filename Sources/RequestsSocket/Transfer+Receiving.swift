@@ -5,7 +5,8 @@ import RequestsPOSIX
 // MARK: The head
 
 extension Transfer {
-    /// Whether the head of the final response is here, or comes without a wait; interim ones are passed over.
+    /// Returns whether the head of the final response has arrived, or arrives without a wait; interim responses are
+    /// skipped.
     mutating func hasHeadAtOnce() throws(RequestError) -> Bool {
         while true {
             if try readHead() { return true }
@@ -13,7 +14,7 @@ extension Transfer {
         }
     }
 
-    /// Reads on in what has been received; true when the final head is there.
+    /// Reads the received bytes, and returns whether the final head is complete.
     mutating func readHead() throws(RequestError) -> Bool {
         while status == nil {
             switch try nextEvent() {
@@ -28,21 +29,21 @@ extension Transfer {
         return true
     }
 
-    /// Receives more into the connection's buffer; false when nothing has come yet, or when others should run first.
+    /// Receives more into the connection's buffer; false if nothing has arrived, or if other tasks should run first.
     private mutating func fill() throws(RequestError) -> Bool {
-        if isTired { return false }
+        if isBudgetSpent { return false }
         let isHead = status == nil
         return try hasReceived { (connection) throws(SystemError) in try connection.fill(isHead: isHead) }
     }
 
-    /// Waits for a head in receiving it, for at most 10 ms, where `deadline` is not nearer than that; whether something
-    /// has come.
+    /// Waits for a head by receiving for at most 10 ms, unless `deadline` is nearer; returns whether something has
+    /// arrived (decision 0010).
     mutating func receiveInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
         guard deadline > Deadline.now.advanced(byNanoseconds: 10_000_000) else { return false }
         return try hasReceived { (connection) throws(SystemError) in try connection.fillInPlace() }
     }
 
-    /// Takes note of what `receive` put into the connection's buffer; whether anything came, the end included.
+    /// Records what `receive` added to the connection's buffer; returns whether anything arrived, the end included.
     private mutating func hasReceived(
         _ receive: (Connection) throws(SystemError) -> TransferResult
     ) throws(RequestError) -> Bool {
@@ -53,27 +54,27 @@ extension Transfer {
             throw .lost(sendFailure ?? error)
         }
         switch result {
-        case .bytes(let count): work(count)
+        case .bytes(let count): recordWork(count)
         case .end: try receiveEnd()
         case .wouldBlock: return false
         }
         return true
     }
 
-    /// Why nothing more can be received at once.
+    /// Returns the reason why nothing more can be received at once.
     mutating func pause() throws(RequestError) -> Pause {
-        if isTired { return .rest }
-        // What the peer said before sending failed is here already; nothing more is to come.
+        if isBudgetSpent { return .yield }
+        // All bytes that the peer sent before sending failed have been read; no more will arrive.
         if let sendFailure { throw .lost(sendFailure) }
         if !reader.awaitsResponse || !connection.inbound.isEmpty {
-            return .wait(for: .reading, until: patience.betweenBytes, in: .betweenBytes)
+            return .wait(for: .reading, until: timeLimits.betweenBytes, in: .betweenBytes)
         }
-        let limit = firstByteLimit ?? patience.firstByte
+        let limit = firstByteLimit ?? timeLimits.firstByte
         firstByteLimit = limit
         return .wait(for: .reading, until: limit, in: .firstByte)
     }
 
-    /// The peer has closed: the end of a body that runs until then, else a truncation.
+    /// Records that the peer has closed, which ends a body without a length and truncates any other message.
     mutating func receiveEnd() throws(RequestError) {
         do throws(WireError) {
             if case .end(let trailers) = try reader.receiveEnd() { finish(trailers) }
@@ -86,9 +87,9 @@ extension Transfer {
 // MARK: The body
 
 extension Transfer {
-    /// Receives bytes of the body into `space`, waiting for them if need be.
+    /// Receives bytes of the body into `space`, and waits for them if necessary.
     ///
-    /// Returns how many; 0 at the end of the body, or when `space` is empty.
+    /// Returns their number; 0 at the end of the body, or if `space` is empty.
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) async throws(RequestError) -> Int {
         while true {
             if let count = try bodyAtOnce(into: space) { return count }
@@ -96,14 +97,14 @@ extension Transfer {
         }
     }
 
-    /// The same without a wait, straight from the kernel where the reader need not see the bytes; nil when there are
-    /// none yet.
+    /// Receives bytes of the body without a wait, directly from the kernel if the reader need not see them; returns nil
+    /// if none have arrived.
     mutating func bodyAtOnce(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         while !isAtEnd {
-            if pending > 0 { return handOver(space) }
+            if pending > 0 { return copyPending(into: space) }
             if connection.inbound.isEmpty, reader.remaining >= leastDirect {
                 if space.isEmpty { return 0 }
-                guard !isTired, let count = try receiveDirectly(into: space) else { return nil }
+                guard !isBudgetSpent, let count = try receiveDirectly(into: space) else { return nil }
                 if count > 0 { return count }
             } else if !(try readBody()) {
                 guard try fillBody() else { return nil }
@@ -120,17 +121,18 @@ extension Transfer {
         return try fill()
     }
 
-    /// How many bytes, chunk lines among them, are here of a chunked body, after a try to have some; nil when there are
-    /// none yet.
+    /// Returns the number of bytes of a chunked body, chunk lines included, in the buffer, after a try to receive some
+    /// if it was empty; nil if none have arrived.
     mutating func chunkedBytesAtOnce() throws(RequestError) -> Int? {
         if connection.inbound.isEmpty { guard try fillBody() else { return nil } }
         return connection.inbound.unread.count
     }
 
-    /// From how many bytes on it is worth receiving them past the buffer: what follows a chunk is better had with it.
+    /// The number of bytes from which it is worth bypassing the buffer: the end of a chunk is best received with what
+    /// follows.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
 
-    /// Whether what has been received ends the body, all of which has been handed over.
+    /// Returns whether the received bytes end the body, all of which has been delivered.
     mutating func endsAtOnce() throws(RequestError) -> Bool {
         while !isAtEnd, pending == 0, reader.remaining == 0 {
             guard try readBody() else { return false }
@@ -138,7 +140,7 @@ extension Transfer {
         return isAtEnd
     }
 
-    /// A counted body that has come whole with its head; nil when it has not, or is longer than `limit`.
+    /// Returns a body with Content-Length that has arrived whole with its head; nil if it has not, or exceeds `limit`.
     mutating func wholeBodyAtOnce(_ limit: Int) throws(RequestError) -> Data? {
         guard !isAtEnd, let length = expectedLength, length <= limit, connection.inbound.unread.count >= length
         else { return nil }
@@ -146,11 +148,11 @@ extension Transfer {
         let body = bytes.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
         connection.inbound.consume(length)
         reader.advance(length)
-        note(length)
+        countReceived(length)
         return try readBody() && isAtEnd ? body : nil
     }
 
-    /// Reads on in what has been received; false when more is needed.
+    /// Reads the received bytes; returns false if more are needed.
     private mutating func readBody() throws(RequestError) -> Bool {
         switch try nextEvent() {
         case .data(let range): pending = range.count
@@ -160,7 +162,7 @@ extension Transfer {
         return true
     }
 
-    /// What comes next of what has been received; bytes of the body stay in the buffer until they are handed over.
+    /// Returns the next event in the received bytes; bytes of the body stay in the buffer until they are delivered.
     private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {
         var consumed = 0
         do throws(WireError) {
@@ -173,16 +175,16 @@ extension Transfer {
         }
     }
 
-    private mutating func handOver(_ space: UnsafeMutableRawBufferPointer) -> Int {
+    private mutating func copyPending(into space: UnsafeMutableRawBufferPointer) -> Int {
         let count = min(pending, space.count)
         space.copyMemory(from: UnsafeRawBufferPointer(rebasing: connection.inbound.unread.prefix(count)))
         connection.inbound.consume(count)
         pending -= count
-        note(count)
+        countReceived(count)
         return count
     }
 
-    /// 0 when the peer has closed, nil when nothing has come yet.
+    /// Receives directly into `space`; returns 0 if the peer has closed, nil if nothing has arrived.
     private mutating func receiveDirectly(
         into space: UnsafeMutableRawBufferPointer
     ) throws(RequestError) -> Int? {
@@ -196,8 +198,8 @@ extension Transfer {
         switch result {
         case .bytes(let count):
             reader.advance(count)
-            note(count)
-            work(count)
+            countReceived(count)
+            recordWork(count)
             return count
         case .end:
             try receiveEnd()
@@ -206,7 +208,7 @@ extension Transfer {
         }
     }
 
-    private mutating func note(_ count: Int) {
+    private mutating func countReceived(_ count: Int) {
         reporter.addReceived(count)
     }
 }

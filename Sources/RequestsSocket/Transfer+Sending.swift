@@ -3,8 +3,9 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 extension Transfer {
-    /// Sends what the connection takes at once of a request whose body, if it has one, is in memory; why it cannot go
-    /// on, nil when sending is over.
+    /// Sends as much as the connection accepts of a request without a body, or with one in memory.
+    ///
+    /// Returns the reason why it cannot continue; nil when sending has ended.
     mutating func sendAtOnce(_ head: [UInt8], _ body: Data) throws(RequestError) -> Pause? {
         var offset = written
         if let pause = try pushAtOnce(head, body, from: &offset) { return pause }
@@ -15,12 +16,12 @@ extension Transfer {
 
     /// Sends the request.
     ///
-    /// It ends early, without an error, when the final answer comes before the body's end or the connection takes no
-    /// more: then what the server had to say comes first.
+    /// Sending ends early, without an error, if the final response arrives before the end of the body or the connection
+    /// accepts no more: then the response comes first.
     mutating func send(_ head: [UInt8], _ payload: Payload, of request: PreparedRequest) async throws(RequestError) {
         hasSent = true
         var head = head
-        if let time = request.continueWait, payload.length != 0 {
+        if let time = request.continueTimeout, payload.length != 0 {
             guard try await push(head, Data()), try await isContinued(within: time) else { return }
             head = []
         }
@@ -34,24 +35,24 @@ extension Transfer {
             }
     }
 
-    /// Sends two parts that follow each other, the second of which counts as body; false when the upload ends here.
+    /// Sends two consecutive parts, the second of which counts as body; returns false if the upload ends here.
     mutating func push(_ prefix: [UInt8], _ part: Data) async throws(RequestError) -> Bool {
         var offset = 0
         while let pause = try pushAtOnce(prefix, part, from: &offset) { try await take(pause) }
         return offset == prefix.count + part.count
     }
 
-    /// Sends what the connection takes at once of two parts, from `offset` on; why it cannot go on, nil at the end of
-    /// both, or of the upload.
+    /// Sends as much of two consecutive parts, from `offset` on, as the connection accepts; returns the reason why it
+    /// cannot continue, or nil at the end of both parts or of the upload.
     private mutating func pushAtOnce(
         _ prefix: [UInt8], _ part: Data, from offset: inout Int
     ) throws(RequestError) -> Pause? {
         while offset < prefix.count + part.count {
             if isFull {
                 isFull = false
-                if try hasAnswer() { return nil }
+                if try hasResponse() { return nil }
             }
-            if isTired { return .rest }
+            if isBudgetSpent { return .yield }
             do throws(SystemError) {
                 isFull = try !write(prefix, part, from: &offset)
             } catch {
@@ -59,15 +60,14 @@ extension Transfer {
                 return nil
             }
             if isFull {
-                if try hasAnswer() { return nil }
-                return whileFull
+                if try hasResponse() { return nil }
+                return pauseWhileFull
             }
         }
         return nil
     }
 
-    /// Writes once of two parts that follow each other, from `offset` on; false when the connection takes nothing for
-    /// now.
+    /// Writes once from two consecutive parts, from `offset` on; returns false if the connection accepts nothing now.
     private mutating func write(
         _ prefix: [UInt8], _ part: Data, from offset: inout Int
     ) throws(SystemError) -> Bool {
@@ -76,15 +76,15 @@ extension Transfer {
         offset += count
         written += count
         reporter.addSent(max(0, offset - prefix.count) - bodyBefore)
-        work(count)
+        recordWork(count)
         return true
     }
 
-    /// What to wait for while the connection takes no more: that it does, or an answer.
-    var whileFull: Pause { .wait(for: [.writing, .reading], until: patience.betweenBytes, in: .sending) }
+    /// The wait while the connection accepts no more: until it does, or a response arrives.
+    var pauseWhileFull: Pause { .wait(for: [.writing, .reading], until: timeLimits.betweenBytes, in: .sending) }
 
-    /// Looks, without waiting, whether the final answer has come; true too when nothing more can come.
-    mutating func hasAnswer() throws(RequestError) -> Bool {
+    /// Returns, without waiting, whether the final response has arrived; also true if nothing more can arrive.
+    mutating func hasResponse() throws(RequestError) -> Bool {
         let result: TransferResult
         do throws(SystemError) {
             result = try connection.fill(isHead: true)
@@ -104,67 +104,74 @@ extension Transfer {
 // MARK: Streams
 
 extension Transfer {
-    private typealias Make = @Sendable () throws -> sending any RequestBodySource
+    private typealias Make = @Sendable () throws -> sending any RequestBody.Source
 
-    /// Sends exactly `length` bytes; the chunk that completes them is held back until the source has said that it is
-    /// the last one, so that the server never takes the beginning of a longer body for the whole.
+    /// Sends exactly `length` bytes.
+    ///
+    /// The chunk that completes them is held back until the source has ended, so that the server never takes the
+    /// beginning of a longer body for the whole.
     private mutating func push(_ head: [UInt8], counted length: Int, _ make: Make) async throws(RequestError) -> Bool {
         // With a length of 0 the head is the whole request.
         guard length > 0 else { return try await push(head, empty: make) }
         guard try await push(head, Data()) else { return false }
-        var source = try RequestError.wrapping(.bodyNotEncoded, make)
-        var left = length
+        var source = try RequestError.wrapping(.bodyEncodingFailed, make)
+        var remaining = length
         while let chunk = try await Self.next(of: &source) {
-            left -= chunk.count
-            if left == 0, try await Self.next(of: &source) != nil { left = -1 }
-            guard left >= 0 else {
-                throw RequestError(.bodyNotEncoded, detail: "the body is longer than the \(length) bytes declared")
+            remaining -= chunk.count
+            if remaining == 0, try await Self.next(of: &source) != nil { remaining = -1 }
+            guard remaining >= 0 else {
+                throw Self.lengthMismatch("longer than", length)
             }
             guard try await push([], chunk) else { return false }
-            if left == 0 { return true }
-            if try hasAnswer() { return false }
+            if remaining == 0 { return true }
+            if try hasResponse() { return false }
         }
-        guard left == 0 else {
-            throw RequestError(.bodyNotEncoded, detail: "the body is \(left) bytes shorter than the \(length) declared")
+        guard remaining == 0 else {
+            throw Self.lengthMismatch("\(ErrorText.bytes(remaining)) shorter than", length)
         }
         return true
     }
 
-    /// Sends a head that announces no bytes, once the source has said that there are none.
+    /// Sends a head that declares an empty body, after the source has ended without bytes.
     private mutating func push(_ head: [UInt8], empty make: Make) async throws(RequestError) -> Bool {
-        var source = try RequestError.wrapping(.bodyNotEncoded, make)
+        var source = try RequestError.wrapping(.bodyEncodingFailed, make)
         guard try await Self.next(of: &source) == nil else {
-            throw RequestError(.bodyNotEncoded, detail: "the body is longer than the 0 bytes declared")
+            throw Self.lengthMismatch("longer than", 0)
         }
         return try await push(head, Data())
     }
 
-    /// Sends chunks until the source ends (RFC 9112 §7.1); the last chunk, and the trailers, go out only then.
+    private static func lengthMismatch(_ comparison: String, _ length: Int) -> RequestError {
+        RequestError(
+            .bodyEncodingFailed, detail: "the body is \(comparison) its declared \(ErrorText.bytes(length))")
+    }
+
+    /// Sends chunks until the source ends (RFC 9112 §7.1); the last chunk and the trailers are sent only then.
     private mutating func push(
-        _ head: [UInt8], chunked make: Make, _ trailers: RequestTrailers?
+        _ head: [UInt8], chunked make: Make, _ trailers: PreparedRequest.Trailers?
     ) async throws(RequestError) -> Bool {
         guard try await push(head, Data()) else { return false }
-        var source = try RequestError.wrapping(.bodyNotEncoded, make)
+        var source = try RequestError.wrapping(.bodyEncodingFailed, make)
         var encoder = ChunkEncoder()
         while let chunk = try await Self.next(of: &source) {
             var line: [UInt8] = []
             encoder.begin(chunk.count, in: &line)
             guard try await push(line, chunk) else { return false }
-            if try hasAnswer() { return false }
+            if try hasResponse() { return false }
         }
         let fields = try trailers?.header() ?? .empty
         var end: [UInt8] = []
         do throws(WireError) {
             try encoder.end(trailers: fields, in: &end)
         } catch {
-            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error)
+            throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error)
         }
         return try await push(end, Data())
     }
 
-    /// The next chunk that is not empty.
-    private static func next(of source: inout any RequestBodySource) async throws(RequestError) -> Data? {
-        try await RequestError.wrapping(.bodyNotEncoded) {
+    /// Returns the next chunk that is not empty.
+    private static func next(of source: inout any RequestBody.Source) async throws(RequestError) -> Data? {
+        try await RequestError.wrapping(.bodyEncodingFailed) {
             while let chunk = try await source.next() {
                 if !chunk.isEmpty { return chunk }
             }

@@ -2,55 +2,56 @@ import Requests
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// A request and its response on one connection: how far both have come.
+/// A request and its response on one connection, with the progress of both.
 ///
-/// It has one owner, who may give it away. Its parts: sending, receiving the head, receiving the body. None of them suspends before the kernel says "not yet".
+/// It has one owner, who may pass it on. Its parts are sending, receiving the head, and receiving the body; each
+/// suspends only if the kernel is not ready.
 struct Transfer: ~Copyable, Sendable {
     let connection: Connection
-    let patience: Patience
+    let timeLimits: SocketTimeLimits
     var reader: ResponseReader
     var reporter: ProgressReporter
-    /// Bytes of the request, its head included, that the kernel took.
+    /// The number of bytes of the request, its head included, that the kernel has accepted.
     var written = 0
     var isUploadComplete = false
-    /// Why sending ended early; an answer may have come all the same.
+    /// The error that ended sending early; the response may arrive nevertheless.
     var sendFailure: SystemError?
-    /// Of the final response, once its head is here.
+    /// The status of the final response, once its head has been read.
     var status: HTTPStatus?
     var header = Header.empty
     private(set) var framing = BodyFraming.untilClose
-    /// Whether the final response said HTTP/1.0.
+    /// Whether the final response is of HTTP/1.0.
     private(set) var isHTTP10 = false
     private var isReusable = false
     private var keepAlive: KeepAlive?
-    /// When the first byte must be here; set by the first wait for it.
+    /// The deadline for the first byte, which the first wait for it sets.
     var firstByteLimit: Deadline?
-    /// Where in the connection's buffer bytes of the body lie that have been read, but not handed over.
+    /// The number of body bytes in the connection's buffer that have been read but not delivered.
     var pending = 0
     var isAtEnd = false
     var trailers = Header.empty
-    /// Whether the server has asked for the body with 100 (Continue).
+    /// Whether the server has requested the body with 100 (Continue).
     var hasContinued = false
-    /// Told of interim responses.
+    /// The receiver of interim responses.
     let onInterim: (@Sendable (HTTPStatus, Header) -> Void)?
-    /// Whether sending is over, complete or not.
+    /// Whether sending has ended, complete or not.
     var hasSent = false
-    /// Whether the connection took nothing more of the request when it was last asked.
+    /// Whether the connection accepted no more of the request at the last try.
     var isFull = false
-    /// When the head of the answer was here; forgotten at the next pause.
+    /// The time at which the head of the response arrived; cleared at the next pause.
     private var headArrived: Deadline?
-    private var effort = Effort()
+    private var budget = WorkBudget()
 
     init(
-        _ request: PreparedRequest, sending length: Int?, over connection: Connection, _ patience: Patience
+        _ request: PreparedRequest, sending length: Int?, over connection: Connection, _ timeLimits: SocketTimeLimits
     ) {
         self.connection = connection
-        self.patience = patience
+        self.timeLimits = timeLimits
         reader = ResponseReader(
             answering: request.method, limits: connection.slot.pool.configuration.wireLimits)
-        reporter = ProgressReporter(request.onProgress)
-        reporter.progress.totalToSend = length
-        if let observe = request.onInterimResponse {
+        reporter = ProgressReporter(request.progressHandler)
+        reporter.progress.bytesExpectedToSend = length
+        if let observe = request.interimResponseHandler {
             let target = request.target
             onInterim = { observe(ResponseHead(status: $0, header: $1, target: target)) }
         } else {
@@ -58,10 +59,10 @@ struct Transfer: ~Copyable, Sendable {
         }
     }
 
-    /// Whether a byte of the response has come.
-    var hasBegunAnswer: Bool { reader.hasStarted || !connection.inbound.isEmpty }
+    /// Whether a byte of the response has arrived.
+    var hasBegunResponse: Bool { reader.hasStarted || !connection.inbound.isEmpty }
 
-    /// The number of bytes of the response's body, when its head says.
+    /// The length of the response's body in bytes, if the head declares it.
     var expectedLength: Int? {
         switch framing {
         case .none: 0
@@ -70,16 +71,16 @@ struct Transfer: ~Copyable, Sendable {
         }
     }
 
-    /// Takes note of the head of the final response.
-    mutating func begin(_ answer: consuming ReceivedResponse) {
-        status = answer.line.status
-        header = answer.header
-        framing = answer.framing
-        isHTTP10 = answer.line.version < .http11
-        isReusable = answer.isReusable
-        keepAlive = answer.keepAlive
+    /// Records the head of the final response.
+    mutating func begin(_ received: consuming ReceivedResponse) {
+        status = received.line.status
+        header = received.header
+        framing = received.framing
+        isHTTP10 = received.line.version < .http11
+        isReusable = received.isReusable
+        keepAlive = received.keepAlive
         headArrived = .now
-        reporter.progress.totalToReceive = expectedLength
+        reporter.progress.bytesExpectedToReceive = expectedLength
     }
 
     /// Returns whether the connection can carry another request once at most `limit` bytes of the body have been read.
@@ -88,10 +89,10 @@ struct Transfer: ~Copyable, Sendable {
         return expectedLength.map { $0 <= limit } ?? (limit > 0)
     }
 
-    /// The time, as it was when the head arrived if nothing was waited for since.
+    /// The current time, or the time at which the head arrived if nothing has waited since.
     var now: Deadline { headArrived ?? .now }
 
-    /// The response has been read to its end: the connection goes back to the pool if it may carry another request.
+    /// Ends the response, and returns the connection to the pool if it can carry another request.
     mutating func finish(_ trailers: Header) {
         isAtEnd = true
         self.trailers = trailers
@@ -100,63 +101,64 @@ struct Transfer: ~Copyable, Sendable {
         connection.slot.pool.park(connection, at: now, seconds: keepAlive?.timeout)
     }
 
-    /// Takes note of a system call that moved `count` bytes.
-    mutating func work(_ count: Int) {
-        effort.add(count)
+    /// Records a system call that moved `count` bytes.
+    mutating func recordWork(_ count: Int) {
+        budget.add(count)
     }
 
-    /// Whether much was done without a wait, so that others should run before it goes on.
-    var isTired: Bool { effort.isSpent }
+    /// Whether enough work was done without a wait that other tasks should run first (decision 0014).
+    var isBudgetSpent: Bool { budget.isSpent }
 }
 
-/// Why a transfer cannot go on at once.
+/// The reason why a transfer cannot continue at once.
 enum Pause {
-    /// Much was done without a wait: others should run first.
-    case rest
-    /// The kernel has to catch up, by `limit` at the latest.
+    /// Much work was done without a wait: other tasks should run first.
+    case yield
+    /// The kernel is not ready; the wait ends at `limit` at the latest.
     case wait(for: Interest, until: Deadline, in: RequestError.Phase)
 }
 
 // MARK: Pausing
 
 extension Transfer {
-    /// Suspends until the transfer can go on.
+    /// Suspends until the transfer can continue.
     ///
-    /// The only place where an exchange suspends for its connection.
+    /// An exchange suspends for its connection only here.
     mutating func take(_ pause: Pause) async throws(RequestError) {
-        effort = Effort()
+        budget = WorkBudget()
         headArrived = nil
         guard case .wait(let wanted, let limit, let phase) = pause else {
-            try patience.check()
+            try timeLimits.check()
             return await connection.channel.yield()
         }
         do throws(WaitError) {
-            try await connection.wait(for: wanted, by: patience.total.orEarlier(limit), atHead: status == nil)
+            try await connection.wait(for: wanted, by: timeLimits.total.orEarlier(limit), atHead: status == nil)
         } catch {
-            throw patience.error(error, until: limit, in: phase)
+            throw timeLimits.error(error, until: limit, in: phase)
         }
     }
 
-    /// Blocks the calling thread until the transfer can go on.
+    /// Blocks the calling thread until the transfer can continue.
     mutating func takeInPlace(_ pause: Pause) throws(RequestError) {
-        effort = Effort()
+        budget = WorkBudget()
         headArrived = nil
-        guard case .wait(let wanted, let limit, let phase) = pause else { return try patience.check() }
-        let deadline = patience.total.orEarlier(limit)
+        guard case .wait(let wanted, let limit, let phase) = pause else { return try timeLimits.check() }
+        let deadline = timeLimits.total.orEarlier(limit)
         if wanted == .reading, status == nil, try receiveInPlace(by: deadline) { return }
         do throws(WaitError) {
             try connection.channel.waitInPlace(for: wanted, by: deadline)
         } catch {
-            throw patience.error(error, until: limit, in: phase)
+            throw timeLimits.error(error, until: limit, in: phase)
         }
     }
 }
 
-/// Work done without a wait.
-private struct Effort: Sendable {
+/// The amount of work done without a wait.
+private struct WorkBudget: Sendable {
     private var calls = 0
     private var bytes = 0
 
+    // At most 0.3 ms of work (decision 0014).
     var isSpent: Bool { calls >= 32 || bytes >= 1 << 20 }
 
     mutating func add(_ count: Int) {

@@ -1,14 +1,15 @@
 import RequestsPOSIX
 
-/// A value that lies in memory of its own, with one owner: to give it away is to give away a pointer.
+/// A value in memory of its own, with one owner, so that moving it moves a pointer.
 ///
-/// What suspends keeps its variables in frames on the heap, a copy for each that moves it: this makes them small.
-struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {  // nobody else has the pointer
+/// A function that suspends keeps its variables in a frame on the heap, with a copy for each move: the box keeps these
+/// frames small (decision 0012).
+struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {  // no other code has the pointer
     private let pointer: UnsafeMutablePointer<Value>
 
-    /// A box of `value`, which must be content with the alignment of any memory.
+    /// Creates a box of `value`, whose type must not need more than malloc's alignment.
     init(_ value: consuming Value) {
-        // Memory of a stated alignment is asked for in a slower way.
+        // Allocation with an explicit alignment is slower.
         pointer = HeapMemory.resize(nil, to: MemoryLayout<Value>.size).bindMemory(to: Value.self, capacity: 1)
         pointer.initialize(to: value)
     }
@@ -17,7 +18,7 @@ struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable { 
         Self.free(pointer)
     }
 
-    @inline(never)
+    @inline(never)  // keeps the value's destruction out of the frame of the function that suspends
     private static func free(_ pointer: UnsafeMutablePointer<Value>) {
         pointer.deinitialize(count: 1)
         HeapMemory.free(pointer)

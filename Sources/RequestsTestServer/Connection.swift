@@ -1,15 +1,15 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Why a connection is not served any further.
+/// The reason why a connection is not served any further.
 enum ConnectionEnd: Error {
-    /// The client has left, or the server ends, or the fault of an exchange is to close.
+    /// The client has closed the connection, the server is stopping, or a fault closes the connection.
     case closed
-    /// The request is refused: it is answered with this, and the connection closed.
+    /// The request is refused: this response is sent, and then the connection is closed.
     case refused(HTTPStatus, String, [Field] = [])
 }
 
-/// One connection: its descriptors, and what ends its waits.
+/// One connection: its socket, and the signal that ends its waits.
 ///
 /// It belongs to the thread that serves it.
 final class Connection: Sendable {
@@ -18,9 +18,9 @@ final class Connection: Sendable {
     private let onStall: @Sendable () -> Void
     private let wake: WakeSignal
     private let executor = ThreadExecutor()
-    private let handler = Lock(Handler())
+    private let currentTask = Lock(CurrentTask())
 
-    private struct Handler {
+    private struct CurrentTask {
         var isStopping = false
         var cancel: (@Sendable () -> Void)?
     }
@@ -32,17 +32,17 @@ final class Connection: Sendable {
         wake = try WakeSignal()
     }
 
-    /// Ends every wait of the connection's thread; from any thread.
+    /// Ends every wait of the connection's thread; can be called on any thread.
     func stop() {
         wake.signal()
-        let cancel = handler.withLock { handler in
-            handler.isStopping = true
-            return handler.cancel
+        let cancel = currentTask.withLock { task in
+            task.isStopping = true
+            return task.cancel
         }
         cancel?()
     }
 
-    /// Waits until the socket is ready; false when `deadline` has passed.
+    /// Waits until the socket is ready; returns false if `deadline` has passed.
     func wait(for direction: Direction, by deadline: Deadline? = nil) throws(ConnectionEnd) -> Bool {
         do throws(WaitError) {
             try socket.waitInPlace(for: direction, by: deadline, orUntil: wake)
@@ -53,7 +53,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Waits until the client has left, without reading, or until `deadline`.
+    /// Waits without reading until the client has closed the connection, or until `deadline`.
     func waitForHangUp(by deadline: Deadline) throws(ConnectionEnd) {
         do throws(WaitError) {
             try socket.waitForHangUpInPlace(by: deadline, orUntil: wake)
@@ -62,18 +62,18 @@ final class Connection: Sendable {
         }
     }
 
-    /// Sends all of `bytes`; ``onStall`` is told of each write that waits for a quarter of a second.
+    /// Sends all of `bytes`, and calls ``onStall`` for each write that waits longer than a quarter of a second.
     func send(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
-        var rest = bytes
-        while !rest.isEmpty {
+        var remaining = bytes
+        while !remaining.isEmpty {
             let result: TransferResult
             do {
-                result = try rest.withUnsafeBytes { try socket.send($0) }
+                result = try remaining.withUnsafeBytes { try socket.send($0) }
             } catch {
                 throw .closed
             }
             switch result {
-            case .bytes(let count): rest = rest.dropFirst(count)
+            case .bytes(let count): remaining = remaining.dropFirst(count)
             case .wouldBlock:
                 if try wait(for: .writing, by: .after(.milliseconds(250))) { continue }
                 onStall()
@@ -83,7 +83,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Receives what has arrived into `buffer`; nil at the end, 0 when nothing has.
+    /// Receives available bytes into `buffer`, and returns their number: nil at the end, 0 if there are none yet.
     func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> Int? {
         do {
             switch try buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
@@ -96,25 +96,26 @@ final class Connection: Sendable {
         }
     }
 
-    /// Runs `operation` as a task on this thread, and nowhere else.
+    /// Runs `operation` as a task on this thread only.
     ///
-    /// The task is cancelled when the server ends; an operation that ignores this delays the end.
+    /// The task is cancelled when the server stops; an operation that ignores cancellation delays that.
     func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
     ) throws(RequestError) -> Value {
-        defer { handler.withLock { $0.cancel = nil } }
+        defer { currentTask.withLock { $0.cancel = nil } }
         return try executor.run { cancel in
-            let isStopping = handler.withLock { handler in
-                handler.cancel = cancel
-                return handler.isStopping
+            let isStopping = currentTask.withLock { task in
+                task.cancel = cancel
+                return task.isStopping
             }
+            // The server may have stopped before the task could be cancelled.
             if isStopping { cancel() }
         } _: { () async throws(RequestError) in
             try await operation()
         }
     }
 
-    /// Lets go of the thread.
+    /// Ends the use of the thread; remaining work runs on the shared pool.
     func close() {
         executor.close()
     }

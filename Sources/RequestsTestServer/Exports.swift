@@ -1,2 +1,2 @@
-// One import is enough: who imports the server sees the requests and responses it speaks of.
+// One import is enough: users of the server also need the requests and responses that it handles.
 @_exported public import Requests

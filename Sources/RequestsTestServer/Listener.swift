@@ -1,24 +1,24 @@
 import RequestsPOSIX
 
-/// Accepts connections on a thread of its own.
+/// A listening socket, which accepts connections on its own thread.
 final class Listener: Sendable {
     let wake: WakeSignal
     private let socket: Socket
     let address: TestServer.Address
 
-    init(_ wanted: TestServer.Address) throws {
+    init(_ requested: TestServer.Address) throws {
         wake = try WakeSignal()
-        switch wanted {
+        switch requested {
         case .loopback(let port):
             socket = try Socket.listening(on: .loopback(port: UInt16(clamping: port)))
             address = .loopback(port: Int(try socket.localAddress().port ?? 0))
         case .unix(let path):
             socket = try Socket.listening(on: try SocketAddress(unixPath: path))
-            address = wanted
+            address = requested
         }
     }
 
-    /// Accepts until it is woken.
+    /// Accepts connections until the listener is woken.
     func run(_ state: ServerState) {
         while true {
             do {
@@ -29,7 +29,7 @@ final class Listener: Sendable {
                 }
                 if !state.acceptsConnections, !pause() { return }
             } catch is SystemError {
-                // Descriptors, memory or threads have run out, or a connection failed before it was accepted.
+                // Descriptors, memory or threads are exhausted, or a connection failed before it was accepted.
                 if !pause() { return }
             } catch {
                 return
@@ -37,10 +37,10 @@ final class Listener: Sendable {
         }
     }
 
-    /// Waits a little; false when the server has stopped meanwhile.
+    /// Waits 10 ms; returns false if the server is stopping.
     private func pause() -> Bool {
         do throws(WaitError) {
-            // A listener is never writable.
+            // A listener is never writable, so this waits until the deadline or the signal.
             try socket.waitInPlace(for: .writing, by: .after(.milliseconds(10)), orUntil: wake)
             return true
         } catch {

@@ -1,16 +1,16 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Reads the requests that arrive on one connection.
+/// The requests that arrive on one connection.
 struct RequestInput {
     private let connection: Connection
     private let state: ServerState
     private var buffer: [UInt8] = []
     private var start = 0
-    private var part = [UInt8](repeating: 0, count: 16 << 10)
+    private var received = [UInt8](repeating: 0, count: 16 << 10)
     private var isAtEnd = false
 
-    /// Bytes that are kept for later during a pause; more stay in the socket.
+    /// The number of bytes that are read ahead during a pause; more stay in the socket (decision 0026).
     private static var readAhead: Int { 256 << 10 }
 
     init(_ connection: Connection, _ state: ServerState) {
@@ -18,9 +18,13 @@ struct RequestInput {
         self.state = state
     }
 
-    /// The next request, read to its end; nil when the client has closed the connection instead.
+    /// Reads the next request to its end; returns nil if the client closes the connection instead.
     ///
-    /// `onHead` is told the head once it is here, before the body is read; what it throws refuses the request.
+    /// - Parameters:
+    ///   - onHead: A function that is called with the head before the body is read; its error refuses the request.
+    ///   - onBody: A function that is called with the bytes of the body as they arrive; its error refuses the request.
+    /// - Returns: The request and its trailers; nil at the end of the connection.
+    /// - Throws: The end of the connection, or the refusal of the request.
     mutating func next(
         onHead: (ReceivedRequest) throws(ConnectionEnd) -> Void, onBody: (Data) throws(ConnectionEnd) -> Void
     ) throws(ConnectionEnd) -> (request: ReceivedRequest, trailers: Header)? {
@@ -29,7 +33,7 @@ struct RequestInput {
         limits.lineBytes = min(limits.lineBytes, state.limits.headBytes)
         var reader = RequestReader(limits: limits)
         var head: ReceivedRequest?
-        // What has arrived of the body at once: in chunks of a byte it would else be many small pieces.
+        // The bytes of the body that arrived together: in chunks of one byte they would be many small pieces otherwise.
         var arrived = Data()
         while true {
             switch try event(of: &reader) {
@@ -38,7 +42,7 @@ struct RequestInput {
                 arrived.removeAll(keepingCapacity: true)
                 if try fill() { continue }
                 guard reader.hasStarted else { return nil }
-                throw .refused(400, "the request is cut short")
+                throw .refused(400, "incomplete request")
             case .head(let request):
                 head = request
                 try onHead(request)
@@ -62,7 +66,7 @@ struct RequestInput {
         }
     }
 
-    /// Waits for more bytes; false when the client will send none.
+    /// Waits for more bytes; returns false if the client will send none.
     private mutating func fill() throws(ConnectionEnd) -> Bool {
         buffer.removeFirst(start)
         start = 0
@@ -73,52 +77,53 @@ struct RequestInput {
         return false
     }
 
-    /// Takes what has arrived; false when nothing has.
+    /// Takes the bytes that have arrived; returns false if there are none.
     private mutating func receive() throws(ConnectionEnd) -> Bool {
-        guard let count = try connection.receive(into: &part) else {
+        guard let count = try connection.receive(into: &received) else {
             isAtEnd = true
             return true
         }
-        buffer.append(contentsOf: part[..<count])
+        buffer.append(contentsOf: received[..<count])
         if count > 0 { state.change { $0.receivedBytes += count } }
         return count > 0
     }
 
-    /// Waits until `deadline`, keeping what arrives for the next request; throws once the client has left.
+    /// Waits until `deadline` and keeps received bytes for the next request; throws if the client closes the
+    /// connection.
     mutating func pause(until deadline: Deadline) throws(ConnectionEnd) {
         while buffer.count < Self.readAhead {
             guard try connection.wait(for: .reading, by: deadline) else { return }
             if try receive(), isAtEnd { throw .closed }
         }
-        // A client that leaves now is noticed when the next bytes are sent.
+        // If the client closes the connection after this, the next write fails.
         try connection.waitForHangUp(by: deadline)
     }
 
-    /// Waits until the client has left or the server stops, which it throws; what arrives is discarded.
+    /// Discards received bytes until the client closes the connection or the server stops, and throws then.
     mutating func stall() throws(ConnectionEnd) -> Never {
         while true {
-            forget()
+            discardBuffer()
             _ = try connection.wait(for: .reading)
             if try receive(), isAtEnd { throw .closed }
         }
     }
 
-    /// Reads and discards what a refused client still sends, within limits, so that it can read the response before the
-    /// connection is closed.
+    /// Reads and discards bytes of a refused client, within limits, so that it can read the response before the
+    /// connection is closed (decision 0026).
     mutating func drain() throws(ConnectionEnd) {
         let deadline = Deadline.after(state.limits.drainTime)
         var remaining = state.limits.drainedBytes
         while !isAtEnd, remaining > 0 {
             guard try connection.wait(for: .reading, by: deadline) else { return }
-            forget()
+            discardBuffer()
             _ = try receive()
             remaining -= buffer.count
         }
-        // Closing now would reset the connection, and the client could lose a response that it has not read.
+        // Closing with unread bytes resets the connection, and the client could lose the response.
         if !isAtEnd { try connection.waitForHangUp(by: deadline) }
     }
 
-    private mutating func forget() {
+    private mutating func discardBuffer() {
         buffer.removeAll(keepingCapacity: true)
         start = 0
     }

@@ -1,37 +1,41 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Writes one response as its behavior says, faults included.
+/// Writes one response according to its behavior, including faults.
 struct ResponseOutput {
-    /// How the end of the body is told.
+    /// The way in which the end of the body is marked.
     enum Framing {
         case none, counted, untilClose
         case chunked(sizes: [Int])
     }
 
-    /// Bytes that are kept before they are sent.
+    /// The number of bytes that are collected before they are sent.
     private static var pieceSize: Int { 256 << 10 }
 
     private let connection: Connection
-    private let behavior: Behavior
+    private let behavior: TestServer.Behavior
     private var framing = Framing.none
+    /// Bytes that have not been sent yet.
     private var pending: [UInt8] = []
+    /// The number of bytes of the body, without its framing, that have been appended.
     private var bodyBytes = 0
     private var encoder = ChunkEncoder()
-    private var chunk = 0
+    /// The number of chunks that have been appended.
+    private var chunkCount = 0
+    /// Whether bytes were sent, so that a pace requires a pause before the next ones.
     private var hasSent = false
 
-    init(_ connection: Connection, _ behavior: Behavior) {
+    init(_ connection: Connection, _ behavior: TestServer.Behavior) {
         self.connection = connection
         self.behavior = behavior
     }
 
-    /// Appends an interim response.
+    /// Appends an interim response (1xx).
     mutating func append(interim status: HTTPStatus) {
         append("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n\r\n")
     }
 
-    /// Appends the head; the fields that frame the message are the server's.
+    /// Appends the head; the server sets the fields that frame the message.
     mutating func append(
         _ head: ResponseHead, framing: Framing, length: Int?, closing: Bool, input: inout RequestInput
     ) throws(ConnectionEnd) {
@@ -45,7 +49,7 @@ struct ResponseOutput {
         do throws(WireError) {
             try ResponseHeadWriter.append(head.status, header, to: &pending)
         } catch {
-            throw .refused(500, "the response cannot be written: \(error)")
+            throw .refused(500, "could not write the response: \(error)")
         }
         guard case .truncateHead(let byte) = behavior.fault else { return }
         pending.removeLast(max(0, pending.count - start - max(0, byte)))
@@ -53,16 +57,16 @@ struct ResponseOutput {
         throw .closed
     }
 
-    /// Appends bytes of the body, and sends them where they are many: a client that does not read would otherwise have a
-    /// copy of each body kept for it.
+    /// Appends bytes of the body, and sends large amounts immediately: a copy of each body would otherwise be kept for
+    /// a client that does not read.
     mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
         var remaining = data[...]
         while !remaining.isEmpty {
             var size = remaining.count
             if case .chunked(let sizes) = framing {
-                if !sizes.isEmpty { size = max(1, sizes[min(chunk, sizes.count - 1)]) }
+                if !sizes.isEmpty { size = max(1, sizes[min(chunkCount, sizes.count - 1)]) }
                 encoder.begin(min(size, remaining.count), in: &pending)
-                chunk += 1
+                chunkCount += 1
             }
             var payload = remaining.prefix(size)
             remaining = remaining.dropFirst(size)
@@ -74,8 +78,9 @@ struct ResponseOutput {
         }
     }
 
-    /// Appends what marks the end of the body, and sends everything.
+    /// Appends the end of the body, and sends everything.
     mutating func appendEnd(trailers: Header, input: inout RequestInput) throws(ConnectionEnd) {
+        // A fault at or beyond the last byte happens here.
         if behavior.fault?.bodyByte != nil { try fail(&input) }
         if case .chunked = framing {
             do throws(WireError) {
@@ -84,33 +89,34 @@ struct ResponseOutput {
                 throw .closed
             }
         }
-        if case .extraBytes(let bytes) = behavior.fault { pending += bytes }
+        if case .unsolicitedBytes(let bytes) = behavior.fault { pending += bytes }
         try flush(&input)
     }
 
-    /// Sends what has been appended, in the middle of a body.
+    /// Sends the appended bytes in the middle of a body.
     ///
-    /// Bytes that nobody asked for go out with all of it: a client could not tell them from an answer that come later.
+    /// With unsolicited bytes, everything is sent at once: a client that receives them later cannot tell them from a
+    /// response.
     mutating func flushPart(_ input: inout RequestInput) throws(ConnectionEnd) {
-        if case .extraBytes = behavior.fault { return }
+        if case .unsolicitedBytes = behavior.fault { return }
         try flush(&input)
     }
 
-    /// Sends what has been appended, at the behavior's pace.
+    /// Sends the appended bytes at the pace of the behavior.
     mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
         defer { pending.removeAll(keepingCapacity: true) }
         guard let pace = behavior.pace else { return try connection.send(pending[...]) }
         let size = max(1, pace.bytes)
-        var rest = pending[...]
-        while !rest.isEmpty {
+        var remaining = pending[...]
+        while !remaining.isEmpty {
             if hasSent { try input.pause(until: .after(pace.interval)) }
-            try connection.send(rest.prefix(size))
-            rest = rest.dropFirst(size)
+            try connection.send(remaining.prefix(size))
+            remaining = remaining.dropFirst(size)
             hasSent = true
         }
     }
 
-    /// Does what the fault is, where it happens instead of the response.
+    /// Performs a fault that replaces the response, if the behavior has one.
     mutating func failBeforeResponse(_ input: inout RequestInput) throws(ConnectionEnd) {
         switch behavior.fault {
         case .closeBeforeHead: throw .closed
@@ -135,6 +141,7 @@ struct ResponseOutput {
         if limit < data.count { try fail(&input) }
     }
 
+    /// Sends the appended bytes, and performs a fault inside the body.
     private mutating func fail(_ input: inout RequestInput) throws(ConnectionEnd) {
         try flush(&input)
         switch behavior.fault {
@@ -156,7 +163,7 @@ struct ResponseOutput {
 }
 
 extension Field.Name {
-    /// Whether the server alone decides about the field of a response.
+    /// Whether only the server sets the field of a response.
     fileprivate var framesMessage: Bool {
         self == .contentLength || self == .transferEncoding || self == .connection || self == .keepAlive
     }

@@ -1,17 +1,18 @@
 import RequestsHTTP1
 
-/// How a response goes on the wire, decided by what it is, what it answers, and the behavior ordered.
+/// The framing of a response and whether its connection is kept, as determined by the response, the request and the
+/// behavior.
 struct ResponsePlan {
     let framing: ResponseOutput.Framing
-    /// The value of Content-Length, if there is to be one.
+    /// The value of Content-Length; nil if the field is not sent.
     let length: Int?
     let hasBody: Bool
-    /// Whether the connection may carry another exchange.
-    let persists: Bool
-    /// Whether the head says that it does not.
-    let saysClose: Bool
+    /// Whether the connection can be used for another exchange.
+    let keepsConnection: Bool
+    /// Whether the head announces that the connection will be closed.
+    let announcesClose: Bool
 
-    init(_ response: RawResponse, answering request: ReceivedRequest, behavior: Behavior) {
+    init(_ response: RawResponse, to request: ReceivedRequest, behavior: TestServer.Behavior) {
         let head = response.head
         hasBody = request.line.method != .head && !head.status.forbidsBody
         framing = hasBody ? Self.framing(response, request.line.version, behavior.framing) : .none
@@ -21,19 +22,21 @@ struct ResponsePlan {
             } else if hasBody || head.status == 204 {
                 nil
             } else {
+                // The length that a body would have, in a response to HEAD or with 304.
                 head.header[.contentLength].flatMap { UInt($0) }.map { Int(clamping: $0) }
             }
-        let wantsClose = head.header.listContains("close", in: .connection)
+        let requestsClose = head.header.listContains("close", in: .connection)
         let endsWithConnection = if case .untilClose = framing { true } else { false }
-        saysClose = wantsClose || endsWithConnection || !request.isReusable
-        persists = !saysClose && behavior.fault != .closeAfterResponse
+        announcesClose = requestsClose || endsWithConnection || !request.isReusable
+        keepsConnection = !announcesClose && behavior.fault != .unannouncedClose
     }
 
     private static func framing(
-        _ response: RawResponse, _ version: HTTPVersion, _ wanted: Behavior.Framing
+        _ response: RawResponse, _ version: HTTPVersion, _ requested: TestServer.Behavior.Framing
     ) -> ResponseOutput.Framing {
-        if version < .http11 { return response.bodyLength == nil || wanted == .untilClose ? .untilClose : .counted }
-        switch wanted {
+        // HTTP/1.0 has no chunks.
+        if version < .http11 { return response.bodyLength == nil || requested == .untilClose ? .untilClose : .counted }
+        switch requested {
         case .untilClose: return .untilClose
         case .chunked(let sizes): return .chunked(sizes: sizes)
         case .automatic:
@@ -51,7 +54,7 @@ extension RawResponse {
         }
     }
 
-    /// The fields after the body, once that has been read.
+    /// The trailer fields, when the body has been read to its end.
     var finalTrailers: Header {
         if case .stream(let stream) = body, trailers.isEmpty { stream.trailers } else { trailers }
     }

@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// What the threads of a server share.
+/// The state that the threads of a server share.
 final class ServerState: Sendable {
     private struct Waiter {
         let condition: @Sendable (TestServer.Record) -> Bool
@@ -16,19 +16,20 @@ final class ServerState: Sendable {
         var threads = 0
         var waiters: [UInt64: Waiter] = [:]
         var nextWaiter: UInt64 = 0
+        /// Resumed when the last thread has ended.
         var atEnd: CheckedContinuation<Void, Never>?
-        /// Bytes of bodies that connections hold for the executor.
+        /// The number of bytes of bodies that are held for the executor.
         var heldBytes = 0
     }
 
     let executor: any RequestExecutor
     let limits: TestServer.Limits
-    let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> Behavior
+    let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior
     private let state: Lock<State>
 
     init(
         executor: any RequestExecutor, limits: TestServer.Limits,
-        behavior: @escaping @Sendable (Int, Int) -> Behavior
+        behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior
     ) {
         self.executor = executor
         self.limits = limits
@@ -42,7 +43,7 @@ final class ServerState: Sendable {
 // MARK: Threads
 
 extension ServerState {
-    /// Runs `body` on a thread of its own, which ``stop()`` waits for.
+    /// Runs `body` on its own thread; ``stop()`` waits for it.
     func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         state.withLock { $0.threads += 1 }
         do throws(SystemError) {
@@ -73,7 +74,7 @@ extension ServerState {
         }
     }
 
-    /// Ends every connection and waits until every thread has let go of what it held.
+    /// Ends every connection, and waits until every thread has released its resources.
     func stop() async {
         let waiters = state.withLock { state in
             state.isStopping = true
@@ -96,12 +97,12 @@ extension ServerState {
 // MARK: Connections
 
 extension ServerState {
-    /// Whether another connection may be served: the server is not stopping, and has not reached its limit.
+    /// Whether another connection can be served: the server is not stopping and has not reached its limit.
     var acceptsConnections: Bool {
         state.withLock { !$0.isStopping && $0.connections.count < max(1, limits.connections) }
     }
 
-    /// Serves `socket` on a thread of its own, unless the server is stopping.
+    /// Serves `socket` on its own thread, unless the server is stopping.
     func serve(_ socket: consuming Socket) throws(SystemError) {
         let index = state.withLock { $0.record.acceptedConnections }
         let connection = try Connection(
@@ -114,19 +115,19 @@ extension ServerState {
         do throws(SystemError) {
             try startThread(named: "test-connection") { self.run(index) }
         } catch {
-            forget(index)
+            removeConnection(index)
             throw error
         }
     }
 
     /// Serves a connection to its end.
     private func run(_ index: Int) {
-        play(index)
-        forget(index)
+        // A separate function, so that no reference to the connection is left when it is removed.
+        serveRequests(of: index)
+        removeConnection(index)
     }
 
-    /// Serves a connection; the record says that it is open until its descriptors are closed.
-    private func play(_ index: Int) {
+    private func serveRequests(of index: Int) {
         let (connection, isStopping) = state.withLock { ($0.connections[index], $0.isStopping) }
         guard let connection else { return }
         if !isStopping {
@@ -136,9 +137,10 @@ extension ServerState {
         connection.close()
     }
 
-    /// Lets go of a connection, which closes it.
-    private func forget(_ index: Int) {
+    /// Removes a connection, which closes it, and counts it as closed afterwards.
+    private func removeConnection(_ index: Int) {
         let connection = state.withLock { $0.connections.removeValue(forKey: index) }
+        // Closes the connection here: outside the lock, and before the record counts it as closed.
         _ = consume connection
         change { $0.openConnections -= 1 }
     }
@@ -147,7 +149,7 @@ extension ServerState {
 // MARK: Bodies
 
 extension ServerState {
-    /// Counts `count` bytes of a body as held; false when that is more than all connections may hold together.
+    /// Counts `count` bytes of a body as held; returns false if all connections together would exceed the limit.
     func hold(_ count: Int) -> Bool {
         state.withLock { state in
             guard count <= limits.totalBodyBytes - state.heldBytes else { return false }
@@ -156,7 +158,7 @@ extension ServerState {
         }
     }
 
-    /// Takes back what ``hold(_:)`` counted.
+    /// Subtracts the bytes that ``hold(_:)`` counted.
     func release(_ count: Int) {
         guard count > 0 else { return }
         state.withLock { $0.heldBytes -= count }
@@ -166,7 +168,7 @@ extension ServerState {
 // MARK: The record
 
 extension ServerState {
-    /// Changes the record and wakes those who waited for what it has become.
+    /// Changes the record, and resumes the waiters whose condition it satisfies now.
     @discardableResult
     func change<Value: Sendable>(_ body: (inout TestServer.Record) -> Value) -> Value {
         let (value, satisfied) = state.withLock { state in

@@ -1,13 +1,13 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Serves one connection on its thread: reads a request, asks the executor, writes the response, and again.
+/// Serves one connection on its thread: reads a request, executes it, writes the response, and repeats.
 struct Service {
     private let connection: Connection
     private let state: ServerState
     private var input: RequestInput
     private var exchange = 0
-    /// The body of the request that is being received or answered, where the executor receives it.
+    /// The body of the request in progress, if the executor receives it.
     private var body = Data()
 
     init(_ connection: Connection, _ state: ServerState) {
@@ -16,24 +16,24 @@ struct Service {
         input = RequestInput(connection, state)
     }
 
-    /// Serves until one side has had enough.
+    /// Serves requests until one side ends the connection.
     mutating func run() {
         defer { releaseBody() }
         do throws(ConnectionEnd) {
             while let request = try read() {
-                guard try answer(request) else { break }
+                guard try respond(to: request) else { break }
                 releaseBody()
                 exchange += 1
             }
-            try leave()
+            try endOutput()
         } catch {
-            // Before the client takes its time to leave.
+            // Before the refusal, which waits for the client to close the connection.
             releaseBody()
             if case .refused(let status, let detail, let fields) = error { try? refuse(status, detail, fields) }
         }
     }
 
-    /// Reads one request to its end and records it; nil when the client has closed the connection instead.
+    /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
     private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
         let (state, connection, exchange) = (state, connection, exchange)
         var number: Int?
@@ -42,22 +42,25 @@ struct Service {
         var body = Data()
         defer { self.body = body }
         let received = try input.next { head throws(ConnectionEnd) in
-            number = state.note(head, connection: connection.index, index: exchange)
+            number = state.recordHead(head, connection: connection.index, index: exchange)
             isServed = head.hasServedBody
-            try state.admit(head)
+            try state.refuseUnsupported(head)
             if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
                 try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
             }
         } onBody: { bytes throws(ConnectionEnd) in
-            guard bytes.count <= state.limits.bodyBytes - length else { throw .refused(413, "the body is too long") }
-            if let number { state.note(bytes, behind: length, of: number) }
+            guard bytes.count <= state.limits.bodyBytes - length else { throw state.tooLong }
+            if let number { state.recordBody(bytes, after: length, of: number) }
             length += bytes.count
             guard isServed else { return }
-            guard state.hold(bytes.count) else { throw .refused(503, "the server holds too many bodies") }
+            guard state.hold(bytes.count) else {
+                let limit = ErrorText.bytes(state.limits.totalBodyBytes)
+                throw .refused(503, "the bodies in progress are longer than \(limit) in total")
+            }
             body.append(bytes)
         }
         guard let received else { return nil }
-        if let number { state.noteEnd(received.trailers, isServed ? body : nil, of: number) }
+        if let number { state.recordEnd(received.trailers, isServed ? body : nil, of: number) }
         return received.request
     }
 
@@ -66,20 +69,20 @@ struct Service {
         body = Data()
     }
 
-    /// Answers one request; false when the connection is to be closed.
-    private mutating func answer(_ received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
+    /// Responds to one request; returns false if the connection is to be closed.
+    private mutating func respond(to received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
         let behavior = state.behavior(connection.index, exchange)
         var output = ResponseOutput(connection, behavior)
         try output.failBeforeResponse(&input)
         let request = try state.request(received, body)
         let response = try execute(request)
         for status in behavior.interim { output.append(interim: status) }
-        let plan = ResponsePlan(response, answering: received, behavior: behavior)
+        let plan = ResponsePlan(response, to: received, behavior: behavior)
         try output.append(
-            response.head, framing: plan.framing, length: plan.length, closing: plan.saysClose, input: &input)
+            response.head, framing: plan.framing, length: plan.length, closing: plan.announcesClose, input: &input)
         if plan.hasBody { try send(response, through: &output) }
         try output.appendEnd(trailers: plan.hasBody ? response.finalTrailers : .empty, input: &input)
-        return plan.persists
+        return plan.keepsConnection
     }
 
     private func execute(_ request: PreparedRequest) throws(ConnectionEnd) -> RawResponse {
@@ -120,7 +123,7 @@ struct Service {
         }
     }
 
-    /// Answers a request that is not served and ends the connection so that the answer can be read.
+    /// Responds to a refused request, and ends the connection so that the client can read the response.
     private mutating func refuse(_ status: HTTPStatus, _ detail: String, _ fields: [Field]) throws(ConnectionEnd) {
         var output = ResponseOutput(connection, .standard)
         let body = Data("\(detail)\n".utf8)
@@ -128,12 +131,12 @@ struct Service {
         try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
         try output.append(body: body, input: &input)
         try output.appendEnd(trailers: .empty, input: &input)
-        try leave()
+        try endOutput()
         try input.drain()
     }
 
-    /// Tells the client that nothing more comes.
-    private func leave() throws(ConnectionEnd) {
+    /// Shuts down the sending side, so that the client receives the end of the connection.
+    private func endOutput() throws(ConnectionEnd) {
         connection.socket.shutDown(.writing)
     }
 }

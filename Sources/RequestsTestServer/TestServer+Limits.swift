@@ -1,31 +1,33 @@
 extension TestServer {
-    /// What the server takes of a request, and of all clients together.
+    /// The limits of requests, and of all clients together (decision 0026).
     ///
-    /// Every limit has a value that usual tests do not reach; together they bound what clients can make the server hold.
+    /// Every limit has a default that usual tests do not reach. Together they bound the memory that clients can occupy.
     /// Negative limits count as 0.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of a body, 64 MiB; a longer one is answered with 413.
+        /// The maximum length of a body in bytes, 64 MiB by default; a longer body is refused with the status 413.
         public var bodyBytes: Int
-        /// Bytes of a head, 256 KiB; a longer one is answered with 431.
+        /// The maximum length of a head in bytes, 256 KiB by default; a longer head is refused with the status 431.
         public var headBytes: Int
-        /// The methods that are served, nil for all but CONNECT; others are answered with 405.
+        /// The methods that are served, nil for all but CONNECT; other methods are refused with the status 405.
         public var methods: Set<HTTPMethod>?
-        /// Bytes of all bodies that are being received or answered at one time, 128 MiB; beyond them a request is answered
-        /// with 503.
+        /// The maximum total length of all bodies in progress in bytes, 128 MiB by default; a request beyond it is
+        /// refused with the status 503.
         public var totalBodyBytes = 128 << 20
-        /// Connections served at one time, 4,096, at least 1; more wait in the system's queue until one ends.
+        /// The maximum number of connections at one time, at least 1; the default is 4,096.
         ///
-        /// Each has a thread of its own.
+        /// Each has its own thread. Further connections wait in the system's queue until one ends.
         public var connections = 4_096
-        /// Bytes read and discarded behind a request that was refused, 1 MiB, so that a client which sends without reading
-        /// receives the response.
+        /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
+        ///
+        /// A client that sends without reading then still receives the response.
         public var drainedBytes = 1 << 20
-        /// How long a connection stays open behind a request that was refused while its client does not leave; 2 s.
+        /// The time for which a connection stays open after a refused request if the client does not close it; the
+        /// default is 2 s.
         public var drainTime = Duration.seconds(2)
-        /// How much of the requests is kept.
+        /// The limits of the requests that are recorded.
         public var recording: Recording
 
-        /// Limits of the values given; the others are properties.
+        /// Creates limits with these values, and with defaults for all other properties.
         public init(
             bodyBytes: Int = 64 << 20, headBytes: Int = 256 << 10, methods: Set<HTTPMethod>? = nil,
             recording: Recording = Recording()
@@ -37,29 +39,31 @@ extension TestServer {
         }
     }
 
-    /// How much of the requests received a server keeps for ``TestServer/exchanges``.
+    /// The limits of the requests that a server keeps for ``TestServer/exchanges`` (decision 0026).
     ///
-    /// Beyond a limit the oldest requests are removed, a tenth of the limit at a time; ``Record/requestCount`` counts them
-    /// all. Negative limits count as 0.
+    /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``Record/requestCount`` counts
+    /// all requests. Negative limits count as 0.
     public struct Recording: Hashable, Sendable {
-        /// Requests, 10,000.
+        /// The maximum number of requests; the default is 10,000.
         public var requests: Int
-        /// Bytes of one request's body, 16 MiB; the remainder of a longer one is not kept, and ``Exchange/isBodyCut`` is
-        /// true.
+        /// The maximum length of one recorded body in bytes; the default is 16 MiB.
         ///
-        /// The executor receives the whole body.
+        /// The remainder of a longer body is not kept, and ``Exchange/isBodyCut`` is true. The executor receives the
+        /// whole body.
         public var bodyBytes: Int
-        /// Bytes of heads, bodies and trailers of all requests, 64 MiB; the newest request is kept in any case.
+        /// The maximum total size of heads, bodies and trailers in bytes; the default is 64 MiB.
+        ///
+        /// The newest request is always kept, unless ``requests`` is 0.
         public var totalBytes: Int
 
-        /// A recording of the limits given.
+        /// Creates a recording with these limits.
         public init(requests: Int = 10_000, bodyBytes: Int = 16 << 20, totalBytes: Int = 64 << 20) {
             self.requests = requests
             self.bodyBytes = bodyBytes
             self.totalBytes = totalBytes
         }
 
-        /// Nothing is kept; requests are counted.
+        /// A recording that keeps nothing; requests are counted.
         public static let none = Recording(requests: 0, bodyBytes: 0, totalBytes: 0)
     }
 }

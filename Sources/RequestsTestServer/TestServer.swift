@@ -1,21 +1,22 @@
-/// A strict HTTP/1.1 server for tests, on the loopback or a unix socket: it serves any executor, and misbehaves on order.
+/// A strict HTTP/1.1 test server on the loopback or a unix socket that serves any executor and injects faults.
 ///
-/// It exists inside ``withTestServer(serving:on:limits:behaving:_:)``. Its threads are its own: a client under test that
-/// occupies every thread of the cooperative pool does not keep it from reading and writing.
+/// It exists inside ``withTestServer(serving:on:limits:behaving:_:)``. It has its own threads, so it also reads and
+/// writes while a client under test occupies every thread of the cooperative pool.
 public struct TestServer: Sendable {
     let state: ServerState
 
-    /// Where the server listens.
+    /// The address on which the server listens.
     public let address: Address
 
-    /// Where a server listens.
+    /// An address on which a server listens.
+    @nonexhaustive
     public enum Address: Hashable, Sendable {
-        /// 127.0.0.1 at a port that the system chooses; 0 before that.
+        /// A port of 127.0.0.1; with 0, the system chooses a free port.
         case loopback(port: Int = 0)
-        /// A unix socket at a path that does not exist yet, at most 103 bytes; it is removed at the end.
+        /// A unix socket at a path that does not exist, of at most 103 bytes; the file is removed at the end.
         case unix(path: String)
 
-        /// A unix socket at a new path in the folder for temporary files, in `/tmp` where that folder's path is too long.
+        /// Returns a unix socket with a new path in the temporary directory, or in `/tmp` if that path is too long.
         public static func temporarySocket() -> Address {
             let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock"
             let path = FileManager.default.temporaryDirectory.appending(path: name).path
@@ -23,30 +24,30 @@ public struct TestServer: Sendable {
         }
     }
 
-    /// A request as it arrived, by its connection and its place there: keep-alive can be judged by them.
+    /// A received request with its connection and its position there, so that tests can check keep-alive.
     public struct Exchange: Sendable {
-        /// The number of the server's connection, from 0 in the order in which they were accepted.
+        /// The number of the connection, counted from 0 in the order in which they were accepted.
         public let connection: Int
-        /// The number of the request on its connection, from 0.
+        /// The number of the request on its connection, counted from 0.
         public let index: Int
         /// The method.
         public let method: HTTPMethod
         /// The request target as it was sent.
         public let target: String
-        /// All fields, those of the framing included.
+        /// All fields, including the framing fields.
         public let header: Header
-        /// The body without its framing, up to ``Recording/bodyBytes``; what has arrived of it while ``isComplete`` is
+        /// The body without its framing, up to ``Recording/bodyBytes``; the received part while ``isComplete`` is
         /// false.
         public internal(set) var body = Data()
-        /// Whether ``body`` lacks bytes that arrived, because of a limit of ``Recording``.
+        /// Whether ``body`` lacks received bytes because of a limit of ``Recording``.
         public internal(set) var isBodyCut = false
-        /// The fields after the body.
+        /// The trailer fields.
         public internal(set) var trailers = Header.empty
-        /// Whether the request has arrived to its end.
+        /// Whether the request has been received to its end.
         public internal(set) var isComplete = false
     }
 
-    /// What the server has seen up to now.
+    /// The requests and connections that the server has received until now.
     public struct Record: Sendable {
         var recorded: BoundedRecord<Exchange>
 
@@ -54,23 +55,23 @@ public struct TestServer: Sendable {
             recorded = BoundedRecord(count: recording.requests, size: recording.totalBytes)
         }
 
-        /// The requests whose heads have arrived, in that order: the newest, within the limits of ``Recording``.
+        /// The newest requests whose heads have arrived, in order of arrival, within the limits of ``Recording``.
         public var exchanges: [Exchange] { recorded.elements }
-        /// The number of requests whose heads have arrived, those included that ``exchanges`` no longer has.
+        /// The number of requests whose heads have arrived, including those that ``exchanges`` no longer contains.
         public var requestCount: Int { recorded.total }
-        /// Connections accepted.
+        /// The number of accepted connections.
         public internal(set) var acceptedConnections = 0
-        /// Connections that are open at this moment.
+        /// The number of connections that are open now.
         public internal(set) var openConnections = 0
-        /// Writes that waited a quarter of a second for the client to read, which shows back-pressure.
+        /// The number of writes that waited a quarter of a second for the client to read, which shows back-pressure.
         public internal(set) var stalledWrites = 0
-        /// Bytes received on all connections.
+        /// The number of bytes received on all connections.
         public internal(set) var receivedBytes = 0
     }
 }
 
 extension TestServer {
-    /// The URL of the server's root; for a unix socket `http://localhost`.
+    /// The URL of the server's root; for a unix socket, `http://localhost`.
     public var baseURL: URL {
         switch address {
         case .loopback(let port): Self.url("http://127.0.0.1:\(port)")
@@ -78,31 +79,31 @@ extension TestServer {
         }
     }
 
-    /// The port, or nil for a unix socket.
+    /// The port; nil for a unix socket.
     public var port: Int? {
         if case .loopback(let port) = address { port } else { nil }
     }
 
-    /// The path of the unix socket, or nil.
+    /// The path of the unix socket; nil for the loopback.
     public var socketPath: String? {
         if case .unix(let path) = address { path } else { nil }
     }
 
-    /// What the server has seen up to now.
+    /// The requests and connections that the server has received until now.
     public var record: Record { state.record }
 
-    /// The requests whose heads have arrived, in that order: the newest, within the limits of ``Recording``.
+    /// The newest requests whose heads have arrived, in order of arrival, within the limits of ``Recording``.
     public var exchanges: [Exchange] { record.exchanges }
 
-    /// Waits until what the server has seen satisfies `condition`, which is judged after every change.
+    /// Waits until the record satisfies `condition`, which is checked after every change.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled or the server stops before.
     public func waitUntil(_ condition: @escaping @Sendable (Record) -> Bool) async throws {
         try await state.waitUntil(condition)
     }
 
     private static func url(_ text: String) -> URL {
-        guard let url = URL(string: text) else { preconditionFailure("\(text) is made of a host and a port") }
+        guard let url = URL(string: text) else { preconditionFailure("could not create a URL from “\(text)”") }
         return url
     }
 }

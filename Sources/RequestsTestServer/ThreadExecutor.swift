@@ -2,7 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Runs tasks on the thread that waits for them, so that a server needs nothing of the cooperative pool.
+/// Runs tasks on the thread that waits for them, so that a server does not need the cooperative pool.
 final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -21,9 +21,9 @@ final class ThreadExecutor: TaskExecutor {
         if isClosed { globalConcurrentExecutor.enqueue(job) } else { arrived.signal() }
     }
 
-    /// Runs `operation` as a task on this thread until it has ended.
+    /// Runs `operation` as a task on this thread, and returns when it has ended.
     ///
-    /// `onStart` is given the function that cancels the task, before the task begins.
+    /// `onStart` receives the function that cancels the task, before the task begins.
     func run<Value: Sendable>(
         onStart: (@escaping @Sendable () -> Void) -> Void,
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
@@ -39,22 +39,23 @@ final class ThreadExecutor: TaskExecutor {
         onStart { task.cancel() }
         while true {
             if let result = outcome.result { return try result.get() }
+            // Signalled for each job; the task itself runs only here, so its end needs no signal.
             arrived.wait()
-            next()?.runSynchronously(on: asUnownedTaskExecutor())
+            nextJob()?.runSynchronously(on: asUnownedTaskExecutor())
         }
     }
 
-    /// Hands what still comes to the pool: the thread ends.
+    /// Passes remaining and future jobs to the global executor, because the thread is ending.
     func close() {
-        let rest = state.withLock { state in
+        let remaining = state.withLock { state in
             state.isClosed = true
             defer { state.jobs = [] }
             return state.jobs
         }
-        for job in rest { globalConcurrentExecutor.enqueue(job) }
+        for job in remaining { globalConcurrentExecutor.enqueue(job) }
     }
 
-    private func next() -> UnownedJob? {
+    private func nextJob() -> UnownedJob? {
         state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
     }
 }

@@ -1,45 +1,45 @@
 import RequestsPOSIX
 
-/// Runs `body` with a port of 127.0.0.1 at which connections are refused.
+/// Runs `body` with a port of 127.0.0.1 that refuses connections.
 ///
-/// The port is taken for as long as `body` runs, so that nobody else listens there.
+/// The port is reserved while `body` runs, so that no other process can listen on it.
 ///
-/// - Parameter body: What to do with the port.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when no port can be had.
+/// - Parameter body: The function to run with the port.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if no port is available.
 @discardableResult
 public func withRefusingPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
-    let refusing = try RefusingPort()
-    let value = try await body(refusing.port)
-    return withExtendedLifetime(refusing) { value }
+    let reserved = try ReservedPort()
+    let value = try await body(reserved.port)
+    return withExtendedLifetime(reserved) { value }
 }
 
-/// Runs `body` with a port of 127.0.0.1 at which connecting never ends: the listener's queue is full.
+/// Runs `body` with a port of 127.0.0.1 on which connecting never completes, because the listener's queue is full.
 ///
-/// - Parameter body: What to do with the port.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when the queue cannot be filled.
+/// - Parameter body: The function to run with the port.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if the queue cannot be filled.
 @discardableResult
-public func withUnansweringPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
-    let queue = try FullQueue()
-    let value = try await body(queue.port)
-    return withExtendedLifetime(queue) { value }
+public func withFullBacklogPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
+    let listener = try FullBacklogListener()
+    let value = try await body(listener.port)
+    return withExtendedLifetime(listener) { value }
 }
 
-/// Runs `body` with a port of 127.0.0.1 at which connecting works and nothing is ever read or answered.
+/// Runs `body` with a port of 127.0.0.1 that accepts connections and never reads or sends anything.
 ///
-/// - Parameter body: What to do with the port.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when no port can be had.
+/// - Parameter body: The function to run with the port.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if no port is available.
 @discardableResult
 public func withSilentPort<Value>(_ body: (_ port: Int) async throws -> Value) async throws -> Value {
-    let queue = try SilentQueue()
-    let value = try await body(queue.port)
-    return withExtendedLifetime(queue) { value }
+    let listener = try SilentListener()
+    let value = try await body(listener.port)
+    return withExtendedLifetime(listener) { value }
 }
 
-/// A port that is taken by a socket which does not listen, so that the kernel refuses for it.
-private final class RefusingPort: Sendable {
+/// A port that is bound to a socket which does not listen, so that the system refuses connections to it.
+private final class ReservedPort: Sendable {
     private let socket: Socket
     let port: Int
 
@@ -50,23 +50,24 @@ private final class RefusingPort: Sendable {
 }
 
 /// A listener that never accepts, and the connections that fill its queue.
-private final class FullQueue: Sendable {
+private final class FullBacklogListener: Sendable {
     let port: Int
     private let listener: Socket
-    private let guests: Guest
+    private let connections: QueuedConnection
 
     init() throws {
         listener = try Socket.listening(on: .loopback(), backlog: 0)
         let address = try listener.localAddress()
         port = Int(address.port ?? 0)
-        var last = try Guest(at: address, after: nil)
-        while last.isConnected { last = try Guest(at: address, after: last) }
-        guests = last
+        // The first connection that does not complete shows that the queue is full; its length depends on the system.
+        var last = try QueuedConnection(to: address, after: nil)
+        while last.isConnected { last = try QueuedConnection(to: address, after: last) }
+        connections = last
     }
 }
 
-/// A listener that never accepts, its queue empty: the system completes connections on its behalf.
-private final class SilentQueue: Sendable {
+/// A listener that never accepts, with an empty queue: the system completes the connections.
+private final class SilentListener: Sendable {
     let port: Int
     private let listener: Socket
 
@@ -76,14 +77,14 @@ private final class SilentQueue: Sendable {
     }
 }
 
-/// A connection to a listener, and the one made before it.
-private final class Guest: Sendable {
+/// A connection to a listener, with the one that was made before it.
+private final class QueuedConnection: Sendable {
     let isConnected: Bool
     private let socket: Socket
-    private let previous: Guest?
+    private let previous: QueuedConnection?
 
-    /// Connects; where that has not happened within 200 ms on the loopback, the listener's queue is full.
-    init(at address: SocketAddress, after previous: Guest?) throws {
+    /// Connects; if that does not complete within 200 ms on the loopback, the listener's queue is full.
+    init(to address: SocketAddress, after previous: QueuedConnection?) throws {
         self.previous = previous
         socket = try Socket(for: address)
         if try socket.startConnecting(to: address) {

@@ -1,23 +1,23 @@
 import RequestsPOSIX
 
-/// Runs a test server for the time of `body`.
+/// Runs a test server while `body` runs.
 ///
-/// When it returns, every thread of the server has ended and every descriptor is closed. An executor whose exchange is
-/// under way then is cancelled; one that ignores this delays the end.
+/// When the function returns, every thread of the server has ended and every descriptor is closed. An exchange that the
+/// executor still performs is cancelled; an executor that ignores cancellation delays the end.
 ///
 /// - Parameters:
-///   - executor: Answers the requests; its responses are asked for streamed, without limits.
-///   - address: Where to listen.
-///   - limits: What is taken of a request, and of all clients together.
-///   - behavior: How each response is sent, by the index of the connection and of the exchange on it, both from 0.
-///   - body: What to do with the server.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when the server cannot be started.
+///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.
+///   - address: The address on which the server listens.
+///   - limits: The limits of requests, and of all clients together.
+///   - behavior: The behavior of each response, by the numbers of the connection and the exchange on it, from 0.
+///   - body: The function to run with the server.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if the server cannot be started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
     limits: TestServer.Limits = TestServer.Limits(),
-    behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> Behavior,
+    behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     let state = ServerState(executor: executor, limits: limits, behavior: behavior)
@@ -33,44 +33,44 @@ public func withTestServer<Value>(
     return try result.get()
 }
 
-/// Runs a test server for the time of `body`, all of whose responses are sent in the same way.
+/// Runs a test server while `body` runs, with the same behavior for all responses.
 ///
 /// - Parameters:
-///   - executor: Answers the requests.
-///   - address: Where to listen.
-///   - limits: What is taken of a request, and of all clients together.
-///   - behavior: How each response is sent.
-///   - body: What to do with the server.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when the server cannot be started.
+///   - executor: The executor that responds to the requests.
+///   - address: The address on which the server listens.
+///   - limits: The limits of requests, and of all clients together.
+///   - behavior: The behavior of all responses.
+///   - body: The function to run with the server.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if the server cannot be started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    limits: TestServer.Limits = TestServer.Limits(), behaving behavior: Behavior = .standard,
+    limits: TestServer.Limits = TestServer.Limits(), behaving behavior: TestServer.Behavior = .standard,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     try await withTestServer(serving: executor, on: address, limits: limits, behaving: { _, _ in behavior }, body)
 }
 
-/// Runs a test server for the time of `body`, with every response of which `fault` happens.
+/// Runs a test server while `body` runs, with the same fault in all responses.
 ///
 /// - Parameters:
-///   - executor: Answers the requests.
-///   - address: Where to listen.
-///   - limits: What is taken of a request, and of all clients together.
-///   - fault: What goes wrong.
-///   - body: What to do with the server.
-/// - Returns: What `body` gives.
-/// - Throws: What `body` throws, or the system's error when the server cannot be started.
+///   - executor: The executor that responds to the requests.
+///   - address: The address on which the server listens.
+///   - limits: The limits of requests, and of all clients together.
+///   - fault: The fault to inject.
+///   - body: The function to run with the server.
+/// - Returns: The result of `body`.
+/// - Throws: The error of `body`, or the system's error if the server cannot be started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    limits: TestServer.Limits = TestServer.Limits(), fault: Fault, _ body: (TestServer) async throws -> Value
+    limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault, _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
     try await withTestServer(serving: executor, on: address, limits: limits, behaving: .failing(fault), body)
 }
 
-/// The listener's descriptor is the threads' alone once this has returned.
+/// Starts the listener; only the server's threads refer to it when this function has returned.
 private func start(_ state: ServerState, on address: TestServer.Address) throws -> TestServer.Address {
     let listener = try Listener(address)
     try state.start(listener)

@@ -1,19 +1,20 @@
-/// What becomes of an authentication challenge, by its method alone.
+/// The treatment of an authentication challenge, which depends only on its method.
 ///
-/// Credentials are a field of the request: a server that asks for others is answered by handing its 401 over. What
-/// concerns the connection (ServerTrust, ClientCertificate) is not ours to refuse: then no https call would succeed.
+/// Credentials are a header field of the request, so a server that requests others gets no response, and the 401 is
+/// returned. Challenges about the connection (ServerTrust, ClientCertificate) must not be rejected: every https call
+/// would fail.
 package enum ChallengeDisposition: Hashable, Sendable {
-    /// The challenge is refused, and the response that carries it is the answer.
+    /// The challenge is rejected, and the response that contains it is the result of the call.
     case reject
-    /// The caller's handler decides, or the system when there is none.
+    /// The caller's handler decides, or the system if there is none.
     case handOver
 
-    /// The disposition for `method`, one of Foundation's `NSURLAuthenticationMethod…` constants.
+    /// Creates the disposition for `method`, one of Foundation's `NSURLAuthenticationMethod…` constants.
     package init(for method: String) {
-        self = Self.ofHTTP.contains(method) ? .reject : .handOver
+        self = Self.httpMethods.contains(method) ? .reject : .handOver
     }
 
-    private static let ofHTTP: Set<String> = [
+    private static let httpMethods: Set<String> = [
         NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
         NSURLAuthenticationMethodHTMLForm, NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
     ]

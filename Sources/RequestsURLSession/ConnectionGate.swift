@@ -1,42 +1,48 @@
 @_spi(Lock) import Requests
 
-/// Limits the exchanges of one origin that have a connection of their own at the same time.
+/// A limit on the exchanges per origin that have their own connection and run at the same time.
 ///
-/// URLSession counts the connections of one session only, and each of these exchanges has a session to itself.
+/// URLSession counts the connections of one session only, and each of these exchanges has its own session (decision
+/// 0016).
 final class ConnectionGate: Sendable {
-    fileprivate struct Line {
+    fileprivate struct OriginState {
         var active: Set<ObjectIdentifier> = []
         var waiting: [SessionExchange] = []
     }
 
     private let limit: Int
-    private let lines = Lock<[String: Line]>([:])
+    private let states = Lock<[String: OriginState]>([:])
 
-    /// A gate for at most `limit` exchanges an origin; 0 or less is no limit.
+    /// Creates a gate for at most `limit` exchanges per origin; with 0 or less, there is no limit.
     init(limit: Int) {
         self.limit = limit > 0 ? limit : .max
     }
 
-    /// Whether `exchange` is admitted now; otherwise its `resumeTask()` is called when another one leaves.
+    /// Admits `exchange` or adds it to the queue of its origin, and returns whether it was admitted.
+    ///
+    /// A queued exchange is started later by a call of its `resumeTask()`.
     func enter(_ exchange: SessionExchange) -> Bool {
-        lines.withLock { lines in
-            lines[exchange.request.target.origin, default: Line()].admit(exchange, limit: limit)
+        states.withLock { states in
+            states[exchange.request.target.origin, default: OriginState()].admit(exchange, limit: limit)
         }
     }
 
-    /// Takes `exchange` out, wherever it is, and admits the one that has waited longest; safe to call more than once.
+    /// Removes `exchange`, admitted or queued, and starts the exchange that has waited longest.
+    ///
+    /// Repeated calls have no effect.
     func leave(_ exchange: SessionExchange) {
         let origin = exchange.request.target.origin
-        let next = lines.withLock { lines in
-            let next = lines[origin]?.release(exchange)
-            if lines[origin]?.active.isEmpty == true { lines[origin] = nil }
+        let next = states.withLock { states in
+            let next = states[origin]?.release(exchange)
+            if states[origin]?.active.isEmpty == true { states[origin] = nil }
             return next
         }
+        // Outside the lock, because resuming a task may call back.
         next?.resumeTask()
     }
 }
 
-fileprivate extension ConnectionGate.Line {
+fileprivate extension ConnectionGate.OriginState {
     mutating func admit(_ exchange: SessionExchange, limit: Int) -> Bool {
         guard active.count < limit else {
             waiting.append(exchange)
@@ -46,7 +52,7 @@ fileprivate extension ConnectionGate.Line {
         return true
     }
 
-    /// The exchange that is admitted in the place of `exchange`, if any.
+    /// Removes `exchange`, and returns the exchange that is admitted in its place, if any.
     mutating func release(_ exchange: SessionExchange) -> SessionExchange? {
         guard active.remove(ObjectIdentifier(exchange)) != nil else {
             waiting.removeAll { $0 === exchange }

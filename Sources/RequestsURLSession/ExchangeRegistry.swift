@@ -1,9 +1,11 @@
 import Dispatch
 @_spi(Lock) import Requests
 
-/// The exchanges under way of the sessions with one delegate.
+/// The active exchanges of all sessions that share a delegate.
 final class ExchangeRegistry: Sendable {
-    /// A task of one of the sessions; each session counts its tasks from 1.
+    /// The identity of a task.
+    ///
+    /// Each session numbers its tasks from 1, so the session is a part of it.
     struct Key: Hashable, Sendable {
         private let session: ObjectIdentifier
         private let task: Int
@@ -14,20 +16,20 @@ final class ExchangeRegistry: Sendable {
         }
     }
 
-    /// Where exchanges wait that have a connection of their own.
+    /// The gate for exchanges that have their own connection.
     let gate: ConnectionGate
     private let exchanges = Lock<[Key: SessionExchange]>([:])
-    private let alarm: Alarm
-    private let outside = DispatchQueue(label: "Requests.URLSessionExecutor")
+    private let timer: DeadlineTimer
+    private let outsideQueue = DispatchQueue(label: "Requests.URLSessionExecutor")
 
     init(gate: ConnectionGate) {
         self.gate = gate
-        let ringing = Ringing()
-        alarm = Alarm { now in ringing.registry?.expire(now) }
-        ringing.connect(self)
+        let reference = WeakReference()
+        timer = DeadlineTimer { now in reference.registry?.expire(now) }
+        reference.set(self)
     }
 
-    /// The exchange of a task; nil when it is over.
+    /// The exchange of `task` in `session`; nil once it has ended.
     subscript(session: URLSession, task: URLSessionTask) -> SessionExchange? {
         exchanges.withLock { $0[Key(session, task)] }
     }
@@ -40,39 +42,43 @@ final class ExchangeRegistry: Sendable {
         _ = exchanges.withLock { $0.removeValue(forKey: exchange.key) }
     }
 
-    /// Runs `work` where it may call the session.
+    /// Runs `work` on a queue from which it may call a session.
     ///
-    /// A serial queue has a thread of its own: a call that waits for a busy session takes none from the concurrency pool.
-    func outsideOfSession(_ work: @escaping @Sendable () -> Void) {
-        outside.async(execute: work)
+    /// The queue is serial and has its own thread, so a call that waits for a busy session does not block a thread of
+    /// the concurrency pool.
+    func runOutsideSession(_ work: @escaping @Sendable () -> Void) {
+        outsideQueue.async(execute: work)
     }
 
-    /// Asks to be called by `expire` at `instant`, or before.
-    func wake(at instant: ContinuousClock.Instant) {
-        alarm.set(for: instant)
+    /// Ensures that `expire(_:)` runs at `instant` or earlier.
+    func scheduleExpiration(at instant: ContinuousClock.Instant) {
+        timer.set(for: instant)
     }
 
-    /// Cancels all of them.
+    /// Cancels all exchanges.
     func cancelAll() {
+        // Outside the lock, because an exchange that ends removes itself.
         for exchange in exchanges.withLock({ Array($0.values) }) { exchange.cancel() }
     }
 
+    /// Ends the exchanges whose limit has passed at `now`, and returns the next instant to check; nil if there is none.
     private func expire(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        // Outside the lock, because an exchange that ends removes itself.
         exchanges.withLock({ Array($0.values) }).compactMap { $0.expire(at: now) }.min()
     }
 
-    /// Lets the alarm reach the registry that owns it, for as long as that is there.
-    private final class Ringing: Sendable {
-        private struct Reference: Sendable {
+    /// A weak reference to the registry, for the timer that the registry owns.
+    private final class WeakReference: Sendable {
+        private struct Storage: Sendable {
             weak var registry: ExchangeRegistry?
         }
 
-        private let reference = Lock(Reference())
+        private let storage = Lock(Storage())
 
-        var registry: ExchangeRegistry? { reference.withLock { $0.registry } }
+        var registry: ExchangeRegistry? { storage.withLock { $0.registry } }
 
-        func connect(_ registry: ExchangeRegistry) {
-            reference.withLock { $0.registry = registry }
+        func set(_ registry: ExchangeRegistry) {
+            storage.withLock { $0.registry = registry }
         }
     }
 }

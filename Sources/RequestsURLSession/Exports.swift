@@ -1,4 +1,3 @@
-// One import is enough: a user of this executor sees the whole of Requests, and Foundation with its networking.
+// One import is enough: it includes Requests, and Foundation with its networking.
 @_exported public import Requests
 @_exported public import RequestsFoundation
-@_exported public import RequestsMiddleware

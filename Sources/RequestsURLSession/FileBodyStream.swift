@@ -1,9 +1,9 @@
 import RequestsPOSIX
 
-/// Reads the first bytes of a file for an upload, exactly as many as Content-Length announces.
+/// An input stream of the first bytes of a file, exactly as many as Content-Length declares.
 ///
-/// A file that grows meanwhile is cut off, because further bytes would be taken for the next request; one that shrinks is
-/// an error, because the server would wait for the remainder.
+/// If the file grows, the extra bytes are not read, because the server would take them for the next request. If it
+/// shrinks, the upload fails, because the server would wait for the missing bytes (decision 0017).
 final class FileBodyStream: InputStream {
     private let path: String
     private let length: Int
@@ -39,11 +39,11 @@ final class FileBodyStream: InputStream {
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength count: Int) -> Int {
         if status == .atEnd { return 0 }
         guard status == .open else { return -1 }
-        let room = UnsafeMutableRawBufferPointer(start: buffer, count: min(count, length - offset))
+        let destination = UnsafeMutableRawBufferPointer(start: buffer, count: min(count, length - offset))
         do throws(FileError) {
-            let count = try reader?.read(into: room, at: Int64(offset)) ?? 0
+            let count = try reader?.read(into: destination, at: Int64(offset)) ?? 0
             if count == 0, offset < length {
-                return fail("the file is \(length - offset) bytes shorter than the \(length) announced", nil)
+                return fail("the file shrank while it was being sent, by \(ErrorText.bytes(length - offset))", nil)
             }
             offset += count
             if offset == length { status = .atEnd }
@@ -56,7 +56,7 @@ final class FileBodyStream: InputStream {
     /// Reports the error and ends the upload: a read of -1 makes the session fail its task.
     @discardableResult
     private func fail(_ detail: String, _ error: FileError?) -> Int {
-        failure.set(RequestError(.bodyNotEncoded, detail: detail, underlying: error))
+        failure.set(RequestError(.bodyEncodingFailed, detail: detail, underlying: error))
         status = .error
         return -1
     }

@@ -1,19 +1,19 @@
 #if canImport(Darwin)
-/// What is done differently on the two implementations of URLSession: here Apple's.
+/// The differences between the two implementations of URLSession; here for Apple's.
 enum Platform {
     static let implementation = SessionFailure.Implementation.darwin
 
-    /// Where the delegate is called: on a serial queue that the session makes.
+    /// The queue of the delegate: nil for a serial queue that the session creates.
     static func delegateQueue() -> OperationQueue? { nil }
 
-    /// Nothing to take back: what Apple adds (Accept, Accept-Language, User-Agent) it adds after us.
+    /// Does nothing, because Apple adds its fields (Accept, Accept-Language, User-Agent) later.
     static func suppressAdditions(in request: inout URLRequest) {}
 
-    /// Whether a request with `method` must not be sent over a connection that was used before: never, since URLSession
-    /// does not send it a second time when the connection turns out to be closed.
+    /// Whether a request with `method` must have a new connection: false, because Apple's URLSession does not send a
+    /// request again when a reused connection turns out to be closed.
     static func needsOwnConnection(_ method: HTTPMethod) -> Bool { false }
 
-    /// The task that sends `request` with the body `upload`.
+    /// Returns a task that sends `request` with the body `upload`.
     static func task(for request: URLRequest, sending upload: Upload, in session: URLSession) -> URLSessionTask {
         var request = request
         switch upload.content {
@@ -25,25 +25,25 @@ enum Platform {
         return session.dataTask(with: request)
     }
 
-    /// The body of `upload` for a task that has to send it again; nil for bodies that URLSession repeats itself.
+    /// Returns the body of `upload` for a task that sends it again; nil for bodies that URLSession repeats itself.
     static func bodyStream(of upload: Upload) -> InputStream? {
         if case .stream(let make) = upload.content { make() } else { nil }
     }
 
-    /// Whether URLSession delivers bodies of the content coding `coding` decoded.
-    static func isUndone(_ coding: String) -> Bool {
+    /// Returns whether URLSession delivers bodies of the content coding `coding` decoded.
+    static func isDecoded(_ coding: String) -> Bool {
         ["gzip", "x-gzip", "deflate", "br"].contains { ASCIIFolding.areEqual($0, coding) }
     }
 
-    /// Stops receiving for a reader that is slow.
-    static func hold(_ task: URLSessionTask) { task.suspend() }
+    /// Stops receiving while a reader is slow.
+    static func pause(_ task: URLSessionTask) { task.suspend() }
 
-    /// Goes on receiving.
-    static func release(_ task: URLSessionTask) { task.resume() }
+    /// Continues receiving.
+    static func resume(_ task: URLSessionTask) { task.resume() }
 }
 
 extension SessionDelegate {
-    /// What Apple measures of a task, told before it is complete.
+    /// Records the connection metrics, which Apple's URLSession reports before a task completes.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
     ) {

@@ -1,15 +1,16 @@
 #if !canImport(Darwin)
-/// What is done differently on the two implementations of URLSession: here Foundation's own, over libcurl.
+/// The differences between the two implementations of URLSession; here for Foundation's own, over libcurl.
 enum Platform {
     static let implementation = SessionFailure.Implementation.curl
 
-    /// Where the delegate is called: on the session's own queue, in place.
+    /// The queue of the delegate: one that runs the delegate's methods at once, on the session's own queue.
     ///
-    /// It spares three operations a request, and a download that is written in place cannot run ahead of the disk.
+    /// This saves three operations per request, and a download that is written there cannot run ahead of the disk.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }
 
-    /// Fields that URLSession adds where the request has none, taken back: libcurl leaves out a field whose value is
-    /// blank, and Foundation adds none that is there.
+    /// Suppresses the fields that URLSession adds if the request has none.
+    ///
+    /// libcurl omits a field whose value is blank, and Foundation does not add a field that is present.
     static func suppressAdditions(in request: inout URLRequest) {
         for name in ["Accept", "Accept-Language", "Content-Type", "User-Agent"]
         where request.value(forHTTPHeaderField: name) == nil {
@@ -17,29 +18,30 @@ enum Platform {
         }
     }
 
-    /// Whether a request with `method` must not be sent over a connection that was used before.
+    /// Returns whether a request with `method` must have a new connection.
     ///
-    /// libcurl repeats a request of any method when a reused connection ends without a response, although the server may
-    /// have acted on it. It never repeats one on a new connection. See decision 0016.
+    /// libcurl repeats a request of any method if a reused connection ends without a response, although the server may
+    /// have acted on it. It never repeats a request on a new connection (decision 0016).
     static func needsOwnConnection(_ method: HTTPMethod) -> Bool { !method.isIdempotent }
 
-    /// The task that sends `request` with the body `upload`.
+    /// Returns a task that sends `request` with the body `upload`.
     static func task(for request: URLRequest, sending upload: Upload, in session: URLSession) -> URLSessionTask {
         var request = request
         guard let stream = bodyStream(of: upload) else { return session.dataTask(with: request) }
         request.httpBodyStream = stream
-        if let length = upload.announcedLength {
-            // A stream would be sent chunked. A blank Transfer-Encoding keeps libcurl from it, and from the field itself.
+        if let length = upload.declaredLength {
+            // libcurl would send a stream chunked. A blank Transfer-Encoding prevents the chunks and is not sent itself
+            // (decision 0017).
             request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
             request.setValue(String(length), forHTTPHeaderField: "Content-Length")
         }
         return session.dataTask(with: request)
     }
 
-    /// The body of `upload`, from its beginning; nil when it has none.
+    /// Returns the body of `upload` from its beginning; nil if it has none.
     ///
-    /// Every body is a stream: Foundation cannot send bytes or a file a second time, and the process ends when the
-    /// connection is closed while Foundation reads a file.
+    /// Every body is a stream: Foundation cannot send bytes or a file a second time, and it ends the process if the
+    /// connection is closed while it reads a file (decision 0017).
     static func bodyStream(of upload: Upload) -> InputStream? {
         switch upload.content {
         case .none: nil
@@ -49,20 +51,20 @@ enum Platform {
         }
     }
 
-    /// Whether URLSession delivers bodies of the content coding `coding` decoded.
-    static func isUndone(_ coding: String) -> Bool {
+    /// Returns whether URLSession delivers bodies of the content coding `coding` decoded.
+    static func isDecoded(_ coding: String) -> Bool {
         !coding.isEmpty && !ASCIIFolding.areEqual(coding, "identity")
     }
 
-    /// Nothing holds a task back: what was suspended begins anew when it is resumed, and its bytes come twice.
-    static func hold(_ task: URLSessionTask) {}
+    /// Does nothing: a task that is suspended and resumed starts again, and delivers its bytes twice.
+    static func pause(_ task: URLSessionTask) {}
 
-    /// The opposite of ``hold(_:)``.
-    static func release(_ task: URLSessionTask) {}
+    /// Does nothing, as ``pause(_:)``.
+    static func resume(_ task: URLSessionTask) {}
 }
 
-/// Runs what a session tells its delegate at once, on the session's own queue.
-private final class InlineQueue: OperationQueue, @unchecked Sendable {  // no state beside its superclass's
+/// A queue that runs its operations at once, on the session's own queue.
+private final class InlineQueue: OperationQueue, @unchecked Sendable {  // no state of its own
     override init() {
         super.init()
         maxConcurrentOperationCount = 1

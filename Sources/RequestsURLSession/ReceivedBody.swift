@@ -1,50 +1,60 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Where the bytes of a response go while they arrive.
+/// The destination of a response body while it arrives.
 enum ReceivedBody: Sendable {
-    /// Into memory; more than `limit` is an error, or cut off when it is not to be whole.
-    case collected(limit: Int, isWhole: Bool)
-    /// Into memory, at most `limit` bytes of them: the body of a redirect that is followed, which cannot fail.
+    /// In memory. More than `limit` bytes are an error, or are cut off unless the body must be whole.
+    case collected(limit: Int, mustBeWhole: Bool)
+    /// In memory, at most `limit` bytes: the body of a redirect that is followed, which cannot fail the call.
     case drained(limit: Int)
-    /// To whoever reads them.
+    /// Delivered to a reader as it arrives.
     case streamed
-    /// Into a file that appears whole or not at all.
+    /// In a file that appears whole or not at all.
     case saved(ReceivedFile)
 }
 
-/// A file that takes a response's body.
+/// A file that stores a response body.
 final class ReceivedFile: Sendable {
-    private struct Open: ~Copyable {
+    // The writer, until the file is finished or released. The wrapper makes an optional of a noncopyable value
+    // assignable.
+    private struct Storage: ~Copyable {
         var writer: FileWriter?
     }
 
     let path: String
-    private let open: Lock<Open>
+    private let storage: Lock<Storage>
 
     init(path: String) throws(RequestError) {
         self.path = path
         do throws(FileError) {
-            open = Lock(Open(writer: try FileWriter(replacing: path)))
+            storage = Lock(Storage(writer: try FileWriter(replacing: path)))
         } catch {
-            throw RequestError(.other, detail: "\(error)", underlying: error)
+            throw ReceivedFile.failure(error)
         }
     }
 
     func write(_ data: Data) throws(RequestError) {
-        try RequestError.wrapping(.other) {
-            try open.withLock { open in
-                try data.withUnsafeBytes { try open.writer?.write($0) }
+        do {
+            try storage.withLock { storage in
+                try data.withUnsafeBytes { try storage.writer?.write($0) }
             }
+        } catch {
+            throw Self.failure(error)
         }
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its path, where it replaces an existing one.
     func finish() throws(RequestError) {
-        try RequestError.wrapping(.other) {
-            try open.withLock { open in
-                try open.writer.take()?.finish()
+        do {
+            try storage.withLock { storage in
+                try storage.writer.take()?.finish()
             }
+        } catch {
+            throw Self.failure(error)
         }
+    }
+
+    private static func failure(_ error: any Error) -> RequestError {
+        RequestError(.other, detail: "\(error)", underlying: error)
     }
 }

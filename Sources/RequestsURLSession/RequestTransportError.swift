@@ -1,39 +1,42 @@
-/// What `URLSession.perform` of Requests 0.3.2 gives: the response and what the decoder made of its body, or an error.
+/// The result of a call made with `URLSession.perform`, as in Requests 0.3.2: the response and the decoded value, or an
+/// error.
 public typealias NetworkResult<Resource> = Result<(HTTPURLResponse, Resource), RequestTransportError>
 
 /// The error of a call made with `URLSession.perform`.
 ///
-/// New code reads ``error``; the other members are those of Requests 0.3.2.
+/// Use ``error`` in new code; the other members are those of Requests 0.3.2.
 public struct RequestTransportError: Error {
-    /// What went wrong, in the words of every executor, with the evidence.
+    /// The error as every executor reports it, with the evidence.
     public let error: RequestError
 
-    /// What went wrong, as code written for 0.3.2 expects it: what kept the request from being converted, the
-    /// validation's or the decoder's own error, the session's `URLError` (for a limit of the request `.timedOut`, for a
-    /// cancellation `.cancelled`), or ``error`` where there is no other.
+    /// The error that Requests 0.3.2 reported.
+    ///
+    /// This is the error of the conversion to a `URLRequest`; or the error that the validation or the decoder threw; or
+    /// the session's `URLError`, which is `.timedOut` for every limit of the request and `.cancelled` for a
+    /// cancellation. Without any of these, it is ``error``.
     public let underlyingError: any Error
 
-    /// The request of the call as it was first sent, without a body that is a stream; nil when it could not be
-    /// converted.
+    /// The first request of the call, without a streamed body; nil if the request could not be converted.
     public let request: URLRequest?
 
-    /// The response, when one had arrived.
+    /// The response, if one arrived.
     public let response: URLResponse?
 
-    /// The response, when one had arrived and was HTTP; a session gives no other here.
+    /// The response, if one arrived; a session delivers only HTTP responses here.
     public var httpResponse: HTTPURLResponse? { response as? HTTPURLResponse }
 
-    /// The error of a request that was prepared.
+    /// Creates the error of a call whose request was prepared.
     init(_ error: RequestError, of request: PreparedRequest) {
         self.error = error
         underlyingError = Self.underlyingError(of: error)
         var sent = request
+        // Converting a streamed body would produce it a second time.
         if case .stream = sent.body { sent.body = .none }
         self.request = try? URLRequest(sent)
         response = error.response.flatMap { HTTPURLResponse($0) }
     }
 
-    /// The error of a request that could not be prepared.
+    /// Creates the error of a call whose request could not be prepared, because of `cause`.
     init(_ error: RequestError, converting cause: any Error) {
         self.error = error
         underlyingError = error.isCancellation ? Self.underlyingError(of: error) : cause
@@ -51,9 +54,9 @@ public struct RequestTransportError: Error {
 }
 
 extension RequestTransportError: LocalizedError, CustomStringConvertible {
-    /// One line: method, URL, status and what was wrong; never a secret.
+    /// One line with method, URL, status and reason, without secrets.
     public var description: String { error.description }
 
-    /// The same line.
+    /// The same text as ``description``.
     public var errorDescription: String? { description }
 }

@@ -1,8 +1,8 @@
 extension ResponseHead {
-    /// The head that URLSession tells of, checked and cleaned: it describes the body as it is delivered.
+    /// Creates the head from a response of URLSession, with fields that describe the body as it is delivered.
     ///
-    /// libcurl takes lengths that two readers could read differently; they are refused here (RFC 9112 §6.3). Where a
-    /// content coding was undone, Content-Encoding and Content-Length go, and `metrics` have them.
+    /// libcurl accepts lengths that two readers could interpret differently; they are rejected here (RFC 9112 §6.3). If
+    /// the session decoded a content coding, Content-Encoding and Content-Length are removed and recorded in `metrics`.
     ///
     /// - Throws: `RequestError` with `protocolViolation`.
     init(
@@ -11,14 +11,15 @@ extension ResponseHead {
         do throws(RequestError) {
             try self.init(response)
         } catch {
-            throw RequestError(.protocolViolation, detail: "a response without a URL", underlying: error)
+            throw RequestError(.protocolViolation, detail: "the response has no valid URL", underlying: error)
         }
         target = request.target
         let length = try header.declaredLength()
         guard length == nil || !header.contains(.transferEncoding) else {
-            throw RequestError(.protocolViolation, detail: "both Content-Length and Transfer-Encoding")
+            throw RequestError(
+                .protocolViolation, detail: "Transfer-Encoding and Content-Length are both present (RFC 9112 §6.3)")
         }
-        guard let coding = header[.contentEncoding], Platform.isUndone(coding), request.method != .head,
+        guard let coding = header[.contentEncoding], Platform.isDecoded(coding), request.method != .head,
             !status.forbidsBody
         else { return }
         metrics.contentEncoding = coding
@@ -26,15 +27,17 @@ extension ResponseHead {
         header.removeAll { $0.name == .contentEncoding || $0.name == .contentLength }
     }
 
-    /// The number of bytes the body will have, when the header tells.
-    func bodyLength(answering method: HTTPMethod) -> Int? {
+    /// Returns the number of bytes in the body of a response to `method`, if the header determines it.
+    func bodyLength(for method: HTTPMethod) -> Int? {
         if method == .head || status.forbidsBody { return 0 }
         return (try? header.declaredLength()) ?? nil
     }
 }
 
 extension Header {
-    /// What Content-Length says; repetitions of one value are one, anything else is refused (RFC 9110 §8.6).
+    /// Returns the value of Content-Length.
+    ///
+    /// Repetitions of one value count as one; anything else is an error (RFC 9110 §8.6).
     fileprivate func declaredLength() throws(RequestError) -> Int? {
         let values = values(of: .contentLength).flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ",")).map { member in
@@ -44,7 +47,8 @@ extension Header {
         guard let first = values.first else { return nil }
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         guard values.allSatisfy({ $0 == first }), first.utf8.allSatisfy(digits.contains), let length = Int(first) else {
-            throw RequestError(.protocolViolation, detail: "Content-Length: \(values.joined(separator: ", "))")
+            let text = ErrorText.quoted(values.joined(separator: ", "), limit: ErrorText.peerTextLimit)
+            throw RequestError(.protocolViolation, detail: "invalid Content-Length \(text) (RFC 9110 §8.6)")
         }
         return length
     }

@@ -1,7 +1,7 @@
-/// Hears what a session tells and passes it to the exchange that it concerns.
+/// A session delegate that passes each event to the exchange of its task.
 ///
-/// On Linux it is called on the session's own queue (``Platform/delegateQueue()``), where a call back into the session
-/// would wait for itself; so completion handlers of challenges are called from elsewhere, and tasks are cancelled there.
+/// On Linux the session calls it on its own queue (``Platform/delegateQueue()``). A call back into the session from
+/// that queue would deadlock, so completion handlers of challenges run elsewhere, and tasks are cancelled there.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let registry: ExchangeRegistry
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
@@ -11,14 +11,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         self.challengeHandler = challengeHandler
     }
 
-    /// Refuses every redirect: `Perform` follows them by policy, above the executor (L2, L3).
+    /// Refuses every redirect: `CallState` follows redirects by policy, above the executor (L2, L3).
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // Foundation on Linux ends the process when a task is cancelled and then answers here. One that has been, or is
-        // about to be, is left without an answer, which does no harm there.
-        let isRefused = registry[session, task]?.whileUnderWay { completionHandler(nil) } ?? false
+        // Foundation on Linux ends the process if the handler is called for a cancelled task. There, the handler is not
+        // called once the exchange has ended, which does no harm.
+        let isRefused = registry[session, task]?.performIfActive { completionHandler(nil) } ?? false
         if !isRefused, Platform.implementation == .darwin { completionHandler(nil) }
     }
 
@@ -26,21 +26,23 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        var answer: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
+        var response: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
         switch ChallengeDisposition(for: challenge.protectionSpace.authenticationMethod) {
         case .reject:
             registry[session, task]?.refuseChallenge()
-            answer.0 = .rejectProtectionSpace
+            response.0 = .rejectProtectionSpace
         case .handOver:
-            answer = challengeHandler?(challenge) ?? answer
-            // Foundation on Linux ends the process for it.
-            if answer.0 == .useCredential, answer.1 == nil { answer.0 = .performDefaultHandling }
+            response = challengeHandler?(challenge) ?? response
+            // Foundation on Linux ends the process if the credential is missing.
+            if response.0 == .useCredential, response.1 == nil { response.0 = .performDefaultHandling }
         }
-        registry.outsideOfSession { [answer] in completionHandler(answer.0, answer.1) }
+        registry.runOutsideSession { [response] in completionHandler(response.0, response.1) }
     }
 
-    /// Gives the body once more: Foundation on Linux otherwise sends the rest of the first one, which is nothing, and the
-    /// server waits for the body until a limit passes.
+    /// Supplies the body again.
+    ///
+    /// Otherwise Foundation on Linux sends what remains of the first stream, which is nothing, and the server waits for
+    /// the body until a limit passes.
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void

@@ -1,124 +1,133 @@
 extension SessionExchange.State {
-    /// Above this a reader is so slow that the session is held back, where it can be.
-    private static let heldLimit = 1 << 20
+    /// The number of unread bytes above which the session is paused, where that is possible.
+    private static let unreadLimit = 1 << 20
 
-    /// Decides where the body goes.
+    /// Chooses the destination of the response body.
+    ///
+    /// - Throws: `RequestError` with `tooLarge` if the declared length is over the limit, or the error of opening the
+    ///   file.
     mutating func prepare(for request: PreparedRequest, _ head: ResponseHead) throws(RequestError) {
         if let drain = request.drain(of: head) {
             receiver = .drained(limit: drain.limit)
-            patience.wait(for: .betweenBytes, atMost: drain.timeout)
+            timeLimits.wait(for: .betweenBytes, atMost: drain.timeout)
             return
         }
         switch request.delivery {
         case .streamed:
             receiver = .streamed
-            patience.rest()
+            timeLimits.stopWaiting()
         case .file(let path) where head.status.isSuccess: receiver = .saved(try ReceivedFile(path: path))
-        case .file: receiver = .collected(limit: Delivery.errorBodyLimit, isWhole: false)
+        case .file: receiver = .collected(limit: ResponseBody.Delivery.errorBodyLimit, mustBeWhole: false)
         case .collected(let limit):
             let limit = max(0, limit)
-            if let length = head.bodyLength(answering: request.method), length > limit {
-                throw RequestError(.tooLarge(limit: limit), detail: "\(length) bytes announced")
+            if let length = head.bodyLength(for: request.method), length > limit {
+                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
             }
-            receiver = .collected(limit: limit, isWhole: true)
+            receiver = .collected(limit: limit, mustBeWhole: true)
         }
     }
 
-    /// The caller gets the response now, its body as it arrives.
-    mutating func handOver(_ stream: ResponseStream) {
+    /// Returns the response to the caller now, with its body as it arrives.
+    mutating func deliver(_ stream: ResponseStream) {
         guard let head else { return }
-        answer(.success(RawResponse(head: head, body: .stream(stream), metrics: metrics)))
+        setOutcome(.success(RawResponse(head: head, body: .stream(stream), metrics: metrics)))
     }
 
-    /// The first answer is the one the caller gets.
-    private mutating func answer(_ answer: SessionExchange.Answer) {
-        guard !isAnswered else { return }
-        isAnswered = true
-        self.answer = answer
+    /// Sets the result of the call; only the first one counts.
+    private mutating func setOutcome(_ outcome: SessionExchange.Outcome) {
+        guard !hasOutcome else { return }
+        hasOutcome = true
+        self.outcome = outcome
     }
 
-    /// Bytes of the body have come.
-    mutating func take(_ data: Data, _ consequences: inout SessionExchange.Consequences) {
+    private static func tooLarge(_ limit: Int) -> RequestError {
+        RequestError(.tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
+    }
+
+    /// Adds received bytes of the body.
+    mutating func take(_ data: Data, _ effects: inout SessionExchange.Effects) {
         switch receiver {
-        case .collected(let limit, let isWhole):
-            patience.wait(for: .betweenBytes)
-            let room = limit - body.count
-            body.append(data.count > room ? data.prefix(room) : data)
-            guard data.count > room else { return }
-            if isWhole { return end(RequestError(.tooLarge(limit: limit)), &consequences) }
-            complete(&consequences)
-            consequences.cancelsTask = true
+        case .collected(let limit, let mustBeWhole):
+            timeLimits.wait(for: .betweenBytes)
+            let capacity = limit - body.count
+            body.append(data.count > capacity ? data.prefix(capacity) : data)
+            guard data.count > capacity else { return }
+            guard !mustBeWhole else { return end(Self.tooLarge(limit), &effects) }
+            complete(&effects)
+            effects.cancelsTask = true
         case .drained(let limit):
-            let room = max(0, limit - body.count)
-            body.append(data.prefix(room))
-            guard data.count > room else { return }
-            complete(&consequences)
-            // Foundation on Linux reports a redirect when all of its body is here, and ends by itself.
-            consequences.cancelsTask = Platform.implementation == .darwin
+            let capacity = max(0, limit - body.count)
+            body.append(data.prefix(capacity))
+            guard data.count > capacity else { return }
+            complete(&effects)
+            // Foundation on Linux reports a redirect only after its whole body, and ends the task itself.
+            effects.cancelsTask = Platform.implementation == .darwin
         case .streamed:
             body.append(data)
-            serveReader(&consequences)
-            if body.count > Self.heldLimit, !isHeld {
-                isHeld = true
-                consequences.held = true
+            serveReader(&effects)
+            if body.count > Self.unreadLimit, !isReceivingPaused {
+                isReceivingPaused = true
+                effects.pausesReceiving = true
             }
         case .saved(let file):
-            patience.wait(for: .betweenBytes)
+            timeLimits.wait(for: .betweenBytes)
             do throws(RequestError) {
                 try file.write(data)
             } catch {
-                end(error, &consequences)
+                end(error, &effects)
             }
         }
     }
 
-    /// The response has come to its end.
-    mutating func complete(_ consequences: inout SessionExchange.Consequences) {
+    /// Completes the exchange with the whole response.
+    mutating func complete(_ effects: inout SessionExchange.Effects) {
         guard let head else {
-            return end(RequestError(.protocolViolation, detail: "no response that is HTTP"), &consequences)
+            return end(RequestError(.protocolViolation, detail: "the response is not HTTP"), &effects)
         }
         do throws(RequestError) {
             switch receiver {
             case .collected, .drained:
-                answer(.success(RawResponse(head: head, body: .bytes(body), metrics: metrics)))
+                setOutcome(.success(RawResponse(head: head, body: .bytes(body), metrics: metrics)))
             case .streamed: break
             case .saved(let file):
                 try file.finish()
-                answer(.success(RawResponse(head: head, body: .file(path: file.path), metrics: metrics)))
+                setOutcome(.success(RawResponse(head: head, body: .file(path: file.path), metrics: metrics)))
             }
             ending = .success(())
-            consequences.isOver = true
-            serveReader(&consequences)
+            effects.isOver = true
+            serveReader(&effects)
         } catch {
-            end(error, &consequences)
+            end(error, &effects)
         }
     }
 
-    /// Something has ended the exchange before its end; only the first such thing counts.
-    mutating func end(_ error: RequestError, _ consequences: inout SessionExchange.Consequences) {
+    /// Ends the exchange with an error; only the first one counts.
+    mutating func end(_ error: RequestError, _ effects: inout SessionExchange.Effects) {
         guard ending == nil else { return }
+        // The body of a followed redirect cannot fail the call (decision 0021).
         if case .drained = receiver, !error.endsCall {
-            complete(&consequences)
-            consequences.cancelsTask = true
+            complete(&effects)
+            effects.cancelsTask = true
             return
         }
         let isCollected = if case .collected = receiver { true } else { false }
         let error = error.adding(response: head, body: isCollected && head != nil ? body : nil)
         ending = .failure(error)
-        answer(.failure(error))
-        receiver = .collected(limit: 0, isWhole: false)
-        consequences.isOver = true
-        consequences.cancelsTask = true
-        serveReader(&consequences)
+        setOutcome(.failure(error))
+        // Releases the file of a download, which removes its temporary file.
+        receiver = .collected(limit: 0, mustBeWhole: false)
+        effects.isOver = true
+        effects.cancelsTask = true
+        serveReader(&effects)
     }
 }
 
 // MARK: Reading a streamed body
 
 extension SessionExchange.State {
-    /// Drops the bytes that have not been read; a reader of the remainder then gets `error`.
+    /// Discards the unread bytes; a reader of the remaining body then receives `error`.
     ///
-    /// Without the error, a body that had arrived whole would end early and look complete.
+    /// Without the error, a body that had arrived completely would end early and look complete.
     mutating func discardBody(_ error: RequestError) {
         guard !body.isEmpty else { return }
         body = Data()
@@ -127,36 +136,39 @@ extension SessionExchange.State {
 }
 
 extension SessionExchange.State {
+    /// Registers `reader` for the next bytes.
+    ///
+    /// A reader that is already registered makes this one fail.
     mutating func read(
         for reader: CheckedContinuation<SessionExchange.Chunk, Never>,
-        _ consequences: inout SessionExchange.Consequences
+        _ effects: inout SessionExchange.Effects
     ) {
         guard self.reader == nil else {
-            let error = RequestError(.other, detail: "two calls read one body at the same time", response: head)
-            consequences.reader = (reader, .failure(error))
+            let error = RequestError(.other, detail: "concurrent reads of one response body", response: head)
+            effects.reader = (reader, .failure(error))
             return
         }
         self.reader = reader
-        patience.wait(for: .betweenBytes)
-        serveReader(&consequences)
+        timeLimits.wait(for: .betweenBytes)
+        serveReader(&effects)
     }
 
-    /// Gives the reader what there is: bytes first, then the end.
-    private mutating func serveReader(_ consequences: inout SessionExchange.Consequences) {
+    /// Resumes the reader with the available bytes, or with the end if there are none.
+    private mutating func serveReader(_ effects: inout SessionExchange.Effects) {
         guard let reader else { return }
         if !body.isEmpty {
-            consequences.reader = (reader, .success(body))
+            effects.reader = (reader, .success(body))
             body = Data()
-            if isHeld {
-                isHeld = false
-                consequences.held = false
+            if isReceivingPaused {
+                isReceivingPaused = false
+                effects.pausesReceiving = false
             }
         } else if let ending {
-            consequences.reader = (reader, ending.map { nil })
+            effects.reader = (reader, ending.map { nil })
         } else {
             return
         }
         self.reader = nil
-        patience.rest()
+        timeLimits.stopWaiting()
     }
 }

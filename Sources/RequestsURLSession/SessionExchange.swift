@@ -1,61 +1,61 @@
 @_spi(Lock) import Requests
 
-/// One exchange over a session: what the delegate tells of it, what its caller waits for, and which limits run.
+/// One exchange over a session: the delegate's events, the waiting caller and the running time limits.
 ///
-/// All that changes is under one lock, and ends once: whatever ends it first (the last byte, an error, a limit,
-/// cancellation) is what the caller gets, and what comes later is not heard. Continuations are resumed, tasks cancelled
-/// and observers told outside the lock.
+/// All mutable state is protected by one lock. The exchange ends once: the first of the last byte, an error, a time
+/// limit or a cancellation determines its result, and later events are ignored. Outside the lock, continuations are
+/// resumed, tasks cancelled and progress handlers called.
 final class SessionExchange: Sendable {
-    typealias Answer = Result<RawResponse, RequestError>
+    typealias Outcome = Result<RawResponse, RequestError>
     typealias Chunk = Result<Data?, RequestError>
 
     let request: PreparedRequest
     let task: URLSessionTask
     let key: ExchangeRegistry.Key
-    /// Whether the task's session has no other task, so that it has a connection of its own.
+    /// Whether the task's session has no other task, so that the task uses a new connection.
     let isAlone: Bool
     private let upload: Upload
     let registry: ExchangeRegistry
-    private let began = ContinuousClock.now
+    private let startTime = ContinuousClock.now
     private let state: Lock<State>
-    /// Nil when nobody is told.
+    /// The reporter of the progress; nil if the request has no progress handler.
     private let progress = Lock<ProgressReporter?>(nil)
 
     struct State {
-        var patience: Patience
-        /// When the registry's alarm looks at this exchange, at the latest.
-        var wakesAt: ContinuousClock.Instant?
+        var timeLimits: SessionTimeLimits
+        /// When the registry checks the time limits of this exchange, at the latest.
+        var nextCheck: ContinuousClock.Instant?
         var metrics = RawResponse.Metrics()
         var head: ResponseHead?
-        var receiver = ReceivedBody.collected(limit: 0, isWhole: true)
+        var receiver = ReceivedBody.collected(limit: 0, mustBeWhole: true)
         var isChallengeRefused = false
-        /// What has arrived: the whole of a collected body, or what a reader has not taken yet.
+        /// The received bytes: the whole of a collected body, or the part of a streamed one that has not been read.
         var body = Data()
-        var isHeld = false
-        /// Bytes of the body that the session has taken, and how many of them were for earlier transmissions.
+        var isReceivingPaused = false
+        /// The number of body bytes that the session has read, and how many of them belong to earlier transmissions.
         var sent = 0
         var sentBefore = 0
-        /// What the call gives, from when it is known until the caller has it.
-        var answer: Answer?
-        var isAnswered = false
-        /// How the exchange ended, once it has.
+        /// The result of the call, from the time it is known until the caller receives it.
+        var outcome: Outcome?
+        var hasOutcome = false
+        /// The result of the exchange, once it has ended.
         var ending: Result<Void, RequestError>?
-        var caller: CheckedContinuation<Answer, Never>?
+        var caller: CheckedContinuation<Outcome, Never>?
         var reader: CheckedContinuation<Chunk, Never>?
     }
 
-    /// What is to be done when the lock has been left.
-    struct Consequences {
+    /// The effects of a change of state, which are applied outside the lock.
+    struct Effects {
         var isOver = false
         var cancelsTask = false
         var resumesTask = false
-        var wake: ContinuousClock.Instant?
-        var caller: (CheckedContinuation<Answer, Never>, Answer)?
+        var nextCheck: ContinuousClock.Instant?
+        var caller: (CheckedContinuation<Outcome, Never>, Outcome)?
         var reader: (CheckedContinuation<Chunk, Never>, Chunk)?
-        var held: Bool?
+        var pausesReceiving: Bool?
     }
 
-    /// The exchange of a new task of `session`, which has not been resumed yet.
+    /// Creates an exchange with a new task of `session`, which is not resumed.
     init(
         _ request: PreparedRequest, _ urlRequest: URLRequest, _ upload: Upload, in session: URLSession, isAlone: Bool,
         registry: ExchangeRegistry
@@ -66,59 +66,60 @@ final class SessionExchange: Sendable {
         task = Platform.task(for: urlRequest, sending: upload, in: session)
         key = ExchangeRegistry.Key(session, task)
         self.registry = registry
-        state = Lock(State(patience: Patience(request)))
-        tellProgress(to: request.onProgress)
+        state = Lock(State(timeLimits: SessionTimeLimits(request)))
+        reportProgress(to: request.progressHandler)
     }
 
-    /// Tells the progress from now on.
-    func tellProgress(to observer: (@Sendable (TransferProgress) -> Void)?) {
+    /// Reports the progress to `observer` from now on; nil leaves the observer unchanged.
+    func reportProgress(to observer: (@Sendable (TransferProgress) -> Void)?) {
         guard let observer else { return }
         var reporter = ProgressReporter(observer)
-        reporter.progress.totalToSend = upload.length
+        reporter.progress.bytesExpectedToSend = upload.length
         progress.withLock { [reporter] in $0 = reporter }
     }
 
-    /// Changes the state and does what follows from it.
-    private func update(_ change: (inout State, inout Consequences) -> Void) {
-        let consequences = state.withLock { state in
-            let before = state.wakesAt
-            var consequences = Consequences()
-            change(&state, &consequences)
-            if let answer = state.answer, let caller = state.caller.take() {
-                consequences.caller = (caller, answer)
-                state.answer = nil
+    /// Changes the state under the lock, then applies the effects outside it.
+    private func update(_ change: (inout State, inout Effects) -> Void) {
+        let effects = state.withLock { state in
+            let before = state.nextCheck
+            var effects = Effects()
+            change(&state, &effects)
+            if let outcome = state.outcome, let caller = state.caller.take() {
+                effects.caller = (caller, outcome)
+                state.outcome = nil
             }
-            if state.ending == nil, let next = state.patience.next, before.map({ next < $0 }) ?? true {
-                state.wakesAt = next
-                consequences.wake = next
+            if state.ending == nil, let next = state.timeLimits.next, before.map({ next < $0 }) ?? true {
+                state.nextCheck = next
+                effects.nextCheck = next
             }
-            return consequences
+            return effects
         }
-        if consequences.isOver { leave() }
-        if consequences.cancelsTask { registry.outsideOfSession { [task] in task.cancel() } }
-        if consequences.resumesTask { start() }
-        if let isHeld = consequences.held { isHeld ? Platform.hold(task) : Platform.release(task) }
-        if let wake = consequences.wake { registry.wake(at: wake) }
-        if let (caller, answer) = consequences.caller { caller.resume(returning: answer) }
-        if let (reader, chunk) = consequences.reader { reader.resume(returning: chunk) }
+        // The order matters: an exchange is no longer registered when its caller resumes.
+        if effects.isOver { leave() }
+        if effects.cancelsTask { registry.runOutsideSession { [task] in task.cancel() } }
+        if effects.resumesTask { start() }
+        if let pauses = effects.pausesReceiving { pauses ? Platform.pause(task) : Platform.resume(task) }
+        if let nextCheck = effects.nextCheck { registry.scheduleExpiration(at: nextCheck) }
+        if let (caller, outcome) = effects.caller { caller.resume(returning: outcome) }
+        if let (reader, chunk) = effects.reader { reader.resume(returning: chunk) }
     }
 }
 
 // MARK: Starting and ending
 
 extension SessionExchange {
-    /// Resumes the task, once the gate admits it when it has a connection of its own.
+    /// Resumes the task; a task with its own connection is resumed once the gate admits it.
     private func start() {
         guard isAlone else { return task.resume() }
         if registry.gate.enter(self) { task.resume() }
-        // It may have been cancelled before it entered; nobody else would take it out then.
+        // The exchange may have ended before it entered the gate; nothing else would remove it then.
         if state.withLock({ $0.ending != nil }) { registry.gate.leave(self) }
     }
 
-    /// Resumes the task for the gate, which may do so on another session's queue.
+    /// Resumes the task once the gate has admitted the exchange, possibly on a queue of another session.
     func resumeTask() {
-        // The queues of all sessions have one target: waiting there for another session ends the process.
-        registry.outsideOfSession { [task] in task.resume() }
+        // The queues of all sessions have one target queue, so waiting for another session here ends the process.
+        registry.runOutsideSession { [task] in task.resume() }
     }
 
     private func leave() {
@@ -127,41 +128,41 @@ extension SessionExchange {
     }
 }
 
-// MARK: What the caller does
+// MARK: Calls of the caller
 
 extension SessionExchange {
-    /// Sends the request and gives the response.
+    /// Sends the request and returns the response.
     func run() async throws(RequestError) -> RawResponse {
-        let answer = await withTaskCancellationHandler {
+        let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
-                update { state, consequences in
+                update { state, effects in
                     state.caller = caller
-                    guard state.answer == nil else { return }
-                    state.patience.wait(for: (upload.length ?? 1) > 0 ? .connecting : .firstByte)
-                    consequences.resumesTask = true
+                    guard state.outcome == nil else { return }
+                    state.timeLimits.wait(for: (upload.length ?? 1) > 0 ? .connecting : .firstByte)
+                    effects.resumesTask = true
                 }
             }
         } onCancel: {
             cancel()
         }
-        return try answer.get()
+        return try outcome.get()
     }
 
-    /// Ends the exchange and discards the part of a streamed body that has not been read.
+    /// Ends the exchange and discards the unread part of a streamed body.
     func cancel() {
-        update { state, consequences in
+        update { state, effects in
             let error = RequestError(.cancelled)
-            state.end(state.caller == nil && !state.isAnswered ? error.beforeSending() : error, &consequences)
+            state.end(state.caller == nil && !state.hasOutcome ? error.beforeSending() : error, &effects)
             state.discardBody(error)
         }
     }
 
-    /// The next bytes of a streamed body; nil at the end.
+    /// Returns the next bytes of a streamed body; nil at the end.
     func nextChunk() async throws(RequestError) -> Data? {
         if Task.isCancelled { cancel() }
         let chunk = await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
-                update { state, consequences in state.read(for: reader, &consequences) }
+                update { state, effects in state.read(for: reader, &effects) }
             }
         } onCancel: {
             cancel()
@@ -174,123 +175,126 @@ extension SessionExchange {
     }
 }
 
-// MARK: What the session tells
+// MARK: Events of the session
 
 extension SessionExchange {
+    /// Records that a challenge was rejected, after which the session ends the task with an error despite its response.
     func refuseChallenge() {
         update { state, _ in state.isChallengeRefused = true }
     }
 
-    /// Runs `answer` unless the exchange has ended; true when it ran.
+    /// Runs `work` if the exchange is active, and returns whether it did.
     ///
-    /// The exchange's task is not cancelled meanwhile.
-    func whileUnderWay(_ answer: () -> Void) -> Bool {
+    /// The exchange's task is not cancelled during that time.
+    func performIfActive(_ work: () -> Void) -> Bool {
         state.withLock { state in
             guard state.ending == nil else { return false }
-            answer()
+            work()
             return true
         }
     }
 
-    /// Takes what the session has measured of the connection.
+    /// Records the connection metrics of the session.
     func measure(isReused: Bool, connecting: Duration?) {
         update { state, _ in
-            state.metrics.reusedConnection = isReused
-            state.metrics.connecting = isReused ? nil : connecting
+            state.metrics.isReusedConnection = isReused
+            state.metrics.timeToConnect = isReused ? nil : connecting
         }
     }
 
-    /// Takes the number of bytes sent in all, those of earlier transmissions included.
+    /// Records the total number of body bytes sent, including those of earlier transmissions.
     func didSend(_ total: Int) {
         var count = 0
         update { state, _ in
             state.sent = total
             count = total - state.sentBefore
             guard state.head == nil else { return }
-            state.patience.wait(for: count == upload.length ? .firstByte : .sending)
+            state.timeLimits.wait(for: count == upload.length ? .firstByte : .sending)
         }
-        report { $0.sent = count }
+        report { $0.bytesSent = count }
     }
 
-    /// The body from its beginning, because the session sends the request again.
+    /// Returns the body from its beginning, because the session sends the request again.
     func bodyStreamForResending() -> InputStream? {
         update { state, _ in
             state.sentBefore = state.sent
-            if state.ending == nil, state.head == nil { state.patience.wait(for: .sending) }
+            if state.ending == nil, state.head == nil { state.timeLimits.wait(for: .sending) }
         }
         return Platform.bodyStream(of: upload)
     }
 
     func receive(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse else { return }
-        guard response.statusCode >= 200 else { return receiveInterim(response.statusCode) }
-        let elapsed = ContinuousClock.now - began
-        update { state, consequences in
+        guard response.statusCode >= 200 else { return receiveInterimResponse(response.statusCode) }
+        let elapsed = ContinuousClock.now - startTime
+        update { state, effects in
             guard state.ending == nil, state.head == nil else { return }
-            state.metrics.untilHead = elapsed
+            state.metrics.timeToResponseHead = elapsed
             do throws(RequestError) {
                 let head = try ResponseHead(received: response, to: request, noting: &state.metrics)
                 state.head = head
-                state.patience.wait(for: .betweenBytes)
+                state.timeLimits.wait(for: .betweenBytes)
                 try state.prepare(for: request, head)
-                if case .streamed = state.receiver { state.handOver(stream(head)) }
+                if case .streamed = state.receiver { state.deliver(stream(head)) }
             } catch {
-                state.end(error, &consequences)
+                state.end(error, &effects)
             }
         }
-        let length = state.withLock { $0.head?.bodyLength(answering: request.method) }
-        report { $0.totalToReceive = length }
+        let length = state.withLock { $0.head?.bodyLength(for: request.method) }
+        report { $0.bytesExpectedToReceive = length }
     }
 
-    /// libcurl hands interim responses over as well; a protocol that nobody asked for is none (RFC 9110 §15.2.2).
-    private func receiveInterim(_ status: Int) {
+    /// Handles an interim response, which libcurl reports as well.
+    ///
+    /// An unsolicited 101 is a protocol violation (RFC 9110 §15.2.2).
+    private func receiveInterimResponse(_ status: Int) {
         guard status == 101 else { return }
-        let error = RequestError(.protocolViolation, detail: "101, and no other protocol was asked for")
-        update { state, consequences in state.end(error, &consequences) }
+        let error = RequestError(.protocolViolation, detail: "unsolicited 101 Switching Protocols (RFC 9110 §15.2.2)")
+        update { state, effects in state.end(error, &effects) }
     }
 
     private func stream(_ head: ResponseHead) -> ResponseStream {
-        ResponseStream(length: head.bodyLength(answering: request.method), StreamedBody(self))
+        ResponseStream(length: head.bodyLength(for: request.method), SessionBodySource(self))
     }
 
     func receive(_ data: Data) {
-        // Told first, because the caller may go on with what follows.
-        report { $0.received += data.count }
-        update { state, consequences in
+        // Reported before the caller is resumed, which may depend on the report.
+        report { $0.bytesReceived += data.count }
+        update { state, effects in
             guard state.ending == nil else { return }
-            state.take(data, &consequences)
+            state.take(data, &effects)
         }
     }
 
     func complete(_ response: URLResponse?, _ error: (any Error)?) {
-        // A 302 with an empty Location is told of only now.
+        // Foundation reports a 302 with an empty Location only here.
         if let response, state.withLock({ $0.head == nil }) { receive(response) }
         report(atEnd: true) { _ in }
-        update { state, consequences in
+        update { state, effects in
             guard state.ending == nil else { return }
-            if let failure = upload.failure.value { return state.end(failure, &consequences) }
+            if let failure = upload.failure.value { return state.end(failure, &effects) }
             let failure = error.map(SessionFailure.init)
             if let failure, let error, !(failure.code == .cancelled && state.isChallengeRefused && state.head != nil) {
                 let reason = failure.reason(of: Platform.implementation)
-                state.end(RequestError(reason, detail: failure.text, underlying: error), &consequences)
+                state.end(RequestError(reason, detail: failure.text, underlying: error), &effects)
             } else {
-                state.complete(&consequences)
+                state.complete(&effects)
             }
         }
     }
 
-    /// Ends the exchange when a limit has passed; otherwise gives the next instant to look.
+    /// Ends the exchange if a limit has passed at `now`; otherwise returns the next instant to check, nil for none.
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
-        update { state, consequences in
+        update { state, effects in
             guard state.ending == nil else { return }
-            guard let phase = state.patience.passed(at: now) else {
-                next = state.patience.next
-                state.wakesAt = next
+            guard let phase = state.timeLimits.passed(at: now) else {
+                next = state.timeLimits.next
+                state.nextCheck = next
                 return
             }
             let error = RequestError(.timedOut(phase))
-            state.end(error, &consequences)
+            state.end(error, &effects)
             state.discardBody(error)
         }
         return next

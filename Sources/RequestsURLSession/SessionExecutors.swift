@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// The executors made from sessions of the app's, each kept for as long as its session lives.
+/// The executors for the app's sessions, each kept for the lifetime of its session.
 enum SessionExecutors {
     private struct Entry: Sendable {
         weak var session: URLSession?
@@ -9,27 +9,28 @@ enum SessionExecutors {
 
     private static let entries = Lock<[ObjectIdentifier: Entry]>([:])
 
-    /// The executor made from the configuration of `session`, the same each time.
+    /// Returns the executor with the configuration of `session`, the same one on each call.
     static func executor(for session: URLSession) -> URLSessionExecutor {
         let known = entries.withLock { entries in
             entries[ObjectIdentifier(session)].flatMap { $0.session === session ? $0.executor : nil }
         }
+        // The executor is made outside the lock, because that reads the app's session.
         return known ?? make(for: session)
     }
 
     private static func make(for session: URLSession) -> URLSessionExecutor {
         let new = URLSessionExecutor(configuration: session.configuration)
-        let (executor, dropped) = entries.withLock { entries in
+        let (executor, released) = entries.withLock { entries in
             if let entry = entries[ObjectIdentifier(session)], entry.session === session {
                 return (entry.executor, [Entry]())
             }
-            let dropped = entries.values.filter { $0.session == nil }
+            let released = entries.values.filter { $0.session == nil }
             entries = entries.filter { $1.session != nil }
             entries[ObjectIdentifier(session)] = Entry(session: session, executor: new)
-            return (new, dropped)
+            return (new, released)
         }
-        // Dropped outside the lock: their sessions are invalidated.
-        _ = consume dropped
+        // Released outside the lock, because that invalidates their sessions.
+        _ = consume released
         return executor
     }
 }

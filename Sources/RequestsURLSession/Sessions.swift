@@ -1,12 +1,14 @@
 import Dispatch
 @_spi(Lock) import Requests
 
-/// The one session of an executor, and the next after a reset; the last copy of the executor that goes invalidates it.
+/// The current session of an executor, which a reset replaces.
+///
+/// Releasing the last copy of the executor invalidates it.
 final class Sessions: Sendable {
     private struct Current {
         let session: URLSession
         let delegate: SessionDelegate
-        /// How many resets there have been.
+        /// The number of resets before this session was made.
         let generation: Int
 
         init(
@@ -20,7 +22,7 @@ final class Sessions: Sendable {
 
         var registry: ExchangeRegistry { delegate.registry }
 
-        /// A session for one task, whose connection is therefore new.
+        /// Returns a session for a single task, which therefore uses a new connection.
         func sessionForOneTask(_ configuration: URLSessionConfiguration) -> URLSession {
             Self.session(configuration, delegate)
         }
@@ -36,9 +38,11 @@ final class Sessions: Sendable {
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
     private let gate: ConnectionGate
     private let current: Lock<Current>
-    /// How many resets there have been; beside the lock of the session, which is held while a busy session is waited for.
+    /// The number of resets.
+    ///
+    /// It has its own lock, because the lock of the session is held during the wait for a busy session.
     private let resets = Lock(0)
-    private let makers = DispatchQueue(label: "Requests.URLSessionExecutor.tasks")
+    private let creationQueue = DispatchQueue(label: "Requests.URLSessionExecutor.tasks")
 
     init(_ configuration: URLSessionConfiguration, challengeHandler: URLSessionExecutor.ChallengeHandler?) {
         let configuration = configuration.overridden()
@@ -52,18 +56,19 @@ final class Sessions: Sendable {
         current.withLock { $0.session.finishTasksAndInvalidate() }
     }
 
-    /// How many resets there have been.
+    /// The number of resets so far.
     var generation: Int { resets.withLock { $0 } }
 
-    /// The exchange of `request`, its task made and not resumed, on a thread that may wait for a busy session.
+    /// Returns the exchange of `request` with its task, which is not resumed; it is made on a thread that may wait for
+    /// a busy session.
     ///
-    /// Foundation on Linux has whoever asks for a task wait for the session's own queue, which fast responses can keep
-    /// busy; the few threads that all tasks share are needed to read those.
+    /// Foundation on Linux creates a task on the session's own queue and blocks the caller meanwhile. Fast responses
+    /// can keep that queue busy, and reading them needs the few threads of the concurrency pool.
     func makeExchange(
         _ request: PreparedRequest, _ upload: Upload, since generation: Int
     ) async throws(RequestError) -> SessionExchange {
         let result = await withCheckedContinuation { continuation in
-            makers.async {
+            creationQueue.async {
                 continuation.resume(
                     returning: Result { () throws(RequestError) in
                         try self.exchange(request, upload, since: generation)
@@ -73,37 +78,38 @@ final class Sessions: Sendable {
         return try result.get()
     }
 
-    /// The exchange of `request`, its task made and not resumed.
+    /// Returns the exchange of `request` with its task, which is not resumed.
     ///
-    /// - Throws: `RequestError` with `cancelled` when there has been a reset since `generation`.
+    /// - Throws: `RequestError` with `cancelled` if the executor has been reset since `generation`.
     func exchange(
         _ request: PreparedRequest, _ upload: Upload, since generation: Int
     ) throws(RequestError) -> SessionExchange {
         let urlRequest = URLRequest(request, sending: upload)
         let isAlone = Platform.needsOwnConnection(request.method)
-        // Under the lock, because a session that has been invalidated ends the process when it is asked for a task.
+        // Under the lock, because creating a task in an invalidated session ends the process.
         return try current.withLock { (current) throws(RequestError) in
             guard current.generation == generation else { throw RequestError(.cancelled).beforeSending() }
             let session = isAlone ? current.sessionForOneTask(configuration) : current.session
             let exchange = SessionExchange(
                 request, urlRequest, upload, in: session, isAlone: isAlone, registry: current.registry)
             current.registry.add(exchange)
-            // It ends with its task.
+            // The session ends with its only task.
             if isAlone { session.finishTasksAndInvalidate() }
             return exchange
         }
     }
 
-    /// Cancels what is under way and goes on with a new session.
+    /// Cancels all exchanges and continues with a new session.
     func reset() {
         let previous = replace(countingReset: 1) { _ in true }
+        // After the replacement, so that an exchange that reads the new number finds the new session.
         resets.withLock { $0 += 1 }
         previous?.registry.cancelAll()
     }
 
-    /// Goes on with a new session after the response of `exchange` was refused.
+    /// Continues with a new session after the response of `exchange` was rejected.
     ///
-    /// Its connection, which libcurl may take for a good one, is so not used again. Other calls end undisturbed.
+    /// Its connection, which libcurl may consider reusable, is then not used again. Other calls finish undisturbed.
     func retire(after exchange: SessionExchange) {
         guard !exchange.isAlone else { return }
         _ = replace(countingReset: 0) { $0.registry === exchange.registry }
@@ -121,12 +127,14 @@ final class Sessions: Sendable {
 }
 
 extension URLSessionConfiguration {
-    /// A week, the longest that URLSession allows a transfer: the limits are kept elsewhere.
+    /// One week, the longest interval that URLSession allows for a transfer.
+    ///
+    /// The executor enforces the limits itself.
     static let longestInterval: TimeInterval = 7 * 24 * 60 * 60
 
-    /// A copy with the keys set that the executor's contract depends on.
+    /// Returns a copy with the keys that the executor's contract depends on.
     fileprivate func overridden() -> URLSessionConfiguration {
-        // `copy()` gives what it was asked of.
+        // `copy()` returns an object of the same class, so the cast succeeds.
         guard let copy = copy() as? URLSessionConfiguration else { return self }
         copy.httpCookieStorage = nil
         copy.httpShouldSetCookies = false
@@ -140,8 +148,10 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// The request that a session is given for `request`: the framing fields are the session's, and so are credentials
-    /// for a proxy, because it does not report whether there is one.
+    /// Creates the request that a session sends for `request`.
+    ///
+    /// It has no framing fields, which the session writes, and no credentials for a proxy, because a session does not
+    /// report whether there is a proxy.
     fileprivate init(_ request: PreparedRequest, sending upload: Upload) {
         self.init(
             url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,

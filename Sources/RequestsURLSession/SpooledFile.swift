@@ -1,6 +1,6 @@
 import RequestsPOSIX
 
-/// A file in the temporary folder that only its owner can read (0600), while it is written.
+/// A file in the temporary directory that only its owner can read (0600), while it is written.
 struct Spool: ~Copyable {
     private var writer: FileWriter
 
@@ -8,7 +8,7 @@ struct Spool: ~Copyable {
         writer = try FileWriter(replacing: path)
     }
 
-    /// A name that no other body has.
+    /// Returns a path that no other body uses.
     static func newPath() -> String {
         let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).upload"
         return FileManager.default.temporaryDirectory.appending(path: name).path
@@ -18,7 +18,7 @@ struct Spool: ~Copyable {
         try writer.write(bytes)
     }
 
-    /// Ends the file and gives its path.
+    /// Closes the file and returns its path.
     consuming func finish() throws(FileError) -> String {
         let path = writer.path
         try writer.finish()
@@ -26,7 +26,7 @@ struct Spool: ~Copyable {
     }
 }
 
-/// A file that is removed when nobody holds this value any more.
+/// A file that is removed when this value is released.
 final class SpooledFile: Sendable {
     let path: String
 

@@ -1,19 +1,19 @@
 public import Dispatch
 
-// The calls of Requests 0.3.2, for code that was written for it. New code makes a `URLSessionExecutor` and a `Client`.
+// The calls of Requests 0.3.2, for existing code. New code uses a `URLSessionExecutor` and a `Client`.
 
 extension URLSession {
-    /// Performs `request` and tells `completionHandler` on the main actor what came of it, as in Requests 0.3.2.
+    /// Performs `request` and passes the result to `completionHandler` on the main actor, as in Requests 0.3.2.
     ///
-    /// ``perform(_:validateResponse:decodingQueue:callbackQueue:configureTask:completionHandler:)`` says more.
+    /// For the rules, see ``perform(_:validateResponse:decodingQueue:callbackQueue:configureTask:completionHandler:)``.
     ///
     /// - Parameters:
-    ///   - request: What to perform.
-    ///   - validateResponse: Whether the response is acceptable; nil accepts every response, whatever the status.
-    ///   - decodingQueue: Where the decoder runs.
-    ///   - configureTask: Called with the task before it starts, and before this returns.
+    ///   - request: The request to perform.
+    ///   - validateResponse: Whether the response is acceptable. With nil, every response is, whatever its status.
+    ///   - decodingQueue: The queue on which the decoder runs.
+    ///   - configureTask: Called with the task before it starts, and before this function returns.
     ///   - completionHandler: Called exactly once, and released on the main actor.
-    /// - Returns: The call, to be watched or cancelled; nobody has to keep it.
+    /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
     public func perform<R: RequestConvertible>(
         _ request: R, validateResponse: (@Sendable (HTTPURLResponse) throws -> Bool)? = nil,
@@ -24,28 +24,35 @@ extension URLSession {
         return call.executor.perform(call.prepared, decodedBy: call.decoder) { completionHandler(call.result($0)) }
     }
 
-    /// Performs `request` and tells `completionHandler` on `callbackQueue` what came of it, as in Requests 0.3.2.
+    /// Performs `request` and passes the result to `completionHandler` on `callbackQueue`, as in Requests 0.3.2.
     ///
-    /// The call is made by a ``URLSessionExecutor`` with this session's configuration, kept for as long as this session
-    /// lives, so that all its promises hold: this session's delegate, cookies, credentials and cache have no part in it,
-    /// and invalidating this session does not end it. Redirects are followed by the request's policy, each with a task
-    /// of its own that has the priority and the description of the first.
+    /// A ``URLSessionExecutor`` with this session's configuration makes the call, and gives it all of its guarantees.
+    /// The executor is kept for the lifetime of this session. The session's delegate, cookies, credentials and cache
+    /// are not used, and invalidating the session does not end the call. Redirects are followed according to the
+    /// request's policy. Each one has its own task, with the priority and the description of the first.
     ///
-    /// The outcome is decided in this order: a request that cannot be converted fails, with neither request nor
-    /// response in the error, and `configureTask` is not called; then what went wrong with the exchange, with the
-    /// response when one had arrived; then `validateResponse`; then the decoder, which is not asked for `Void`. The
-    /// request's own ``Requests/RequestConvertible/validator`` is not asked: a 404 whose body decodes is a success.
+    /// The result is determined in this order:
+    ///
+    /// 1. A request that cannot be converted fails. The error has no request and no response, and `configureTask` is
+    ///    not called.
+    /// 2. A failed exchange fails the call, with the response if one arrived.
+    /// 3. `validateResponse` accepts or rejects the response.
+    /// 4. The decoder makes the value. It does not run for `Void`.
+    ///
+    /// The request's own ``Requests/RequestConvertible/validator`` is not used: a 404 whose body decodes is a success.
     ///
     /// - Parameters:
-    ///   - request: What to perform; its providers run on the calling thread.
-    ///   - validateResponse: Whether the response is acceptable; nil accepts every response. False is
-    ///     `RequestError.Reason.unacceptableStatus`, what it throws the ``RequestTransportError/underlyingError``.
-    ///   - decodingQueue: Where the decoder runs.
-    ///   - callbackQueue: Where `completionHandler` runs; on a serial one, a `RequestTask.cancel()` before it wins.
-    ///   - configureTask: Called with the task before it starts, and before this returns. Cancelling that task cancels
-    ///     the call, unless it has been redirected meanwhile: what this returns always does.
+    ///   - request: The request to perform. Its body provider runs on the calling thread.
+    ///   - validateResponse: Whether the response is acceptable. With nil, every response is. False results in
+    ///     `RequestError.Reason.unacceptableStatus`; an error that it throws is the
+    ///     ``RequestTransportError/underlyingError``.
+    ///   - decodingQueue: The queue on which the decoder runs.
+    ///   - callbackQueue: The queue on which `completionHandler` runs. If it is serial, a `RequestTask.cancel()` that
+    ///     runs on it before the handler determines the result.
+    ///   - configureTask: Called with the task before it starts, and before this function returns. Cancelling that task
+    ///     cancels the call unless it has been redirected; cancelling the returned call always does.
     ///   - completionHandler: Called exactly once, and released on `callbackQueue`.
-    /// - Returns: The call, to be watched or cancelled; nobody has to keep it.
+    /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
     public func perform<R: RequestConvertible>(
         _ request: R, validateResponse: (@Sendable (HTTPURLResponse) throws -> Bool)? = nil,
@@ -60,7 +67,7 @@ extension URLSession {
     }
 }
 
-/// One call of a session's, its first task made and configured.
+/// One call of a session, whose first task is created and configured.
 private struct SessionCall<R: RequestConvertible>: Sendable {
     let executor: any RequestExecutor
     let decoder: ResponseDecoder<R.Resource>
@@ -72,29 +79,29 @@ private struct SessionCall<R: RequestConvertible>: Sendable {
         _ decodingQueue: DispatchQueue, _ configureTask: (URLSessionTask) -> Void
     ) {
         self.request = request
-        decoder = request.responseDecoder.running(on: QueueExecutor(queue: decodingQueue))
+        decoder = request.responseDecoder.running(on: DispatchQueueTaskExecutor(queue: decodingQueue))
         let base = SessionExecutors.executor(for: session)
         prepared = Result { () throws(RequestError) in
-            // The limit for the whole runs from here, because the task is made here.
-            var prepared = Perform(try request.prepared(), now: .now).request
-            prepared.validator = validate.map(Validator.init(acceptingFoundations:)) ?? .none
+            // The total limit starts here, because the task is created here.
+            var prepared = CallState(try request.prepared(), now: .now).request
+            prepared.validator = validate.map(ResponseValidator.init(acceptingFoundationResponse:)) ?? .none
             return prepared
         }
         guard let prepared = try? prepared.get() else {
             executor = base
             return
         }
-        let begun = BegunExecutor(prepared, on: base)
-        begun.configureTask(configureTask)
-        executor = begun
+        let executor = FirstTaskExecutor(prepared, on: base)
+        executor.configureTask(with: configureTask)
+        self.executor = executor
     }
 
-    /// `result` as 0.3.2 has it.
+    /// Returns `result` in the form of Requests 0.3.2.
     func result(_ result: Result<TypedResponse<R.Resource>, RequestError>) -> NetworkResult<R.Resource> {
         switch result {
         case .success(let response):
             guard let head = HTTPURLResponse(response.head) else {
-                return .failure(failure(RequestError(.other, detail: "Foundation refuses the response")))
+                return .failure(failure(RequestError(.other, detail: "could not make an HTTPURLResponse")))
             }
             return .success((head, response.value))
         case .failure(let error): return .failure(failure(error))
@@ -109,9 +116,10 @@ private struct SessionCall<R: RequestConvertible>: Sendable {
     }
 }
 
-extension Validator {
-    /// Asks a function of Foundation's response.
-    fileprivate init(acceptingFoundations accept: @escaping @Sendable (HTTPURLResponse) throws -> Bool) {
+extension ResponseValidator {
+    /// Creates a validator from a function of Foundation's response; it rejects a response that Foundation cannot
+    /// represent.
+    fileprivate init(acceptingFoundationResponse accept: @escaping @Sendable (HTTPURLResponse) throws -> Bool) {
         self.init { head in
             guard let response = HTTPURLResponse(head) else { return false }
             return try accept(response)
@@ -119,8 +127,8 @@ extension Validator {
     }
 }
 
-/// Runs jobs on a queue.
-private final class QueueExecutor: TaskExecutor {
+/// A task executor that runs its jobs on a dispatch queue.
+private final class DispatchQueueTaskExecutor: TaskExecutor {
     private let queue: DispatchQueue
 
     init(queue: DispatchQueue) {
@@ -128,6 +136,7 @@ private final class QueueExecutor: TaskExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
+        // An escaping closure cannot capture the noncopyable job.
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }

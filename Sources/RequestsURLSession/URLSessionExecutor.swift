@@ -1,46 +1,48 @@
-/// Performs requests over URLSession: http and https, with the platform's protocols, proxies and trust.
+/// An executor that sends requests over URLSession: http and https, with the platform's protocols, proxies and trust.
 ///
 /// ```swift
 /// let executor = URLSessionExecutor()
 /// let tuned = URLSessionExecutor(configuration: .ephemeral)
 /// ```
-/// It is a handle: copies share one long-lived session, and dropping the last copy lets the calls under way end and
-/// invalidates it.
 ///
-/// The app's configuration is copied, and these keys of the copy are set: `httpCookieStorage`, `urlCache` and
+/// Copies share one session. Releasing the last one lets running calls finish, then invalidates it.
+///
+/// The executor copies the configuration and overrides these keys of the copy: `httpCookieStorage`, `urlCache` and
 /// `urlCredentialStorage` are nil, `httpShouldSetCookies` is false, `requestCachePolicy` is
-/// `.reloadIgnoringLocalCacheData`, `timeoutIntervalForRequest` and `timeoutIntervalForResource` are a week: the limits
-/// are those of the request's ``Requests/Timeouts``, kept by the executor. All other keys are the app's.
+/// `.reloadIgnoringLocalCacheData`, and `timeoutIntervalForRequest` and `timeoutIntervalForResource` are one week. The
+/// executor itself enforces the time limits of the request's ``Requests/Timeouts``. All other keys keep the values that
+/// you set.
 ///
-/// A body that is a stream is read before anything is sent, because a session stalls where a read waits: up to 1 MiB in
-/// memory, more in a file in the temporary folder that only its owner can read and that goes with the call. More than
-/// ``spoolLimit`` is `RequestError.Reason.tooLarge(limit:)`, before anything is sent.
+/// A streamed request body is stored before anything is sent, because a session stalls while a read waits: up to 1 MiB
+/// in memory, more in a file in the temporary directory that only its owner can read and that is removed with the call.
+/// A body of more than ``spoolLimit`` bytes fails with `RequestError.Reason.tooLarge(limit:)` before anything is sent.
 ///
-/// Redirects are not followed here and challenges not answered; a 401 is a response. What a platform's URLSession does
-/// differently is in `Docs/Executors.md`.
+/// The executor does not follow redirects and does not respond to authentication challenges; a 401 is a response.
+/// `Docs/Executors.md` lists how the URLSession of each platform differs.
 public struct URLSessionExecutor: RequestExecutor {
-    /// Answers a challenge that concerns the connection (ServerTrust, ClientCertificate); see
+    /// A function that responds to a challenge about the connection (ServerTrust or ClientCertificate); see
     /// ``init(configuration:challengeHandler:)``.
     public typealias ChallengeHandler =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-    /// How many bytes of a stream are stored at most before they are sent, unless said otherwise: 4 GiB.
+    /// The default of ``spoolLimit``: 4 GiB.
     public static let defaultSpoolLimit = 4 << 30
 
-    /// How many bytes of a stream are stored at most before they are sent.
+    /// The maximum size in bytes of a streamed request body, which is stored before it is sent; at least 0.
     public let spoolLimit: Int
 
     let sessions: Sessions
 
-    /// An executor with a session of its own.
+    /// Creates an executor with its own session.
     ///
     /// - Parameters:
-    ///   - configuration: What the session is made with; later changes to it have no effect.
-    ///   - challengeHandler: Answers ServerTrust and ClientCertificate challenges, on a queue of the session's; nil
-    ///     leaves them to the system. Basic, Digest, NTLM, Negotiate and forms never reach it. Foundation on Linux has
-    ///     no such challenges: it verifies certificates itself, always, and the handler is not called.
-    ///   - spoolLimit: How many bytes of a body that is a stream are stored at most before they are sent; at least 0.
-    ///     Bodies of bytes and files are not stored and have no limit here.
+    ///   - configuration: The configuration of the session. The executor copies it, so later changes have no effect.
+    ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
+    ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms.
+    ///     Foundation on Linux has no challenges about the connection: it always verifies certificates itself and never
+    ///     calls the handler.
+    ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
+    ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(
         configuration: URLSessionConfiguration = .default, challengeHandler: ChallengeHandler? = nil,
         spoolLimit: Int = Self.defaultSpoolLimit
@@ -49,19 +51,20 @@ public struct URLSessionExecutor: RequestExecutor {
         sessions = Sessions(configuration, challengeHandler: challengeHandler)
     }
 
-    /// Sends `request` and gives the response.
+    /// Sends `request` and returns the response.
     ///
-    /// - Throws: ``Requests/RequestError`` with a reason that is the same on every executor, and the request.
+    /// - Throws: ``Requests/RequestError`` with the request and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await execute(request) { _ in }
     }
 
-    /// The same, the task configured before it is resumed.
+    /// Sends `request` after `configure` has configured its task, and returns the response.
     func execute(
         _ request: PreparedRequest, configuring configure: (URLSessionTask) -> Void
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try request.checkBeforeSending()
+            // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
             let exchange = try await sessions.makeExchange(request, upload, since: generation)
@@ -72,12 +75,13 @@ public struct URLSessionExecutor: RequestExecutor {
         }
     }
 
-    /// Sends the request of an exchange that has its task already.
+    /// Sends the request of `exchange`, whose task already exists, and returns the response.
     func perform(_ exchange: SessionExchange) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await exchange.run()
         } catch {
             switch error.reason {
+            // The connection may contain unread bytes, which libcurl would take for the next response.
             case .protocolViolation, .tooLarge: sessions.retire(after: exchange)
             default: break
             }
@@ -85,27 +89,32 @@ public struct URLSessionExecutor: RequestExecutor {
         }
     }
 
-    /// Cancels the calls under way, those not sent yet included, and goes on with a new session.
+    /// Cancels all calls, sent or not, and continues with a new session.
     ///
-    /// Bodies that are still read from a stream are cancelled as well; responses that have been handed over whole are
-    /// not touched. The executor and its copies can be used at once.
+    /// This also cancels calls whose streamed request body is still being stored. Responses that have already been
+    /// returned with their whole body are not affected. You can use the executor and its copies again at once.
     public func reset() {
         sessions.reset()
     }
 }
 
 extension URLSessionExecutor: NeedsFileDelivery {
-    /// It does: it undoes content codings by itself, and on Linux a stream that is read slowly is held in memory.
+    /// True, because the session decodes content codings itself and, on Linux, holds a stream that is read slowly in
+    /// memory.
     package var needsFileDelivery: Bool { true }
 }
 
 extension PreparedRequest {
-    /// Checks everything that can be known before a task is made.
+    /// Throws if this request cannot be sent, as far as that is known before a task exists.
     func checkBeforeSending() throws(RequestError) {
         do throws(RequestError) {
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
-            guard target.scheme == "http" || target.scheme == "https" else { throw RequestError(.unsupportedScheme) }
+            guard target.scheme == "http" || target.scheme == "https" else {
+                throw RequestError(
+                    .unsupportedScheme,
+                    detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
+            }
             if Task.isCancelled { throw RequestError(.cancelled) }
             if let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }
         } catch {

@@ -1,7 +1,7 @@
 import RequestsPOSIX
 
 extension Upload {
-    /// The body of `request`, ready to be sent; one that has to be produced is, by the request's deadline.
+    /// Returns the upload of `request`, after storing a streamed body by the request's deadline.
     static func preparing(_ request: PreparedRequest, spoolLimit: Int) async throws(RequestError) -> Upload {
         guard case .stream(let length, _, let make) = request.body else { return try Upload(request.body) ?? .empty }
         return try await withDeadline(request.deadline) { () async throws(RequestError) in
@@ -11,13 +11,13 @@ extension Upload {
         }
     }
 
-    /// A body that has yet to be produced: sent chunked from the file at `path`, which ``spool(_:to:limit:)`` writes
-    /// before the task is resumed.
-    init(spooledLaterTo path: String) {
+    /// Creates the upload of a body that is still to be stored: sent chunked from the file at `path`, which
+    /// ``spool(_:to:limit:)`` writes before the task is resumed.
+    init(pendingFile path: String) {
         self.init(.stream { InputStream(fileAtPath: path) }, length: nil, spooled: SpooledFile(path: path))
     }
 
-    /// Writes the body of `request`, which has to be produced, to the file at `path`, by the request's deadline.
+    /// Writes the streamed body of `request` to the file at `path`, by the request's deadline.
     static func spool(_ request: PreparedRequest, to path: String, limit: Int) async throws(RequestError) {
         guard case .stream(let length, _, let make) = request.body else { return }
         try await withDeadline(request.deadline) { () async throws(RequestError) in
@@ -30,7 +30,7 @@ extension Upload {
     private static let empty = Upload(.none, length: 0)
 }
 
-/// Runs `operation`, which ends with the deadline's error when that passes first.
+/// Runs `operation` until the deadline, and throws `timedOut(.total)` if that passes first.
 private func withDeadline<Value: Sendable>(
     _ deadline: ContinuousClock.Instant?, _ operation: @escaping @Sendable () async throws(RequestError) -> Value
 ) async throws(RequestError) -> Value {
@@ -51,9 +51,18 @@ private func withDeadline<Value: Sendable>(
     }
 }
 
-/// A body while it is being collected: up to 1 MiB in memory, more in a file that only its owner can read.
+/// Runs `work`, and throws its error as a `RequestError` with the error's description as the detail.
+private func describingFileErrors(_ work: () throws -> Void) throws(RequestError) {
+    do {
+        try work()
+    } catch {
+        throw RequestError(.bodyEncodingFailed, detail: "\(error)", underlying: error)
+    }
+}
+
+/// A body while it is collected: up to 1 MiB in memory, more in a file that only its owner can read.
 ///
-/// With a `length` it must be exactly that many bytes. Nothing has been sent when something here throws.
+/// With a `length`, the body must have exactly that many bytes. All errors occur before anything is sent.
 private struct CollectedBody: ~Copyable {
     private let length: Int?
     private let limit: Int
@@ -67,54 +76,57 @@ private struct CollectedBody: ~Copyable {
         spool = nil
     }
 
-    /// One that is collected in the file at `path` from its first byte.
+    /// Creates a body that is collected in the file at `path` from its first byte.
     init(length: Int?, limit: Int, path: String) throws(RequestError) {
         self.length = length
         self.limit = limit
         spool = nil
-        try RequestError.wrapping(.bodyNotEncoded) { spool = try Spool(at: path) }
+        try describingFileErrors { spool = try Spool(at: path) }
     }
 
-    /// Takes all that a source produces.
-    mutating func fill(from make: @Sendable () throws -> sending any RequestBodySource) async throws(RequestError) {
-        var source = try RequestError.wrapping(.bodyNotEncoded, make)
+    /// Collects all the bytes of a source.
+    mutating func fill(from make: @Sendable () throws -> sending any RequestBody.Source) async throws(RequestError) {
+        var source = try RequestError.wrapping(.bodyEncodingFailed, make)
         do throws(RequestError) {
             if let length, length > limit { throw tooLarge }
             while let chunk = try await Self.next(of: &source) {
-                // A source that never waits must not keep its thread from others.
+                // A source that never suspends must not occupy its thread.
                 if try append(chunk) { await Task.yield() }
             }
             if let length, count < length {
                 throw RequestError(
-                    .bodyNotEncoded, detail: "the body is \(length - count) bytes shorter than the \(length) declared")
+                    .bodyEncodingFailed,
+                    detail: "the body is \(ErrorText.bytes(length - count)) shorter than its declared "
+                        + ErrorText.bytes(length))
             }
         } catch {
             throw error.beforeSending()
         }
     }
 
-    private static func next(of source: inout any RequestBodySource) async throws(RequestError) -> Data? {
+    private static func next(of source: inout any RequestBody.Source) async throws(RequestError) -> Data? {
         if Task.isCancelled { throw RequestError(.cancelled) }
         do {
             return try await source.next()
         } catch {
             if Task.isCancelled { throw RequestError(.cancelled, underlying: error) }
-            throw (error as? RequestError) ?? RequestError(.bodyNotEncoded, underlying: error)
+            throw (error as? RequestError) ?? RequestError(.bodyEncodingFailed, underlying: error)
         }
     }
 
-    /// Takes a chunk; true when it went to the file.
+    /// Appends a chunk, and returns whether it was written to the file.
     private mutating func append(_ chunk: Data) throws(RequestError) -> Bool {
         count += chunk.count
         if let length, count > length {
-            throw RequestError(.bodyNotEncoded, detail: "the body is longer than the \(length) bytes declared")
+            throw RequestError(
+                .bodyEncodingFailed, detail: "the body is longer than its declared \(ErrorText.bytes(length))")
         }
         guard count <= limit else { throw tooLarge }
         guard spool != nil || count > Upload.memoryLimit else {
             data.append(chunk)
             return false
         }
-        try RequestError.wrapping(.bodyNotEncoded) {
+        try describingFileErrors {
             if spool == nil {
                 spool = try Spool()
                 try data.withUnsafeBytes { try spool?.write($0) }
@@ -126,10 +138,10 @@ private struct CollectedBody: ~Copyable {
     }
 
     private var tooLarge: RequestError {
-        RequestError(.tooLarge(limit: limit), detail: "the body of the request has to be stored before it is sent")
+        RequestError(.tooLarge(limit: limit), detail: "streamed request body, stored before sending; see spoolLimit")
     }
 
-    /// What has been collected, ready to be sent.
+    /// Returns the upload of the collected body.
     consuming func finish() throws(RequestError) -> Upload {
         let (length, count, data) = (length, count, data)
         guard let path = try finishFile() else {
@@ -139,14 +151,14 @@ private struct CollectedBody: ~Copyable {
         return Upload(content, length: count, spooled: SpooledFile(path: path))
     }
 
-    /// Ends the file, if there is one, and gives its path.
+    /// Closes the file, if there is one, and returns its path.
     @discardableResult
     consuming func finishFile() throws(RequestError) -> String? {
         guard let spool else { return nil }
         do throws(FileError) {
             return try spool.finish()
         } catch {
-            throw RequestError(.bodyNotEncoded, detail: error.description, underlying: error).beforeSending()
+            throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error).beforeSending()
         }
     }
 }

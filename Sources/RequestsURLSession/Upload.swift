@@ -1,26 +1,26 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// A request's body in a form that URLSession sends, and how long it is.
+/// A request body in a form that URLSession sends, with its length.
 struct Upload: Sendable {
-    /// Bodies up to so many bytes are held in memory; longer ones are read from files.
+    /// The maximum size in bytes of a body in memory; longer ones are read from files.
     static let memoryLimit = 1 << 20
 
     let content: Content
-    /// The number of bytes; nil when only sending will tell.
+    /// The number of bytes; nil if it is known only once the body has been sent.
     let length: Int?
-    /// Kept for as long as the file may be read.
+    /// The file with a stored body, which is removed when this value is released.
     private let spooled: SpooledFile?
-    /// Why the body could not be read to its end while it was sent.
+    /// The error that ended reading the body while it was sent.
     let failure = UploadFailure()
 
     enum Content: Sendable {
         case none
-        /// Sent with Content-Length.
+        /// Bytes in memory, sent with Content-Length.
         case data(Data)
         /// A whole file, sent with Content-Length.
         case file(path: String)
-        /// Sent chunked; a stream that never waits, made anew for each sending.
+        /// A stream that never waits, made anew for each transmission and sent chunked.
         case stream(@Sendable () -> sending InputStream?)
     }
 
@@ -30,7 +30,7 @@ struct Upload: Sendable {
         self.spooled = spooled
     }
 
-    /// `body`, ready to be sent; nil when it has to be produced first.
+    /// Creates the upload of `body`; nil if the body has to be produced first.
     init?(_ body: RequestBody) throws(RequestError) {
         switch body {
         case .none: self.init(.none, length: 0)
@@ -40,13 +40,13 @@ struct Upload: Sendable {
         }
     }
 
-    /// The value of Content-Length; nil when the body is sent chunked.
-    var announcedLength: Int? {
+    /// The value of Content-Length; nil if the body is sent chunked.
+    var declaredLength: Int? {
         if case .stream = content { nil } else { length }
     }
 }
 
-/// The error that ended the reading of a body while it was sent; the first one counts.
+/// The first error of reading a body while it is sent.
 final class UploadFailure: Sendable {
     private let error = Lock<RequestError?>(nil)
 
@@ -60,14 +60,20 @@ final class UploadFailure: Sendable {
 // MARK: Files
 
 extension Upload {
-    /// A file, or a range of its bytes: a short one is read now, a long range copied, a long file sent as it is.
+    /// Creates the upload of a file or of a range of its bytes.
+    ///
+    /// Up to 1 MiB is read into memory now. Of more bytes, a range is copied to a temporary file, and a whole file is
+    /// sent in place.
     fileprivate init(file path: String, _ range: Range<Int>?) throws(RequestError) {
-        do throws(FileError) {
+        do {
             let reader = try FileReader(path: path)
             let size = Int(clamping: reader.size)
             let range = range ?? 0..<size
             guard range.lowerBound >= 0, range.upperBound <= size else {
-                throw FileError.invalidPath
+                throw RequestError(
+                    .invalidRequest(.unreadableFile),
+                    detail: "\(ErrorText.quoted(path)): byte range \(range) is outside the file of "
+                        + ErrorText.bytes(size))
             }
             if range.count <= Self.memoryLimit {
                 var data = Data()
@@ -76,32 +82,42 @@ extension Upload {
             } else if range.count == size {
                 self.init(.file(path: path), length: size)
             } else {
+                // URLSession sends whole files only.
                 var spool = try Spool()
                 try reader.forEachPiece(of: range) { piece throws(FileError) in try spool.write(piece) }
                 let file = SpooledFile(path: try spool.finish())
                 self.init(.file(path: file.path), length: range.count, spooled: file)
             }
+        } catch let error as RequestError {
+            throw error.beforeSending()
         } catch {
-            let detail = range.map { "bytes \($0) of \(path): \(error)" } ?? error.description
+            let detail = range.map { "byte range \($0): \(error)" } ?? "\(error)"
             throw RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
         }
     }
 }
 
 extension FileReader {
-    /// Reads `range` in pieces; a file that ends before is an error.
+    /// Calls `body` with the bytes of `range`, in pieces of at most 256 KiB.
+    ///
+    /// - Throws: A `RequestError` if the file has shrunk since it was opened, or the `FileError` of reading it or of
+    ///   `body`.
     fileprivate borrowing func forEachPiece(
         of range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(FileError) -> Void
-    ) throws(FileError) {
+    ) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(
             byteCount: min(256 << 10, max(1, range.count)), alignment: 16)
         defer { buffer.deallocate() }
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let room = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
-            let count = try read(into: room, at: Int64(offset))
-            guard count > 0 else { throw FileError.invalidPath }
-            try body(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
+            let count = try read(into: piece, at: Int64(offset))
+            guard count > 0 else {
+                throw RequestError(
+                    .invalidRequest(.unreadableFile),
+                    detail: "\(ErrorText.quoted(path)): the file shrank while it was being read")
+            }
+            try body(UnsafeRawBufferPointer(rebasing: piece.prefix(count)))
             offset += count
         }
     }

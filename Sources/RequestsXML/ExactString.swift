@@ -1,4 +1,4 @@
-/// A string that equals only a string of the same code points, where `String` compares by canonical equivalence.
+/// A string that is equal only to a string of the same code points; `String` compares by canonical equivalence.
 struct ExactString: Hashable, Comparable, Sendable {
     let text: String
 
@@ -17,7 +17,7 @@ struct ExactString: Hashable, Comparable, Sendable {
     func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // No byte of UTF-8, so that two strings in a row are told apart.
+        // A byte that UTF-8 does not use, so that successive strings are separated.
         hasher.combine(0xFF as UInt8)
     }
 

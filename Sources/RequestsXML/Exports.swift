@@ -1,5 +1,5 @@
-// The one file that knows where Foundation keeps its XML. Whoever imports this module sees `XMLParser` and everything of
-// Requests.
+// The only file that depends on where Foundation keeps its XML. Importing this module makes `XMLParser` and all of
+// Requests visible.
 @_exported public import Foundation
 @_exported public import Requests
 

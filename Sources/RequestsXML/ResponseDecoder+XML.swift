@@ -1,43 +1,45 @@
 extension ResponseDecoder where Response == XMLValue {
-    /// The body as XML, `application/xml` or `text/xml`: its root element with all that is in it.
+    /// Decodes the body as XML, `application/xml` or `text/xml`, and returns its root element with all its content.
     ///
-    /// The document is read strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a document
-    /// type declaration is refused, and with it every entity but the five of XML itself. A document that is not
-    /// well-formed is ``RequestError/Reason/notDecoded`` with ``InvalidXML`` underneath. An empty body is
-    /// ``RequestError/Reason/unexpectedNoContent``. Accept other types with `accepting(_:)`: `application/rss+xml`.
+    /// The document is parsed strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a
+    /// document type declaration is rejected, and with it every entity except the five of XML itself. A document that
+    /// is not well-formed fails with ``RequestError/Reason/decodingFailed`` and an underlying ``XMLValue/SyntaxError``.
+    /// An empty body fails with ``RequestError/Reason/unexpectedNoContent``. Use `accepting(_:)` to accept other types,
+    /// such as `application/rss+xml`.
     ///
     /// - Parameters:
-    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``.
-    ///   - limit: The greatest number of bytes that are collected.
+    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - limit: The maximum size of the body in bytes.
     /// - Returns: The decoder.
-    public static func xml(depth: Int = 100, limit: Int = Delivery.defaultLimit) -> ResponseDecoder {
+    public static func xml(depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
             try checked(head, data, depth: depth).root
         }
     }
 
-    /// The body as XML: its root element with all that is in it, nested at most 100 deep.
+    /// Decodes the body as XML, nested at most 100 deep, and returns its root element with all its content.
     public static var xml: ResponseDecoder { xml() }
 }
 
 extension ResponseDecoder {
-    /// What `parse` makes of the body with Foundation's event parser, whose delegate it sets and which it runs.
+    /// Decodes the body with Foundation's event parser; `parse` sets its delegate and runs it.
     ///
-    /// The document has been read once by then, as `.xml` reads it, so that it is well-formed, without a document type
-    /// and no deeper than `depth`. The parser loads nothing.
+    /// The document is first parsed as by `.xml`, so it is well-formed, has no document type and is at most `depth`
+    /// deep. The parser loads nothing.
     ///
     /// - Parameters:
-    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``; Foundation's parser on Linux has a
-    ///     limit of its own, 256.
-    ///   - limit: The greatest number of bytes that are collected.
-    ///   - parse: Runs the parser; what it throws becomes ``RequestError/Reason/notDecoded``.
+    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``. Foundation's parser on Linux has
+    ///     its own limit of 256.
+    ///   - limit: The maximum size of the body in bytes.
+    ///   - parse: Runs the parser. An error that it throws becomes ``RequestError/Reason/decodingFailed``.
     /// - Returns: The decoder.
     public static func xml(
-        depth: Int = 100, limit: Int = Delivery.defaultLimit,
+        depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit,
         parsing parse: @escaping @Sendable (XMLParser) throws -> Response
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
             let parser = XMLParser(data: try checked(head, data, depth: depth).data)
+            // A checked document has no external entities; this also rules them out in Foundation's parser.
             parser.shouldResolveExternalEntities = false
             return try parse(parser)
         }
@@ -46,15 +48,16 @@ extension ResponseDecoder {
 
 #if os(macOS) || os(Linux)
 extension ResponseDecoder where Response == XMLDocument {
-    /// The body as Foundation's document, which iOS and its kin do not have, checked first as `.xml` checks it.
+    /// Decodes the body as Foundation's document, after checking it as `.xml` does; not available on iOS, tvOS, watchOS
+    /// and visionOS.
     ///
     /// - Parameters:
-    ///   - options: Foundation's; whatever they say, nothing is loaded.
-    ///   - depth: The greatest depth of elements, at most ``XMLValue/maximumDepth``.
-    ///   - limit: The greatest number of bytes that are collected.
+    ///   - options: Foundation's options. Nothing is loaded, whatever they are.
+    ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.
+    ///   - limit: The maximum size of the body in bytes.
     /// - Returns: The decoder.
     public static func xmlDocument(
-        options: XMLNode.Options = [], depth: Int = 100, limit: Int = Delivery.defaultLimit
+        options: XMLNode.Options = [], depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit
     ) -> ResponseDecoder {
         ResponseDecoder(accepting: xmlTypes, limit: limit) { head, data in
             let document = try checked(head, data, depth: depth)
@@ -72,13 +75,13 @@ private let xmlTypes: [MediaType] = [
     MediaType(type: .application, subtype: "xml"), MediaType(type: .text, subtype: "xml"),
 ]
 
-/// The document in a body.
+/// Returns the checked document in a body.
 private func checked(_ head: ResponseHead, _ data: Data, depth: Int) throws -> CheckedXML {
     guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
-    do throws(InvalidXML) {
+    do throws(XMLValue.SyntaxError) {
         let charset = head.contentType?.parameters.first { ASCIIFolding.areEqual($0.name, "charset") }
         return try XMLReader.read(XMLText(data, charset: charset?.value), depth: depth)
     } catch {
-        throw RequestError(.notDecoded, detail: "\(error)", underlying: error)
+        throw RequestError(.decodingFailed, detail: "\(error)", underlying: error)
     }
 }

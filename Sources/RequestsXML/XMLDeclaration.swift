@@ -1,27 +1,27 @@
 /// The XML declaration at the beginning of a document (XML 1.0 §2.8).
 struct XMLDeclaration {
-    /// The error of a declaration that is not well-formed, with the place in bytes.
+    /// The error of a declaration that is not well-formed, with its position in bytes.
     struct Malformed: Error {
         let position: Int
     }
 
-    /// The encoding that the declaration names; nil when it names none.
+    /// The encoding that the declaration names; nil if it names none.
     private(set) var encoding: String?
 
-    /// The length of the declaration in bytes; 0 when there is none.
+    /// The length of the declaration in bytes; 0 if there is none.
     var length: Int { position }
 
     private let bytes: [UInt8]
     private var position = 0
 
-    /// Reads the declaration that `bytes` begin with, in any encoding that has the characters of ASCII in their places.
+    /// Reads the declaration at the beginning of `bytes`, which are in any encoding that extends ASCII.
     ///
-    /// - Throws: `Malformed`, for a declaration without a version too.
+    /// - Throws: `Malformed`, also for a declaration without a version.
     init(_ bytes: [UInt8]) throws(Malformed) {
         self.bytes = bytes
         guard bytes.starts(with: "<?xml".utf8), bytes.count > 5, XMLText.isWhitespace(bytes[5]) else { return }
         position = 5
-        // Each may be missing but the first; their order is fixed.
+        // All attributes except the first are optional, and their order is fixed.
         guard let version = try attribute("version") else { throw Malformed(position: position) }
         try check(version, beginsWith: "1.".utf8) { $0 &- 0x30 < 10 }
         if let encoding = try attribute("encoding") {
@@ -38,7 +38,7 @@ struct XMLDeclaration {
         guard take("?>") else { throw Malformed(position: position) }
     }
 
-    /// The place of the value of the attribute called `name`, if it comes next, behind white space.
+    /// Returns the range of the value of the attribute `name` if it is the next one, after white space; nil otherwise.
     private mutating func attribute(_ name: StaticString) throws(Malformed) -> Range<Int>? {
         let start = position
         guard skipWhitespace(), take(name) else {
@@ -55,7 +55,7 @@ struct XMLDeclaration {
         return position + 1..<end
     }
 
-    /// Checks that the bytes of `range` are `start` and at least one more, all of which `isAllowed` accepts.
+    /// Throws unless the bytes of `range` are `start` followed by one or more bytes that `isAllowed` accepts.
     private func check(
         _ range: Range<Int>, beginsWith start: some Collection<UInt8>, isAllowed: (UInt8) -> Bool
     ) throws(Malformed) {

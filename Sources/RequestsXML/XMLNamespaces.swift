@@ -1,19 +1,19 @@
 /// The namespaces in scope while a document is read (Namespaces in XML 1.0, third edition).
 ///
-/// Each distinct name of a namespace is compared once, when it is declared, and is a number from then on: a long one
+/// Each namespace name is compared once, when it is declared, and represented by a number from then on. A long name
 /// costs nothing at the elements and attributes that use its prefix.
 struct XMLNamespaces {
     private static let xml = ExactString("http://www.w3.org/XML/1998/namespace")
     private static let xmlns = ExactString("http://www.w3.org/2000/xmlns/")
 
-    /// The numbers of the names; 0 is no namespace, 1 that of `xml`.
+    /// The numbers of the names; 0 is no namespace, and 1 is the namespace of `xml`.
     private var numbers: [ExactString: Int] = [ExactString(""): 0, xml: 1]
     private var names: [String?] = [nil, xml.text]
-    /// The namespaces in force by prefix, "" for elements without one.
+    /// The current namespaces by prefix; the default namespace has the prefix "".
     private var current: [ExactString: Int] = [ExactString("xml"): 1]
-    /// What was in force before each declaration of the open elements.
+    /// The namespaces that the declarations of the open elements have replaced, in order.
     private var replaced: [(prefix: ExactString, number: Int?)] = []
-    /// How many declarations there were when each of the open elements began.
+    /// The number of declarations before each of the open elements.
     private var scopes: [Int] = []
 
     /// Begins an element.
@@ -30,7 +30,7 @@ struct XMLNamespaces {
         }
     }
 
-    /// Declares `name` for a prefix, "" for the default namespace; false when the standard forbids it (§3).
+    /// Declares `name` for a prefix, "" for the default namespace, and returns whether the standard allows it (§3).
     mutating func declare(_ prefix: String, _ name: String) -> Bool {
         let (prefix, name) = (ExactString(prefix), ExactString(name))
         guard prefix.text.utf8.isEmpty || !name.text.utf8.isEmpty, prefix != ExactString("xmlns"), name != Self.xmlns,
@@ -45,11 +45,12 @@ struct XMLNamespaces {
         return true
     }
 
-    /// The number of the namespace of a prefix, "" for the default namespace; nil when the prefix is not declared.
+    /// Returns the number of the namespace of a prefix, "" for the default namespace; nil if the prefix is not
+    /// declared.
     func number(of prefix: String) -> Int? {
         current[ExactString(prefix)] ?? (prefix.utf8.isEmpty ? 0 : nil)
     }
 
-    /// The name of the namespace with that number; nil for none.
+    /// Returns the name of the namespace with a number; nil for no namespace.
     func name(_ number: Int) -> String? { names[number] }
 }

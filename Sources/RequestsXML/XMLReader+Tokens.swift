@@ -1,15 +1,15 @@
-/// A name with its parts around the colon; the prefix is empty when there is none.
+/// A name with its prefix and local part; the prefix is empty if there is no colon.
 struct XMLName {
     let text: String
     let prefix: String
     let local: String
 
-    /// Whether an attribute of that name declares a namespace.
+    /// Whether an attribute with this name declares a namespace.
     var isDeclaration: Bool { ExactString.areEqual(prefix.utf8.isEmpty ? text : prefix, "xmlns") }
 }
 
 extension XMLReader {
-    /// Reads a name with at most one colon, which separates two names (Namespaces in XML 1.0 §4).
+    /// Reads a name with at most one colon, which separates prefix and local part (Namespaces in XML 1.0 §4).
     mutating func name() throws -> XMLName {
         let start = position
         var colon: Int?
@@ -21,7 +21,7 @@ extension XMLReader {
             position += 1
         }
         let (local, end) = (colon.map { $0 + 1 } ?? start, position)
-        // The error is at the beginning of the name.
+        // An error is reported at the beginning of the name.
         position = start
         if let colon, !Self.isName(bytes[start..<colon]) { throw Malformed() }
         guard Self.isName(bytes[local..<end]) else { throw Malformed() }
@@ -46,7 +46,7 @@ extension XMLReader {
         }
     }
 
-    /// Reads the value of an attribute, normalized (XML 1.0 §3.3.3): white space that is not a reference is a space.
+    /// Reads the value of an attribute and normalizes it (XML 1.0 §3.3.3): literal white space becomes spaces.
     mutating func attributeValue() throws -> String {
         guard position < bytes.count, case let quote = bytes[position], quote == 0x22 || quote == 0x27 else {
             throw Malformed()
@@ -67,7 +67,7 @@ extension XMLReader {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// Reads the reference behind an ampersand: a character by number, or one of the five that have names (XML 1.0 §4.1).
+    /// Reads the reference after an ampersand: a character number or one of the five names of XML (XML 1.0 §4.1).
     mutating func reference() throws -> Unicode.Scalar {
         if take("#x") { return try character(radix: 16) }
         if take("#") { return try character(radix: 10) }
@@ -79,12 +79,12 @@ extension XMLReader {
         throw Malformed()
     }
 
-    /// Reads digits, of which any number may be leading zeros, and a semicolon.
+    /// Reads a number, with any number of leading zeros, and a semicolon.
     private mutating func character(radix: UInt32) throws -> Unicode.Scalar {
         let start = position
         var number: UInt32 = 0
         while position < bytes.count, let digit = Hex.value(of: bytes[position]), digit < radix {
-            // Bounded at each digit, so that no number of digits overflows.
+            // Limited at each digit, so that a long number does not overflow.
             number = min(number * radix + UInt32(digit), 0x11_0000)
             position += 1
         }
@@ -96,17 +96,19 @@ extension XMLReader {
 
     func isWhitespace(_ byte: UInt8) -> Bool { XMLText.isWhitespace(byte) }
 
+    /// Returns whether `mark` is next.
     func at(_ mark: StaticString) -> Bool {
         mark.withUTF8Buffer { bytes[position...].starts(with: $0) }
     }
 
+    /// Skips `mark` if it is next, and returns whether it was.
     mutating func take(_ mark: StaticString) -> Bool {
         guard at(mark) else { return false }
         position += mark.utf8CodeUnitCount
         return true
     }
 
-    /// Skips white space; false when there is none.
+    /// Skips white space, and returns whether there was any.
     @discardableResult
     mutating func skipWhitespace() -> Bool {
         let start = position
@@ -114,7 +116,7 @@ extension XMLReader {
         return position > start
     }
 
-    /// The place where `mark` comes next.
+    /// Returns the next position of `mark`; nil if there is none.
     func index(of mark: StaticString) -> Int? {
         mark.withUTF8Buffer { mark in
             var start = position

@@ -1,7 +1,9 @@
-/// Reads a document (XML 1.0, fifth edition, with namespaces) that has no document type: strictly, without recursion.
+/// A strict reader of documents (XML 1.0, fifth edition, with namespaces) without a document type.
 ///
-/// Foundation's parser on Linux reports success for documents that are cut short and traps at ill-formed UTF-8 in a name.
-/// It is given only what has been read here before.
+/// It does not recurse.
+///
+/// Foundation's parser on Linux reports success for truncated documents and traps at ill-formed UTF-8 in a name. It
+/// receives only documents that this reader has accepted (decision 0006).
 struct XMLReader {
     struct Malformed: Error {}
 
@@ -9,27 +11,27 @@ struct XMLReader {
     var position = 0
     private let depth: Int
     private var open: [XMLValue] = []
-    /// The text read since the last tag, in UTF-8.
+    /// The text since the last tag, in UTF-8.
     private var pending: [UInt8] = []
     private var namespaces = XMLNamespaces()
     private var root: XMLValue?
-    /// The places behind the targets of processing instructions that have nothing else.
-    private var bareInstructions: [Int] = []
+    /// The positions after the targets of processing instructions without content.
+    private var emptyInstructions: [Int] = []
 
     private init(_ bytes: [UInt8], depth: Int) {
         self.bytes = bytes
         self.depth = min(depth, XMLValue.maximumDepth)
     }
 
-    /// Reads the document in `text`, its elements nested at most `depth` deep.
+    /// Returns the document in `text`, whose elements are nested at most `depth` deep.
     ///
-    /// - Throws: `InvalidXML`.
-    static func read(_ text: XMLText, depth: Int) throws(InvalidXML) -> CheckedXML {
+    /// - Throws: `XMLValue.SyntaxError`.
+    static func read(_ text: XMLText, depth: Int) throws(XMLValue.SyntaxError) -> CheckedXML {
         var reader = XMLReader(text.bytes, depth: depth)
         do {
             let root = try reader.document()
-            return CheckedXML(root: root, bytes: text.bytes, bareInstructions: reader.bareInstructions)
-        } catch let error as InvalidXML {
+            return CheckedXML(root: root, bytes: text.bytes, emptyInstructions: reader.emptyInstructions)
+        } catch let error as XMLValue.SyntaxError {
             throw error
         } catch {
             throw text.malformed(at: reader.position)
@@ -49,7 +51,7 @@ struct XMLReader {
                 pending += bytes[position..<end]
                 position = end + 3
             } else if at("<!DOCTYPE"), open.isEmpty, root == nil {
-                throw InvalidXML.documentType
+                throw XMLValue.SyntaxError.documentType
             } else if take("</") {
                 try endTag()
             } else {
@@ -69,15 +71,17 @@ struct XMLReader {
 
     private mutating func skipInstruction() throws {
         let target = try name()
-        // A target has no colon (Namespaces in XML 1.0 §7).
-        if at("?>") { bareInstructions.append(position) }
+        // A target does not contain a colon (Namespaces in XML 1.0 §7).
+        if at("?>") { emptyInstructions.append(position) }
         guard target.prefix.utf8.isEmpty, !ASCIIFolding.areEqual(target.text, "xml"), at("?>") || skipWhitespace(),
             let end = index(of: "?>")
         else { throw Malformed() }
         position = end + 2
     }
 
-    /// Reads text up to the next tag; outside the root element there is only white space.
+    /// Reads text up to the next tag.
+    ///
+    /// Outside the root element, only white space is allowed.
     private mutating func characters() throws {
         while position < bytes.count, bytes[position] != UInt8(ascii: "<") {
             guard !open.isEmpty || isWhitespace(bytes[position]) else { throw Malformed() }
@@ -109,7 +113,8 @@ struct XMLReader {
         }
         let isEmpty = take("/>")
         guard isEmpty || take(">") else { throw Malformed() }
-        guard open.count < depth else { throw InvalidXML.tooDeep(limit: depth) }
+        guard open.count < depth else { throw XMLValue.SyntaxError.tooDeep(limit: depth) }
+        // An error in a namespace is reported at the beginning of the tag.
         let end = position
         position = start
         namespaces.open()
@@ -145,10 +150,10 @@ struct XMLReader {
         }
     }
 
-    /// Puts the namespaces in force that the attributes declare.
+    /// Applies the namespace declarations among the attributes of a start tag.
     ///
-    /// No prefix may be without one, and no two attributes may have the same name in the same namespace (Namespaces in
-    /// XML 1.0 §6.3).
+    /// Every prefix must have a namespace, and two attributes must not have the same name in the same namespace
+    /// (Namespaces in XML 1.0 §6.3).
     private mutating func declareNamespaces(_ attributes: [(name: XMLName, value: String)]) throws {
         for (name, value) in attributes where name.isDeclaration {
             guard namespaces.declare(name.prefix.utf8.isEmpty ? "" : name.local, value) else { throw Malformed() }
@@ -161,7 +166,7 @@ struct XMLReader {
         }
     }
 
-    /// Puts the text read since the last tag into the element around it.
+    /// Adds the text since the last tag to the innermost open element.
     private mutating func flush() {
         guard let last = open.indices.last, !pending.isEmpty else { return }
         open[last].content.append(.text(String(decoding: pending, as: UTF8.self)))

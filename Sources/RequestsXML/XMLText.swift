@@ -1,15 +1,17 @@
-/// A body as UTF-8 text with only the characters that XML allows, whatever charset it came in.
+/// A body as UTF-8 text of only the characters that XML allows, converted from its charset.
 struct XMLText {
-    /// The text; every line ends with LF (XML 1.0 §2.11), and a declaration at the beginning is replaced by spaces,
-    /// because it may name another charset.
+    /// The text.
+    ///
+    /// Each line ends with LF (XML 1.0 §2.11), and an XML declaration is replaced by spaces, because it may name
+    /// another charset.
     private(set) var bytes: [UInt8]
 
-    /// Reads `data`; `charset` is the one that Content-Type names.
+    /// Converts `data`, for which Content-Type names the charset `charset`.
     ///
-    /// A byte order mark has precedence over it, and it has precedence over the declaration (RFC 7303 §3.2).
+    /// A byte order mark takes precedence over `charset`, and `charset` over the declaration (RFC 7303 §3.2).
     ///
-    /// - Throws: `InvalidXML`.
-    init(_ data: Data, charset: String?) throws(InvalidXML) {
+    /// - Throws: `XMLValue.SyntaxError`.
+    init(_ data: Data, charset: String?) throws(XMLValue.SyntaxError) {
         let body = Array(data)
         let text: [UInt8]?
         if body.starts(with: [0xFE, 0xFF]) || body.starts(with: [0xFF, 0xFE]) {
@@ -17,7 +19,7 @@ struct XMLText {
         } else if body.starts(with: [0xEF, 0xBB, 0xBF]) {
             text = Self.validated(body.dropFirst(3))
         } else {
-            // A declaration that is not well-formed is refused below, once the text is known.
+            // A malformed declaration is rejected below, when the text is known.
             let declared = try? XMLDeclaration(body).encoding
             text = try Self.decoded(body, as: charset ?? declared ?? "utf-8")
         }
@@ -36,11 +38,11 @@ struct XMLText {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// The error that says the text is not well-formed from the byte at `position` on.
-    func malformed(at position: Int) -> InvalidXML {
+    /// Returns the error of text that is malformed at the byte `position`.
+    func malformed(at position: Int) -> XMLValue.SyntaxError {
         let read = bytes.prefix(position)
         let start = read.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        // A code point has one byte that is not a continuation.
+        // Each code point has exactly one byte that is not a continuation byte.
         let column = read[start...].count { $0 & 0xC0 != 0x80 } + 1
         return .malformed(line: read.count { $0 == 0x0A } + 1, column: column)
     }
@@ -53,7 +55,7 @@ extension XMLText {
         var names: [String] {
             switch self {
             case .utf8: ["utf-8", "utf8"]
-            // Without a byte order mark, which is looked for before (RFC 2781 §4.3).
+            // Without a byte order mark, for which the caller checks (RFC 2781 §4.3).
             case .utf16: ["utf-16be", "utf-16"]
             case .utf16LittleEndian: ["utf-16le"]
             case .ascii: ["us-ascii", "ascii"]
@@ -63,8 +65,8 @@ extension XMLText {
         }
     }
 
-    /// `body` as UTF-8; nil when it is not in the charset of that name.
-    private static func decoded(_ body: [UInt8], as name: String) throws(InvalidXML) -> [UInt8]? {
+    /// Returns `body` as UTF-8; nil if it is not valid in the charset `name`.
+    private static func decoded(_ body: [UInt8], as name: String) throws(XMLValue.SyntaxError) -> [UInt8]? {
         let charset = Charset.allCases.first { $0.names.contains { ASCIIFolding.areEqual($0, name) } }
         switch charset {
         case .utf8: return validated(body[...])
@@ -95,7 +97,7 @@ extension XMLText {
         guard var end = text.firstIndex(of: 0x0D) else { return }
         for index in end..<text.count {
             if text[index] == 0x0A, index > 0, text[index - 1] == 0x0D { continue }
-            // Writing stays behind reading, so that the byte before `index` is still the one that was read.
+            // The write position never passes the read position, so the byte before `index` is unchanged.
             text[end] = text[index]
             end += 1
         }
@@ -103,13 +105,13 @@ extension XMLText {
         for index in text.indices where text[index] == 0x0D { text[index] = 0x0A }
     }
 
-    /// The place of the first character that XML forbids (XML 1.0 §2.2), in text that is well-formed UTF-8.
+    /// Returns the position of the first character that XML forbids (XML 1.0 §2.2) in well-formed UTF-8.
     private static func forbiddenCharacter(in text: [UInt8]) -> Int? {
         text.indices.first { index in
             switch text[index] {
             case 0x09, 0x0A, 0x0D: false
             case ..<0x20: true
-            // U+FFFE and U+FFFF; surrogates are not UTF-8.
+            // U+FFFE and U+FFFF; UTF-8 has no surrogates.
             case 0xEF: text[index + 1] == 0xBF && text[index + 2] >= 0xBE
             default: false
             }

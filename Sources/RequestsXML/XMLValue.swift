@@ -1,34 +1,43 @@
-/// One element of an XML document with its content, as a value.
+/// An element of an XML document with its content.
 ///
-/// Comments and processing instructions are not kept, and CDATA is text like any other. Names and text are compared code
-/// point by code point, not by canonical equivalence as Swift strings are.
+/// Comments and processing instructions are not kept, and CDATA becomes text. Names and text are compared by code
+/// points, not by canonical equivalence as Swift strings are.
 public struct XMLValue: Sendable {
-    /// The greatest depth at which elements are read, whatever the limit of the decoder: 512, as for ``JSONValue``.
+    /// The maximum depth at which elements are read, whatever the limit of the decoder: 512, as for ``JSONValue``.
     ///
-    /// A value is released one element within the other, which takes stack; everything else is done without recursion.
+    /// Releasing a value recurses from each element into those in it, which takes stack; nothing else recurses
+    /// (decision 0025).
     public static let maximumDepth = 512
 
-    /// The content between the tags of an element, in its order.
+    /// A part of the content of an element.
     public enum Node: Hashable, Sendable {
-        /// Text, its references resolved; two texts never follow each other.
+        /// Text with its references replaced.
+        ///
+        /// A text is never next to another one.
         case text(String)
         /// An element.
         case element(XMLValue)
     }
 
-    /// The name as it is written, prefix included.
+    /// The name as written, including its prefix.
     public var name: String
 
-    /// The namespace of the name; nil when it is in none.
+    /// The namespace of the name; nil if it has none.
     public var namespace: String?
 
-    /// The attributes by their names as they are written.
+    /// The attributes by their names as written.
     public var attributes: Attributes
 
-    /// The content of the element.
+    /// The content of the element, in order.
     public var content: [Node]
 
-    /// An element of the parts given.
+    /// Creates an element.
+    ///
+    /// - Parameters:
+    ///   - name: The name, including its prefix.
+    ///   - namespace: The namespace of the name; nil for none.
+    ///   - attributes: The attributes by their names.
+    ///   - content: The content, in order.
     public init(_ name: String, namespace: String? = nil, attributes: Attributes = [:], content: [Node] = []) {
         self.name = name
         self.namespace = namespace
@@ -41,26 +50,26 @@ public struct XMLValue: Sendable {
         name.utf8.firstIndex(of: UInt8(ascii: ":")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
     }
 
-    /// The elements directly in this one.
+    /// The child elements.
     public var elements: [XMLValue] {
         content.compactMap { if case .element(let element) = $0 { element } else { nil } }
     }
 
-    /// All text in the element and in those within it, in its order and with its white space.
+    /// All text in the element and its descendants, in order and with its white space.
     public var text: String {
         var text = ""
-        for step in XMLWalk(self) {
-            if case .text(let part) = step { text += part }
+        for event in XMLWalk(self) {
+            if case .text(let part) = event { text += part }
         }
         return text
     }
 
-    /// The elements directly in this one whose name, without prefix, is `localName`.
+    /// Returns the child elements whose name without prefix is `localName`.
     public func elements(named localName: String) -> [XMLValue] {
         elements.filter { ExactString.areEqual($0.localName, localName) }
     }
 
-    /// The first element that the path of names leads to, each the first of its name; nil when there is none.
+    /// The first element at the path of names, each the first child with its name; nil if there is none.
     ///
     /// `feed["channel", "item", "title"]?.text`
     public subscript(path: String...) -> XMLValue? {
@@ -69,11 +78,11 @@ public struct XMLValue: Sendable {
 }
 
 extension XMLValue: Hashable {
-    /// Whether both have the same name, namespace, attributes and content, code point by code point.
+    /// Returns whether both have the same name, namespace, attributes and content, compared by code points.
     public static func == (left: XMLValue, right: XMLValue) -> Bool {
-        var (leftSteps, rightSteps) = (XMLWalk(left), XMLWalk(right))
+        var (leftEvents, rightEvents) = (XMLWalk(left), XMLWalk(right))
         while true {
-            switch (leftSteps.next(), rightSteps.next()) {
+            switch (leftEvents.next(), rightEvents.next()) {
             case (nil, nil): return true
             case (.end, .end): break
             case (.text(let left), .text(let right)) where ExactString(left) == ExactString(right): break
@@ -89,16 +98,16 @@ extension XMLValue: Hashable {
             && attributes == other.attributes
     }
 
-    /// Hashes equal elements alike.
+    /// Adds the element to `hasher`; equal elements have equal hashes.
     public func hash(into hasher: inout Hasher) {
-        for step in XMLWalk(self) {
-            switch step {
+        for event in XMLWalk(self) {
+            switch event {
             case .start(let element):
                 hasher.combine(ExactString(element.name))
                 hasher.combine(element.namespace.map(ExactString.init))
                 hasher.combine(element.attributes)
             case .text(let text): hasher.combine(ExactString(text))
-            // Elements of the same tags with their content elsewhere are told apart.
+            // Distinguishes elements with equal tags at different depths.
             case .end: hasher.combine(0)
             }
         }
@@ -106,7 +115,7 @@ extension XMLValue: Hashable {
 }
 
 extension XMLValue.Node {
-    /// Whether both are the same text, code point by code point, or the same element.
+    /// Returns whether both are the same text, compared by code points, or the same element.
     public static func == (left: XMLValue.Node, right: XMLValue.Node) -> Bool {
         switch (left, right) {
         case (.text(let left), .text(let right)): ExactString(left) == ExactString(right)
@@ -115,7 +124,7 @@ extension XMLValue.Node {
         }
     }
 
-    /// Hashes equal nodes alike.
+    /// Adds the node to `hasher`; equal nodes have equal hashes.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .text(let text): hasher.combine(ExactString(text))
@@ -125,13 +134,13 @@ extension XMLValue.Node {
 }
 
 extension XMLValue: CustomStringConvertible {
-    /// The element as XML, its attributes in the order of their names.
+    /// The element as XML, with its attributes sorted by name.
     ///
-    /// Reading it gives an equal value, when this one was read.
+    /// Parsing the description of a parsed element results in an equal one.
     public var description: String {
         var text = ""
-        for step in XMLWalk(self) {
-            switch step {
+        for event in XMLWalk(self) {
+            switch event {
             case .start(let element):
                 text += "<\(element.name)\(element.attributes)\(element.content.isEmpty ? "/>" : ">")"
             case .text(let part): text += Self.escaped(part)
@@ -141,7 +150,7 @@ extension XMLValue: CustomStringConvertible {
         return text
     }
 
-    /// `text` with references for everything that a parser would read as markup or normalize.
+    /// Returns `text` with references for all characters that a parser would interpret as markup or normalize.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,6 +1,6 @@
-/// The tags and the text of an element and of everything within it, in their order; without recursion.
+/// The tags and the text of an element and its descendants in document order, without recursion.
 struct XMLWalk: Sequence, IteratorProtocol {
-    enum Step {
+    enum Event {
         case start(XMLValue)
         case text(String)
         case end(XMLValue)
@@ -14,7 +14,7 @@ struct XMLWalk: Sequence, IteratorProtocol {
         self.root = root
     }
 
-    mutating func next() -> Step? {
+    mutating func next() -> Event? {
         if let root = root.take() { return start(root) }
         guard let (element, next) = open.last else { return nil }
         guard next < element.content.count else {
@@ -28,7 +28,7 @@ struct XMLWalk: Sequence, IteratorProtocol {
         }
     }
 
-    private mutating func start(_ element: XMLValue) -> Step {
+    private mutating func start(_ element: XMLValue) -> Event {
         open.append((element, 0))
         return .start(element)
     }

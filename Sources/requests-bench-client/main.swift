@@ -1,7 +1,7 @@
 import RequestsBench
 import RequestsPOSIX
 
-// The part of requests-bench whose memory is measured: it links neither Foundation's networking nor libcurl.
+// The client of requests-bench whose memory is measured: it links neither Foundation's networking nor libcurl.
 do {
     print(try await ClientRun(Array(CommandLine.arguments.dropFirst())).report())
 } catch {

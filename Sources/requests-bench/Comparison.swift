@@ -2,17 +2,17 @@ import Requests
 import RequestsBench
 import RequestsURLSession
 
-/// The socket executor next to a plain send/recv loop in C, interleaved and paired round by round.
+/// A comparison of the socket executor with a plain send/recv loop in C, interleaved and paired round by round.
 ///
-/// The C programs, a `server` and a `limit_client`, are in a folder that the caller names; both clients and the server
-/// are processes of their own, all of them on one core when one is named.
+/// The C programs, a `server` and a `limit_client`, are in a folder that the caller names. Both clients and the server
+/// run in separate processes, all on one core if one is given.
 struct Comparison: Sendable {
     let folder: String
     let rounds: Int
     let core: Int?
     let scale: Double
 
-    /// What one run printed, by name.
+    /// The figures that one run prints, by name.
     private typealias Run = [String: Double]
 
     private struct Row {
@@ -40,7 +40,7 @@ struct Comparison: Sendable {
             isUnix: true, goal: "≤ 1.15"),
         Row(title: "100-byte GET, async, TCP", kind: "small", count: 12000, goal: "≤ 1.50"),
         Row(
-            title: "  its wait alone, nothing read", kind: "small", count: 12000, executor: "bare-wait", goal: "–"),
+            title: "  its wait alone, without parsing", kind: "small", count: 12000, executor: "bare-wait", goal: "–"),
         Row(title: "100-byte GET, 64 at once", kind: "small", count: 24000, concurrency: 64, goal: "≤ 1.60"),
         Row(title: "100-byte GET, 1,000 at once", kind: "small", count: 24000, concurrency: 1000, goal: "≤ 1.60"),
         Row(title: "64 KiB, async", kind: "kb64", count: 6000, goal: "≤ 1.35"),
@@ -55,7 +55,7 @@ struct Comparison: Sendable {
         Row(title: "64 MiB upload in chunks", kind: "upchunked", count: 6, goal: "–"),
     ]
 
-    private static let ofFile = [
+    private static let files = [
         Row(title: "1 GiB upload from a file", kind: "upfile1g", limitKind: "up", count: 2, goal: "≥ 0.92"),
         Row(
             title: "  the same file by a bare loop", kind: "upfile1g", limitKind: "up", count: 2,
@@ -65,7 +65,7 @@ struct Comparison: Sendable {
     private static let gibibyte =
         Row(title: "1 GiB download, streamed", kind: "down1g", limitKind: "down16", count: 2, goal: "≥ 0.92")
 
-    /// The figures of the executor's table; it takes some minutes.
+    /// Measures the executor's figures, which takes some minutes.
     func figures() throws -> [Figure] {
         let path = FileManager.default.temporaryDirectory.appending(path: "requests-bench-\(UUID()).sock").path
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -75,9 +75,9 @@ struct Comparison: Sendable {
         try server.waitUntilListening(at: path)
         var figures: [Figure] = []
         for row in Self.small + Self.bulk { figures += try compare(row, at: row.isUnix ? "unix:\(path)" : port) }
-        // Writing it is nobody's part of a row.
+        // The file is written before the rows, which do not include it.
         let file = try ScratchFile(bytes: 1 << 30)
-        for row in Self.ofFile { figures += try compare(row, at: port, sending: file) }
+        for row in Self.files { figures += try compare(row, at: port, sending: file) }
         let long = try ChildServer(bytes: 1 << 30, before: pinned([]))
         figures += try compare(Self.gibibyte, at: "\(long.url.port ?? 0)")
         return figures + (try allocations(at: port))
@@ -86,7 +86,7 @@ struct Comparison: Sendable {
     private func compare(_ row: Row, at address: String, sending file: ScratchFile? = nil) throws -> [Figure] {
         var (ours, limits): ([Run], [Run]) = ([], [])
         let arguments = ["\(max(1, Int(Double(row.count) * scale)))", "\(row.concurrency)", address]
-        // The C loop's upload is as long as ours.
+        // The C loop uploads as many bytes.
         let environment = file.map { ["UP_MIB": "1024", "UP_FILE": $0.path] } ?? [:]
         let limit = pinned(["\(folder)/limit_client", row.limitKind ?? row.kind] + arguments)
         let own = pinned(
@@ -106,19 +106,20 @@ struct Comparison: Sendable {
         if row.concurrency == 1000 {
             figures += [
                 .of(
-                    "  99 of 100 of them within", "µs", ours.values(of: "p99_us"), to: limits.values(of: "p99_us"),
+                    "  99th percentile", "µs", ours.values(of: "p99_us"), to: limits.values(of: "p99_us"),
                     "C loop", goal: "≤ 2.5"),
-                .of("  memory a connection", "KiB", ours.values(of: "kib_conn"), goal: "≤ 16 KiB"),
+                .of("  memory per connection", "KiB", ours.values(of: "kib_conn"), goal: "≤ 16 KiB"),
             ]
         }
         if row.kind.hasSuffix("1g"), row.executor == "socket" {
             figures.append(
-                .of("  peak of memory", "MiB", ours.values(of: "rss_kb").map { $0 / 1024 }, goal: "≤ 16 MiB"))
+                .of("  peak memory", "MiB", ours.values(of: "rss_kb").map { $0 / 1024 }, goal: "≤ 16 MiB"))
         }
         return figures
     }
 
-    /// Allocations a small request, from two lengths of a run, where the library that counts them is in the folder.
+    /// Measures the allocations per small request, from two lengths of a run, if the folder has the library that counts
+    /// them.
     private func allocations(at port: String) throws -> [Figure] {
         let counter = "\(folder)/mallocount.so"
         guard FileManager.default.fileExists(atPath: counter) else { return [] }
@@ -131,11 +132,11 @@ struct Comparison: Sendable {
                     ]), ["LD_PRELOAD": counter, "MALLOCOUNT": "1"])
                 let line = program.errors.split(separator: "\n").last { $0.hasPrefix("MALLOCS ") }
                 guard let count = line?.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
-                    throw Mistake("no count of allocations")
+                    throw BenchmarkError("the client printed no count of allocations")
                 }
                 return count
             }
-            return .of("allocations a small GET, \(executor)", "", [(counts[1] - counts[0]) / 2000], goal: goal)
+            return .of("allocations per small GET, \(executor)", "", [(counts[1] - counts[0]) / 2000], goal: goal)
         }
     }
 
@@ -147,7 +148,7 @@ struct Comparison: Sendable {
         let program = try Program(command, environment)
         guard let line = program.output.split(separator: "\n").last,
             let values = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-        else { throw Mistake("no figures from \(command): \(program.errors)") }
+        else { throw BenchmarkError("no figures from \(command.joined(separator: " ")): \(program.errors)") }
         return values.compactMapValues { ($0 as? NSNumber)?.doubleValue }
     }
 }

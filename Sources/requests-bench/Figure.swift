@@ -1,6 +1,6 @@
 import Requests
 
-/// One measured row: what, how long each, and how that compares with its own yardstick in the same run.
+/// One row of measurements: the median of the rounds, and its ratio to a yardstick measured in the same run.
 struct Figure: Sendable {
     let name: String
     let unit: String
@@ -8,14 +8,14 @@ struct Figure: Sendable {
     let median: Double
     let least: Double
     let most: Double
-    /// What the ratio is to.
+    /// The name of the yardstick of the ratio.
     var yardstick: String?
-    /// The median of the ratios, paired round by round.
+    /// The median of the ratios, each computed within one round.
     var ratio: Double?
-    /// What is asked of the ratio, or of the median where there is no ratio.
+    /// The goal for the ratio, or for the median if there is no ratio.
     var goal: String?
 
-    /// The figure of `samples`, one a round, and of how they compare with those of a yardstick.
+    /// Returns the figure of `samples`, one per round, and of their ratios to the samples `other` of a yardstick.
     static func of(
         _ name: String, _ unit: String, _ samples: [Double], to other: [Double]? = nil, _ yardstick: String? = nil,
         goal: String? = nil
@@ -31,7 +31,7 @@ struct Figure: Sendable {
     }
 }
 
-/// Figures as a table for people, or as JSON.
+/// Figures as a table of text or as JSON.
 struct Table {
     let figures: [Figure]
 

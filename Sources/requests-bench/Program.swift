@@ -3,13 +3,13 @@ import RequestsBench
 import RequestsPOSIX
 import RequestsURLSession
 
-/// A program in a process of its own.
+/// A program in a separate process.
 final class Program {
     private let process = Process()
     private let outputPipe = Pipe()
     private let errorPipe = Pipe()
 
-    /// Starts the program that is found by the first word, in the folders of `PATH` where it has no slash.
+    /// Starts the program that the first word names, which is searched in `PATH` if it has no slash.
     init(_ command: [String], _ environment: [String: String] = [:]) throws {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = command
@@ -19,14 +19,14 @@ final class Program {
         try process.run()
     }
 
-    /// What it prints, until it ends.
+    /// The standard output, read until the program ends.
     lazy var output: String = {
         let data = outputPipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return String(decoding: data, as: UTF8.self)
     }()
 
-    /// What it prints of errors, until it ends.
+    /// The standard error, read until the program ends.
     lazy var errors: String = String(decoding: errorPipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
 
     func end() {
@@ -34,39 +34,40 @@ final class Program {
         process.waitUntilExit()
     }
 
-    /// Waits for a server's unix socket, at most some seconds.
+    /// Waits until a server's unix socket exists, for at most 5 s.
     func waitUntilListening(at path: String) throws {
         for _ in 0..<500 {
             if FileManager.default.fileExists(atPath: path) { return }
             guard process.isRunning else { break }
             Thread.sleep(forTimeInterval: 0.01)
         }
-        throw Mistake("the server did not start: \(errors)")
+        throw BenchmarkError("the server did not start: \(errors)")
     }
 
-    /// The path of a program of this package, beside this one.
+    /// Returns the path of another program of this package, in the directory of this one.
     static func sibling(_ name: String) -> String {
-        let folder = Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(filePath: ".")
-        return folder.appending(path: name).path
+        let directory = Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(filePath: ".")
+        return directory.appending(path: name).path
     }
 
-    /// The words that, before a command, keep it on the last core that this process may use; none where nothing does.
-    static func keptOnOneCore() -> [String] {
-        let question = ["taskset", "-c", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
-        // Its last word is the list of cores: 0-3, or 1,3.
-        let core = (try? Program(question).output)?.split { !$0.isWholeNumber }.last
+    /// Returns the words that, before a command, pin it to the last core available to this process; none if that is
+    /// unavailable.
+    static func pinningToOneCore() -> [String] {
+        let query = ["taskset", "-c", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
+        // The last word of the output is a list of cores: 0-3, or 1,3.
+        let core = (try? Program(query).output)?.split { !$0.isWholeNumber }.last
         return core.map { ["taskset", "-c", String($0)] } ?? []
     }
 
-    /// Becomes another program of this package, with the same process and `arguments`; returns when there is none.
-    static func become(_ name: String, _ arguments: [String]) {
+    /// Replaces this process by another program of this package with `arguments`; returns if there is none.
+    static func replaceProcess(with name: String, _ arguments: [String]) {
         let path = sibling(name)
         var words = ([path] + arguments).map { strdup($0) } + [nil]
         execv(path, &words)
     }
 
-    /// Microseconds from starting the program at `path` until it has ended.
-    static func life(of path: String, _ arguments: [String]) throws -> Double {
+    /// Returns the microseconds from the start of the program at `path` to its end.
+    static func lifetime(of path: String, _ arguments: [String]) throws -> Double {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -77,7 +78,7 @@ final class Program {
         let start = ContinuousClock.now
         guard posix_spawn(&child, path, &actions, nil, &words, environ) == 0, waitpid(child, &status, 0) == child,
             status == 0
-        else { throw Mistake("\(path) failed") }
+        else { throw BenchmarkError("could not run \(path), or it failed with status \(status)") }
         return (ContinuousClock.now - start) / .microseconds(1)
     }
 }

@@ -4,7 +4,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
-/// How late limits of time are, and how soon a cancelled call ends: what no test may time.
+/// The lateness of time limits and cancellation, which no test measures.
 struct Promptness: Sendable {
     let rounds: Int
 
@@ -12,7 +12,7 @@ struct Promptness: Sendable {
 
     @concurrent
     func figures() async throws -> [Figure] {
-        let connect = try await withUnansweringPort { port in
+        let connect = try await withFullBacklogPort { port in
             try await self.lateness(.connecting, of: try Self.request(to: port)) { $0.timeouts.connect = Self.limit }
         }
         let silent = try await withSilentPort { port in
@@ -35,11 +35,11 @@ struct Promptness: Sendable {
             }
         }
         let names = ["sending", "the first byte", "the whole call"]
-        return [.of("a limit for connecting is late by", "ms", connect, goal: "≤ 100 ms")]
-            + zip(names, silent).map { .of("a limit for \($0) is late by", "ms", $1, goal: "≤ 100 ms") }
+        return [.of("connect limit, lateness", "ms", connect, goal: "≤ 100 ms")]
+            + zip(names, silent).map { .of("limit for \($0), lateness", "ms", $1, goal: "≤ 100 ms") }
             + [
-                .of("a limit between bytes is late by", "ms", stalling, goal: "≤ 100 ms"),
-                .of("a cancelled call ends within", "ms", silent[3], goal: "≤ 100 ms"),
+                .of("limit between bytes, lateness", "ms", stalling, goal: "≤ 100 ms"),
+                .of("cancellation, time until the call ends", "ms", silent[3], goal: "≤ 100 ms"),
             ]
     }
 
@@ -49,7 +49,7 @@ struct Promptness: Sendable {
         PreparedRequest(method: method, target: try TargetURI("http://127.0.0.1:\(port)/"), body: body)
     }
 
-    /// Milliseconds beyond the limit, once a round.
+    /// Returns the milliseconds beyond the limit, one sample per round.
     private func lateness(
         _ phase: RequestError.Phase, of request: PreparedRequest, _ limit: (inout PreparedRequest) -> Void
     ) async throws -> [Double] {
@@ -60,7 +60,9 @@ struct Promptness: Sendable {
             let start = ContinuousClock.now
             let reason = await Self.reason(of: limited)
             samples.append((.now - start - Self.limit) / .milliseconds(1))
-            guard reason == .timedOut(phase) else { throw Mistake("\(phase): \(String(describing: reason))") }
+            guard reason == .timedOut(phase) else {
+                throw BenchmarkError("expected a timeout while \(phase), got \(String(describing: reason))")
+            }
         }
         return samples
     }
@@ -69,12 +71,15 @@ struct Promptness: Sendable {
         var samples: [Double] = []
         for _ in 0..<rounds {
             let call = Task { await Self.reason(of: request) }
+            // Long enough for the call to wait for its response.
             try await Task.sleep(for: .milliseconds(20))
             let start = ContinuousClock.now
             call.cancel()
             let reason = await call.value
             samples.append((.now - start) / .milliseconds(1))
-            guard reason == .cancelled else { throw Mistake("not cancelled: \(String(describing: reason))") }
+            guard reason == .cancelled else {
+                throw BenchmarkError("expected a cancellation, got \(String(describing: reason))")
+            }
         }
         return samples
     }

@@ -4,14 +4,15 @@ import RequestsPOSIX
 import RequestsSocket
 import RequestsURLSession
 
-/// URLSession bare, our executor over it, and the socket executor, interleaved, each against a server in another process.
+/// A comparison of URLSession alone, its executor and the socket executor, interleaved, with a server in another
+/// process.
 struct SessionComparison: Sendable {
     let rounds: Int
     let times: Int
-    /// The length of the download.
+    /// The length of the download in megabytes.
     let megabytes: Int
 
-    /// The figures; memory is that of a process of its own.
+    /// Measures the figures; memory is measured in separate processes.
     @concurrent
     func figures() async throws -> [Figure] {
         let server = try ChildServer()
@@ -19,7 +20,7 @@ struct SessionComparison: Sendable {
         let (session, socket) = (URLSessionExecutor(configuration: .ephemeral), SocketExecutor())
         let request = try PreparedRequest(url: server.url)
         let plain = URLRequest(url: server.url)
-        // Without a body, because the server takes an empty line for the end of a request.
+        // Without a body, because the server takes an empty line as the end of a request.
         var post = request
         post.method = .post
         var plainPost = plain
@@ -49,17 +50,20 @@ struct SessionComparison: Sendable {
     }
 
     private func growth(_ executor: String) throws -> Double {
-        let child = try Child(["download", executor, "\(megabytes)"])
-        guard let text = child.firstLine, let growth = Double(text) else { throw Mistake("no figure of a download") }
+        let child = try ChildProcess(["download", executor, "\(megabytes)"])
+        guard let text = child.firstLine, let growth = Double(text) else {
+            throw BenchmarkError("the download printed no number")
+        }
         return growth
     }
 
-    /// What requests take, of time and of the process's own processor time.
+    /// The time of requests, and the processor time of this process.
     private struct Costs {
         var wall: [Double] = []
         var processor: [Double] = []
 
         mutating func measure(_ times: Int, _ request: () async throws -> Void) async throws {
+            // Opens the connection and warms up before the measurement.
             for _ in 0..<20 { try await request() }
             let before = ProcessUsage.now()
             let start = ContinuousClock.now
@@ -72,16 +76,16 @@ struct SessionComparison: Sendable {
     }
 }
 
-/// Downloads a file in this process and tells by how much its peak of memory grew.
+/// A download of a file in this process that measures the growth of its peak memory.
 struct DownloadRun {
     let executor: any RequestExecutor
     let megabytes: Int
 
-    /// Understands `EXECUTOR MEGABYTES`.
-    init(_ words: [String]) throws(Mistake) {
+    /// Parses `EXECUTOR MEGABYTES`.
+    init(_ words: [String]) throws(BenchmarkError) {
         guard words.count == 2, let megabytes = Int(words[1]), megabytes > 0,
             ["socket", "urlsession"].contains(words[0])
-        else { throw Mistake("download takes EXECUTOR MEGABYTES") }
+        else { throw BenchmarkError("download requires EXECUTOR MEGABYTES") }
         executor = words[0] == "socket" ? SocketExecutor() : URLSessionExecutor(configuration: .ephemeral)
         self.megabytes = megabytes
     }
@@ -97,20 +101,20 @@ struct DownloadRun {
         var request = try PreparedRequest(url: server.url)
         request.delivery = .file(path: path)
         let response = try await executor.execute(request)
-        guard case .file = response.body else { throw Mistake("no file came") }
+        guard case .file = response.body else { throw BenchmarkError("expected a file body, got \(response.body)") }
         return "\((Double(ProcessUsage.peakResidentKiB ?? 0) - Double(before)) / 1024)"
     }
 }
 
-/// This program once more, in a process of its own that ends with this value.
-final class Child {
+/// This program in a separate process, which ends when this value is released.
+final class ChildProcess {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
-    /// The first line that it printed.
+    /// The first line of the standard output.
     let firstLine: String?
 
-    /// Starts it with `arguments`, by way of another program where `before` names one.
+    /// Starts the program with `arguments`, through the command `before` if it is not empty.
     init(_ arguments: [String], before: [String] = []) throws {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = before + [Bundle.main.executableURL?.path ?? "requests-bench"] + arguments
@@ -127,27 +131,29 @@ final class Child {
     }
 
     deinit {
-        // It ends with its input.
+        // The process ends at the end of its input.
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
     }
 }
 
-/// A server in a process of its own, whose time and memory are not this one's.
+/// A server in a separate process, whose time and memory are not counted here.
 struct ChildServer {
     let url: URL
-    private let child: Child
+    private let child: ChildProcess
 
-    /// One that answers with the small body, or with so many bytes.
+    /// Starts a server that sends the small body, or one of `bytes` bytes.
     init(bytes: Int = 0, before: [String] = []) throws {
-        child = try Child(["serve", "\(bytes)"], before: before)
-        guard let line = child.firstLine, let url = URL(string: line) else { throw Mistake("no server") }
+        child = try ChildProcess(["serve", "\(bytes)"], before: before)
+        guard let line = child.firstLine, let url = URL(string: line) else {
+            throw BenchmarkError("the server printed no URL")
+        }
         self.url = url
     }
 
-    /// The server's side: tells its URL and serves until its input ends.
+    /// Runs the server in its process: prints its URL and serves until the end of the input.
     static func serve(_ words: [String]) throws {
-        let server = try AnsweringThread(bytes: words.first.flatMap { Int($0) } ?? 0)
+        let server = try ReferenceServer(bytes: words.first.flatMap { Int($0) } ?? 0)
         print(server.url.absoluteString)
         fflush(nil)
         while readLine() != nil {}
@@ -155,7 +161,7 @@ struct ChildServer {
     }
 }
 
-/// What an app does without this library: one request, one `data(for:)`.
+/// URLSession as an app uses it without this library: one request, one `data(for:)`.
 struct BareSession: RequestExecutor {
     let session: URLSession
 
@@ -168,7 +174,7 @@ struct BareSession: RequestExecutor {
         }
     }
 
-    /// The executors over URLSession that a client may be measured with.
+    /// The executors over URLSession with which a client can be measured.
     static let executors: [String: ClientRun.MakeExecutor] = [
         "urlsession": { URLSessionExecutor(configuration: configuration($0)) },
         "urlsession-bare": { BareSession(session: URLSession(configuration: configuration($0))) },

@@ -5,24 +5,24 @@ import RequestsMock
 import RequestsPOSIX
 import RequestsSocket
 
-/// Everything we claim a figure for, interleaved in one run so that ratios hold when the machine's speed drifts.
+/// The measurement of every published figure, interleaved in one run so that ratios hold if the machine's speed drifts.
 struct Suite: Sendable {
     let rounds: Int
-    /// The share of the usual number of repetitions.
+    /// The factor by which the number of repetitions is multiplied.
     let scale: Double
 
     @concurrent
     func run() async throws -> [Figure] {
-        let server = try AnsweringThread()
+        let server = try ReferenceServer()
         defer { server.stop() }
         let executor = SocketExecutor()
         let request = try PreparedRequest(url: server.url)
-        let mock = MockExecutor(.data(AnsweringThread.body, contentType: .json))
+        let mock = MockExecutor(.data(ReferenceServer.body, contentType: .json))
         let client = Client(Catalogue(baseURL: server.url), executor: mock)
         let description = Catalogue(baseURL: URL("https://api.example.com/v1"))
 
         let described = Request(method: .get, baseURL: server.url).receiving(.data)
-        let faces = Faces(executor: executor, request: described)
+        let calls = CallStyles(executor: executor, request: described)
 
         var samples: [[Double]] = Array(repeating: [], count: 10)
         for _ in 0..<rounds {
@@ -35,12 +35,12 @@ struct Suite: Sendable {
                 try await microseconds(times(5000)) { _ = try await client.perform(.item(7)) })
             samples[4].append(try nanoseconds(times(20000)) { try description.wireBytes() })
             samples[5].append(try nanoseconds(times(20000)) { try description.search().toURLRequest() })
-            samples[6].append(try microseconds(times(5000)) { _ = try faces.wait() })
-            samples[9].append(try microseconds(times(5000)) { _ = try faces.executeAndWait(request) })
+            samples[6].append(try microseconds(times(5000)) { _ = try calls.performAndWait() })
+            samples[9].append(try microseconds(times(5000)) { _ = try calls.executeAndWait(request) })
             samples[7].append(try await microseconds(times(5000)) { _ = try await executor.perform(described) })
-            samples[8].append(try await microseconds(times(5000)) { _ = try await faces.callBack() })
+            samples[8].append(try await microseconds(times(5000)) { _ = try await calls.performWithCompletion() })
         }
-        let descriptions = try describing()
+        let descriptions = try descriptionFigures()
         let sessions = SessionComparison(rounds: rounds, times: times(1500), megabytes: times(500))
         let comparison = try await sessions.figures()
         return [
@@ -58,9 +58,9 @@ struct Suite: Sendable {
             + (try await Promptness(rounds: rounds).figures())
     }
 
-    /// Descriptions and bodies, each next to the same made by hand.
-    private func describing() throws -> [Figure] {
-        let make = Describing.self
+    /// Measures descriptions and bodies, and the same made by hand.
+    private func descriptionFigures() throws -> [Figure] {
+        let make = DescriptionBenchmark.self
         var samples: [[Double]] = Array(repeating: [], count: 11)
         for _ in 0..<rounds {
             samples[0].append(try nanoseconds(times(5000)) { make.getByHand() })
@@ -106,12 +106,13 @@ struct Suite: Sendable {
 
     private func nanoseconds<Value>(_ count: Int, _ body: () throws -> Value) throws -> Double {
         let start = ContinuousClock.now
+        // Uses the value, so that the optimizer does not remove the work.
         for _ in 0..<count { withExtendedLifetime(try body()) {} }
         return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
     }
 }
 
-/// The API of the measurements: three fields, four query items with something to escape.
+/// The API of the measurements: three header fields, and four query items with characters to escape.
 struct Catalogue: RequestProviding {
     let baseURL: URL
 
@@ -121,13 +122,13 @@ struct Catalogue: RequestProviding {
             .with(query: ["q": "swift & linux", "page": 2, "limit": 30, "sort": "stars/desc"])
     }
 
-    /// The head of the request as bytes, the way an executor writes it.
+    /// Returns the head of the request as bytes, as an executor writes it.
     func wireBytes() throws(RequestError) -> [UInt8] {
         try RequestHeadWriter.head(of: search().prepared(), framing: .none)
     }
 }
 
-/// What the catalogue's items look like.
+/// An item of the catalogue.
 struct Item: Decodable, Sendable {
     let id: Int
     let name: String

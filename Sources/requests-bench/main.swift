@@ -3,36 +3,37 @@ import RequestsBench
 import RequestsPOSIX
 
 let usage = """
-    usage: requests-bench [--quick] [--json]           every figure we claim, in one run
+    usage: requests-bench [--quick] [--json]           measure every published figure in one run
            requests-bench compare FOLDER [--core N] [--rounds N] [--quick] [--json]
-                                                       next to the C server and loop in FOLDER, paired
+                                                       compare with the C server and loop in FOLDER, in paired rounds
            requests-bench client CASE N CONCURRENCY ADDRESS [--executor NAME]
-                                                       one client's part of a comparison, as a JSON line
-           requests-bench serve [BYTES]                the other process of those figures: prints a URL, ends with its
-                                                       input; the target /gb1 has 1 GiB
-           requests-bench whole-call URL TURNS         perform(endpoint) with JSON, and its transport and JSONDecoder:
-                                                       microseconds of one, from so many turns of a hundred
-           requests-bench describe N                   a GET described, prepared and written N times
-           requests-bench download EXECUTOR MEGABYTES  growth of peak memory in MiB; EXECUTOR: socket, urlsession
+                                                       measure one client of a comparison; prints a JSON line
+           requests-bench serve [BYTES]                run the server of those figures: prints its URL and ends with
+                                                       its input; the target /gb1 has 1 GiB
+           requests-bench whole-call URL TURNS         measure perform(endpoint) with JSON, and its transport and
+                                                       JSONDecoder, in TURNS turns of a hundred; prints microseconds
+           requests-bench describe N                   describe, prepare and write a GET N times
+           requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
+                                                       urlsession
     NAME: socket, socket-blocking (the whole call), socket-blocking-exchange, bare-wait (small, 1),
           bare-file (upfile1g, 1), urlsession, urlsession-bare
     CASE: small kb64 chunked down16 down16s down1g up upchunked upfile1g; ADDRESS: a port of 127.0.0.1 or unix:/path
     """
 
-/// The number after an option, which both are taken from `words`.
+/// Removes `option` and the number after it from `words`, and returns the number; nil if they are missing.
 func number(_ option: String, in words: inout [String]) -> Int? {
-    guard let place = words.firstIndex(of: option), place + 1 < words.count else { return nil }
-    defer { words.removeSubrange(place...place + 1) }
-    return Int(words[place + 1])
+    guard let index = words.firstIndex(of: option), index + 1 < words.count else { return nil }
+    defer { words.removeSubrange(index...index + 1) }
+    return Int(words[index + 1])
 }
 
 var words = Array(CommandLine.arguments.dropFirst())
 do {
     if words.first == "client" {
         let arguments = Array(words.dropFirst())
-        // Sockets are measured in a program that links nothing else.
+        // Sockets are measured in a program that links neither Foundation's networking nor libcurl.
         if ClientRun.executor(in: arguments).name.hasPrefix("socket") {
-            Program.become("requests-bench-client", arguments)
+            Program.replaceProcess(with: "requests-bench-client", arguments)
         }
         print(try await ClientRun(arguments, others: BareSession.executors).report())
     } else if words.first == "serve" {
@@ -40,7 +41,7 @@ do {
     } else if words.first == "whole-call" {
         print(try await CallRun(Array(words.dropFirst())).text)
     } else if words.first == "describe" {
-        try Describing.count(Array(words.dropFirst()))
+        try DescriptionBenchmark.count(Array(words.dropFirst()))
     } else if words.first == "download" {
         print(try await DownloadRun(Array(words.dropFirst())).report())
     } else if words.first == "compare", words.count > 1 {

@@ -1,22 +1,22 @@
 import Requests
 
-/// GETs one URL and lays the answer out: the wire text, the head, the beginning of the body.
+/// A GET request to one URL, and the layout of its response: the wire text, the head and the beginning of the body.
 struct Fetch {
     let style: Style
     let executor: any RequestExecutor
 
     func report(on url: URL) async throws(RequestError) -> String {
         let request = Request(method: .get, baseURL: url).receiving(.data).validating(.none)
-        let wire = try request.prepared().wireText
+        let wireText = try request.prepared().wireText
         let start = ContinuousClock.now
         let response = try await executor.response(for: request)
-        let took = ContinuousClock.now - start
+        let duration = ContinuousClock.now - start
         let head = (["\(response.status)"] + response.header.map(\.description)).joined(separator: "\n")
         return """
-            \(style.dim(wire))\(style.bold(head))
+            \(style.dim(wireText))\(style.bold(head))
 
             \(text(of: response.value))
-            \(style.dim("\(response.value.count) bytes in \(Int(took / .microseconds(1))) µs, \(response.url)"))
+            \(style.dim("\(response.value.count) bytes in \(Int(duration / .microseconds(1))) µs, \(response.url)"))
             """
     }
 

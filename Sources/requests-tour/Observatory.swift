@@ -1,6 +1,6 @@
 import Requests
 
-/// The API that the tour visits: bodies of the solar system, a log, an image, and what an observer writes down.
+/// The API of the tour: bodies of the solar system, a log, an image, and the notes of an observer.
 enum Observatory: RequestProviding {
     case at(URL)
 
@@ -10,7 +10,7 @@ enum Observatory: RequestProviding {
         }
     }
 
-    /// Every request names the program: the place where an API key would go.
+    /// Returns a request that names the program, as a request with an API key would.
     func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Observatory, Void> {
         Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
             .adding(headerField: .userAgent("requests-tour"))
@@ -20,9 +20,9 @@ enum Observatory: RequestProviding {
 /// A body of the solar system.
 struct CelestialBody: Codable, Equatable {
     let name: String
-    /// From the Sun, in astronomical units.
+    /// The distance from the Sun in astronomical units.
     let distance: Double
-    /// In kilometres.
+    /// The diameter in kilometers.
     let diameter: Int
     let moons: Int
 }
@@ -31,7 +31,7 @@ extension CelestialBody: CustomStringConvertible {
     var description: String { "\(name): \(distance) au from the Sun, \(diameter) km across, moons: \(moons)" }
 }
 
-/// What an observer has seen; the server gives it a number.
+/// An observation, to which the server assigns a number.
 struct Observation: Codable, Equatable {
     var number: Int?
     let body: String
@@ -42,12 +42,12 @@ extension Observation: CustomStringConvertible {
     var description: String { "no. \(number.map(String.init) ?? "–"), \(body): “\(note)”" }
 }
 
-/// Who is logged in.
+/// The user whose credentials a request has.
 struct Observer: Codable, Equatable {
     let name: String
 }
 
-/// Endpoints whose answer is one body: an enum, one line a case.
+/// Endpoints whose response is one body: an enum with one line per case.
 enum Bodies: Endpoint, CaseIterable {
     case comet, moved, missing
 
@@ -60,7 +60,7 @@ enum Bodies: Endpoint, CaseIterable {
     }
 }
 
-// Calls with types of their own: the result follows from the call.
+// Calls with their own types: each determines the type of its result.
 
 extension Call<Observatory, [CelestialBody]> {
     static func bodies(nearerThan distance: Double) -> Self {
@@ -87,13 +87,13 @@ extension Call<Observatory, String> {
     static var motto: Self { Call { $0.get(.text, from: "/motto") } }
 }
 
-extension Call<Observatory, ResponseLines> {
+extension Call<Observatory, ResponseStream.Lines> {
     static var log: Self { Call { $0.get(.lines, from: "/log") } }
 }
 
 extension Call<Observatory, URL> {
     static func image(savingTo path: String) -> Self {
-        Call { $0.get(.download(to: path), from: "/images/saturn.png") }
+        Call { $0.get(.download(to: URL(filePath: path)), from: "/images/saturn.png") }
     }
 }
 

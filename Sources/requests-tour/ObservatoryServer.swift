@@ -1,7 +1,7 @@
 import Requests
 import RequestsMock
 
-/// Plays the observatory: a function from request to response, the same in memory and behind a socket.
+/// The server of the observatory: a function from request to response, the same in memory and behind a socket.
 struct ObservatoryServer: Sendable {
     static let token = "stargazer-7"
     static let password = "open-sesame"
@@ -12,9 +12,9 @@ struct ObservatoryServer: Sendable {
         bodies = try JSONDecoder().decode([CelestialBody].self, from: Data(PackageResources.bodies_json))
     }
 
-    var executor: MockExecutor { MockExecutor { request in try answer(request) } }
+    var executor: MockExecutor { MockExecutor { request in try response(to: request) } }
 
-    private func answer(_ request: PreparedRequest) throws -> MockResponse {
+    private func response(to request: PreparedRequest) throws -> MockResponse {
         let segments = request.target.path.split(separator: "/").map(PercentEncoding.decode)
         switch (request.method, segments.first ?? "", segments.dropFirst().first) {
         case (.get, "bodies", let name?): return try body(called: name)
@@ -57,11 +57,11 @@ struct ObservatoryServer: Sendable {
         return try .json(Observer(name: "vera"))
     }
 
-    /// The log, in pieces that do not respect its lines.
+    /// The log, in chunks that do not end at its lines.
     private var log: MockResponse {
         let text = PackageResources.log_txt
-        let pieces = stride(from: 0, to: text.count, by: 50).map { Data(text[$0..<min($0 + 50, text.count)]) }
+        let chunks = stride(from: 0, to: text.count, by: 50).map { Data(text[$0..<min($0 + 50, text.count)]) }
         return MockResponse(
-            header: [.contentType(.plainText)], body: [.chunks(count: pieces.count) { pieces[$0] }])
+            header: [.contentType(.plainText)], body: [.chunks(count: chunks.count) { chunks[$0] }])
     }
 }

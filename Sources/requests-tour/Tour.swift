@@ -4,60 +4,61 @@ import RequestsPOSIX
 import RequestsSocket
 import RequestsTestServer
 
-/// Performs every stop in every environment and checks that all agree.
+/// A tour that performs every step in every environment and checks that the results agree.
 struct Tour {
     let page: TourPage
-    /// What performs over TCP.
+    /// The executor for the environment over TCP.
     let executor: any RequestExecutor
 
-    /// An environment: its name and the client, the one value that differs.
-    private struct Setting {
+    /// An environment: its name, and the client, which is all that differs.
+    private struct Environment {
         let name: String
         let client: Client<Observatory>
     }
 
-    /// Prints the tour; false when two environments disagree.
+    /// Prints the tour, and returns whether all environments agree.
     func run() async throws -> Bool {
-        let script = try ObservatoryServer().executor
-        let folder = FileManager.default.temporaryDirectory.appending(path: "requests-tour-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let socket = folder.path + "/socket"
-        return try await withTestServer(serving: script) { server in
-            try await withTestServer(serving: script, on: .unix(path: socket)) { _ in
+        let responder = try ObservatoryServer().executor
+        let directory = FileManager.default.temporaryDirectory.appending(path: "requests-tour-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let socket = directory.path + "/socket"
+        return try await withTestServer(serving: responder) { server in
+            try await withTestServer(serving: responder, on: .unix(path: socket)) { _ in
                 let api = Observatory.at(server.baseURL)
-                return try await visitAll(
-                    [
-                        Setting(name: "in memory", client: Client(api, executor: script)),
-                        Setting(name: "TCP", client: Client(api, executor: executor)),
-                        Setting(
+                return try await performAll(
+                    in: [
+                        Environment(name: "in memory", client: Client(api, executor: responder)),
+                        Environment(name: "TCP", client: Client(api, executor: executor)),
+                        Environment(
                             name: "unix socket", client: Client(api, executor: SocketExecutor(.unix(path: socket)))),
-                    ], savingInto: folder.path)
+                    ], savingTo: directory.path)
             }
         }
     }
 
-    private func visitAll(_ settings: [Setting], savingInto folder: String) async throws -> Bool {
-        print(page.opening(baseURL: settings[0].client.api.baseURL, environments: settings.map(\.name)))
-        let stops = Stop.all(savingInto: folder)
+    private func performAll(in environments: [Environment], savingTo directory: String) async throws -> Bool {
+        print(page.opening(baseURL: environments[0].client.api.baseURL, environments: environments.map(\.name)))
+        let steps = TourStep.all(savingTo: directory)
         var disagreements = 0
-        for (index, stop) in stops.enumerated() {
-            var visits: [Visit] = []
-            var wires: Set<String> = []
-            for setting in settings {
-                wires.insert(try stop.prepare(setting.client).wireText)
-                visits.append(try await visit(stop, in: setting))
+        for (index, step) in steps.enumerated() {
+            var results: [StepResult] = []
+            var wireTexts: Set<String> = []
+            for environment in environments {
+                wireTexts.insert(try step.prepare(environment.client).wireText)
+                results.append(try await perform(step, in: environment))
             }
-            if wires.count > 1 || Set(visits.map(\.value)).count > 1 { disagreements += 1 }
-            print(page.stop(number: index + 1, stop, wire: wires.sorted().joined(separator: "\n"), visits: visits))
+            if wireTexts.count > 1 || Set(results.map(\.value)).count > 1 { disagreements += 1 }
+            let wireText = wireTexts.sorted().joined(separator: "\n")
+            print(page.step(number: index + 1, title: step.title, wireText: wireText, results: results))
         }
-        print(page.closing(stops: stops.count, environments: settings.count, disagreements: disagreements))
+        print(page.closing(steps: steps.count, environments: environments.count, disagreements: disagreements))
         return disagreements == 0
     }
 
-    private func visit(_ stop: Stop, in setting: Setting) async throws -> Visit {
+    private func perform(_ step: TourStep, in environment: Environment) async throws -> StepResult {
         let start = ContinuousClock.now
-        let value = try await stop.visit(setting.client)
-        return Visit(environment: setting.name, value: value, duration: .now - start)
+        let value = try await step.perform(environment.client)
+        return StepResult(environment: environment.name, value: value, duration: .now - start)
     }
 }

@@ -4,33 +4,34 @@ import RequestsSocket
 import RequestsURLSession
 
 let usage = """
-    usage: requests-tour [--executor NAME]        the tour: one API in every environment, NAME performing over TCP
-           requests-tour [--executor NAME] URL    GET a URL and print the answer
+    usage: requests-tour [--executor NAME]        perform one API in memory, over TCP with NAME, and over a unix socket
+           requests-tour [--executor NAME] URL    send a GET to URL and print the response
     NAME: socket, urlsession
     """
 
-/// What the command line asks for.
+/// The action that the command line requests.
 enum Command {
     case tour(any RequestExecutor)
     case fetch(URL, executor: any RequestExecutor)
     case help(String)
 
     init(_ arguments: [String]) {
-        var words = arguments
+        var remaining = arguments
         var executor: any RequestExecutor = SocketExecutor()
-        if let option = words.firstIndex(of: "--executor") {
-            guard option + 1 < words.count, let named = Self.executor(named: words[option + 1]) else {
-                self = .help("the executors are: socket, urlsession")
+        if let option = remaining.firstIndex(of: "--executor") {
+            guard option + 1 < remaining.count, let named = Self.executor(named: remaining[option + 1]) else {
+                self = .help("unknown executor; use socket or urlsession")
                 return
             }
             executor = named
-            words.removeSubrange(option...option + 1)
+            remaining.removeSubrange(option...option + 1)
         }
-        switch words.count {
+        switch remaining.count {
         case 0: self = .tour(executor)
-        case 1 where !words[0].hasPrefix("-"):
-            self = URL(string: words[0]).map { .fetch($0, executor: executor) } ?? .help("no URL: \(words[0])")
-        default: self = .help("not understood: \(words.joined(separator: " "))")
+        case 1 where !remaining[0].hasPrefix("-"):
+            let url = URL(string: remaining[0])
+            self = url.map { .fetch($0, executor: executor) } ?? .help("invalid URL: \(remaining[0])")
+        default: self = .help("unexpected arguments: \(remaining.joined(separator: " "))")
         }
     }
 
@@ -43,7 +44,7 @@ enum Command {
     }
 }
 
-let style = Style(isColoured: Terminal.wantsColor(Terminal.standardOutput))
+let style = Style(isColored: Terminal.wantsColor(Terminal.standardOutput))
 
 switch Command(Array(CommandLine.arguments.dropFirst())) {
 case .help(let problem):

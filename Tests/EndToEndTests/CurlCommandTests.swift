@@ -3,13 +3,13 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-/// The commands that requests print, run by shells with the real curl against the test server.
+/// The curl commands of requests, which shells run with the real curl against the test server.
 @Suite(
     "Generated curl commands",
-    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "there is no /usr/bin/curl here"),
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "/usr/bin/curl is not installed"),
     .timeLimit(.minutes(5)))
 struct CurlCommandTests {
-    /// The shells that are here: at least the one that POSIX asks for.
+    /// The installed shells: at least `/bin/sh`, which POSIX requires.
     static let shells = ["/bin/sh", "/bin/bash", "/bin/zsh"].filter(FileManager.default.isExecutableFile)
 
     static let everyByte = Data((0...255).map { UInt8($0) })
@@ -34,7 +34,7 @@ struct CurlCommandTests {
         (.post, "/", .empty, Data("-d".utf8)),
     ]
 
-    /// Runs `command` with `input` to read; what it printed when it failed.
+    /// Runs `command` with `input` as its standard input, and returns its standard error if it fails.
     private func run(_ command: String, with shell: String, input: Data = Data()) throws -> String? {
         let file = FileManager.default.temporaryDirectory.appending(path: "requests-curl-\(UUID().uuidString)")
         try input.write(to: file)
@@ -53,19 +53,21 @@ struct CurlCommandTests {
         return process.terminationStatus == 0 ? nil : String(decoding: output, as: UTF8.self)
     }
 
-    /// What the server saw of `request` when a shell has run its command, compared with what it is.
+    /// Runs the command of `request` with every shell, and compares the received request with `request`.
     private func check(_ request: PreparedRequest, _ body: Data?, input: Data = Data(), _ mock: MockExecutor) throws {
-        let command = request.curl(.revealing)
+        let command = request.curlCommand(secrets: .revealed)
         #expect(!command.contains("\n"))
         for shell in Self.shells {
             let failure = try run(command, with: shell, input: input)
             #expect(failure == nil, "\(shell): \(command)")
-            let seen = try #require(mock.recorded.last, "\(shell): \(command)")
-            #expect(seen.method == request.method && seen.target.path == request.target.path, "\(command)")
-            #expect(seen.target.query == request.target.query, "\(command)")
-            for field in request.header { #expect(seen.header.values(of: field.name) == [field.value], "\(command)") }
-            #expect(seen.header.contains(.contentType) == request.header.contains(.contentType), "\(command)")
-            if case .bytes(let bytes) = seen.body {
+            let received = try #require(mock.recordedRequests.last, "\(shell): \(command)")
+            #expect(received.method == request.method && received.target.path == request.target.path, "\(command)")
+            #expect(received.target.query == request.target.query, "\(command)")
+            for field in request.header {
+                #expect(received.header.values(of: field.name) == [field.value], "\(command)")
+            }
+            #expect(received.header.contains(.contentType) == request.header.contains(.contentType), "\(command)")
+            if case .bytes(let bytes) = received.body {
                 #expect(bytes == body ?? Data(), "\(command)")
             } else {
                 #expect(body == nil || body == Data(), "\(command)")
@@ -73,7 +75,7 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("sends what the request says: quotes, line ends, every byte, unusual methods", arguments: requests.indices)
+    @Test("a command sends its request: quotes, line ends, every byte, unusual methods", arguments: requests.indices)
     func runs(index: Int) async throws {
         let (method, path, header, body) = Self.requests[index]
         let mock = MockExecutor(.ok("x"))
@@ -85,7 +87,7 @@ struct CurlCommandTests {
         }
     }
 
-    @Test("sends files by their path, and what is in no command from standard input")
+    @Test("a command sends a file by its path, and a large body from standard input")
     func files() async throws {
         let mock = MockExecutor(.ok("x"))
         let folder = FileManager.default.temporaryDirectory.appending(path: "requests curl's\n\(UUID().uuidString)")

@@ -3,9 +3,9 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-@Suite("Programs that use it as others do", .timeLimit(.minutes(5)))
+@Suite("Programs that use the library", .timeLimit(.minutes(5)))
 struct FixtureTests {
-    /// What a program built with these tests prints.
+    /// Runs a program that is built with these tests, and returns its exit status and output.
     private func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String) {
         let process = Process()
         let pipe = Pipe()
@@ -21,7 +21,7 @@ struct FixtureTests {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    @Test("a command-line tool that only blocks, on its main thread (HT-2, C29)")
+    @Test("a command-line tool performs a blocking call on its main thread (HT-2, C29)")
     func blockingOnly() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hello"))) { server in
             let (status, output) = try run("requests-blocking-only", server.baseURL.absoluteString)
@@ -30,7 +30,7 @@ struct FixtureTests {
         }
     }
 
-    @Test("an app whose module is on the main actor: its models are coded elsewhere on every face (PM-15)")
+    @Test("an app on the main actor encodes and decodes off it, awaited or with a completion handler (PM-15)")
     func mainActorApp() async throws {
         let echo = MockExecutor { request in
             guard case .bytes(let body) = request.body else { return .status(400) }

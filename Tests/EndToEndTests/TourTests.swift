@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The tour", .timeLimit(.minutes(5)))
 struct TourTests {
-    /// Runs the tour's executable; standard output and standard error come as one text.
+    /// Runs the executable of the tour, and returns its status and its combined standard output and standard error.
     static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {
         let process = Process()
         let pipe = Pipe()
@@ -22,14 +22,14 @@ struct TourTests {
         return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 
-    /// The output with what differs from run to run replaced: the port, and the times with their padding.
+    /// Returns `output` with placeholders for the port and for the times with their padding, which differ in each run.
     static func masked(_ output: String) -> String {
         output.replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:PORT")
             .replacing(/\ +\d+\ (?:µs|ms)/, with: " TIME")
     }
 
     @Test(
-        "prints what it always prints, and every environment agrees, whatever performs over TCP",
+        "the output equals the golden file, with either executor over TCP",
         arguments: [[], ["--executor", "urlsession"]])
     func golden(arguments: [String]) throws {
         let (status, output) = try Self.run(arguments)
@@ -38,12 +38,12 @@ struct TourTests {
         #expect(status == 0)
     }
 
-    @Test("prints no colour where there is no terminal")
-    func noColour() throws {
+    @Test("the output has no color codes without a terminal")
+    func noColor() throws {
         #expect(try !Self.run().1.contains("\u{1B}"))
     }
 
-    @Test("GETs a URL that it is given, by the executor that it is told", arguments: ["socket", "urlsession"])
+    @Test("the tour sends a GET to a URL with the chosen executor", arguments: ["socket", "urlsession"])
     func fetch(executor: String) async throws {
         try await withTestServer(serving: MockExecutor(.status(404, "nothing here"))) { server in
             let (status, output) = try Self.run(["--executor", executor, server.baseURL.absoluteString])
@@ -54,14 +54,17 @@ struct TourTests {
     }
 
     @Test(
-        "tells what is wrong with a URL and exits with 1", arguments: ["https://127.0.0.1/", "ftp://127.0.0.1/"])
-    func refused(url: String) throws {
+        "an unsupported URL is reported, and the exit status is 1",
+        arguments: ["https://127.0.0.1/", "ftp://127.0.0.1/"])
+    func unsupported(url: String) throws {
         let (status, output) = try Self.run([url])
         #expect(status == 1)
-        #expect(output.contains(url.hasPrefix("https") ? "RequestsURLSession" : "does not speak the URL's scheme"))
+        #expect(output.contains(url.hasPrefix("https") ? "RequestsURLSession" : "unsupported URL scheme"))
     }
 
-    @Test("explains itself when it is misunderstood", arguments: [["--help"], ["--executor", "pigeon", "http://x"]])
+    @Test(
+        "help and invalid arguments print the usage, and the exit status is 2",
+        arguments: [["--help"], ["--executor", "pigeon", "http://x"]])
     func usage(arguments: [String]) throws {
         let (status, output) = try Self.run(arguments)
         #expect(status == 2)

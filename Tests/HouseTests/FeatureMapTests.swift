@@ -3,12 +3,12 @@ import Testing
 
 @Suite("The feature map")
 struct FeatureMapTests {
-    /// One row of Docs/Features.md.
+    /// A row of Docs/Features.md.
     struct Row: Sendable {
         let id: String
         let state: String
 
-        /// The files the row says prove it; nil when it does not say that it is tested.
+        /// The test files that the row names, or nil if the row does not say that it is tested.
         var files: [String]? {
             guard state.hasPrefix("tested: ") else { return nil }
             return state.dropFirst("tested: ".count).split(separator: ",").map {
@@ -25,7 +25,7 @@ struct FeatureMapTests {
         }
     }
 
-    /// The ids at the end of test names and in the rows of scenarios, by the name of the file.
+    /// The ids at the end of test names and in the rows of scenarios, by file name.
     static func proven() throws -> [String: Set<String>] {
         var proven: [String: Set<String>] = [:]
         for file in try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources") {
@@ -44,7 +44,7 @@ struct FeatureMapTests {
         Set(text.matches(of: /(?:RQ|PM|PF|AF|HT|T|D|R)-\d+|\b[LC]\d+\b/).map { String($0.0) })
     }
 
-    @Test("it has every id, once")
+    @Test("the map contains every id exactly once")
     func complete() throws {
         let ids = try Self.rows().map(\.id)
         #expect(Set(ids).count == ids.count)
@@ -54,7 +54,7 @@ struct FeatureMapTests {
         }
     }
 
-    @Test("a row that says tested is proven by the files it names")
+    @Test("the files of a tested row contain its id")
     func tested() throws {
         let proven = try Self.proven()
         for row in try Self.rows() {
@@ -64,7 +64,7 @@ struct FeatureMapTests {
         }
     }
 
-    @Test("what a test's name says it proves, the map says too")
+    @Test("the map lists every id that a test name contains")
     func mapped() throws {
         let claimed = Dictionary(uniqueKeysWithValues: try Self.rows().map { ($0.id, Set($0.files ?? [])) })
         for (file, ids) in try Self.proven() {
@@ -72,7 +72,7 @@ struct FeatureMapTests {
         }
     }
 
-    @Test("a row that is neither tested nor planned says why in one line")
+    @Test("a row that is neither tested nor planned states the reason in one sentence")
     func reasons() throws {
         for row in try Self.rows() where row.files == nil {
             #expect(row.state.hasPrefix("planned: ") || row.state.hasSuffix("."), "\(row.id): \(row.state)")

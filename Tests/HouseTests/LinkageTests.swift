@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Linkage")
 struct LinkageTests {
-    @Test("a program that uses only sockets links neither Foundation's networking nor ICU nor libcurl")
+    @Test("a program that uses only sockets does not link FoundationNetworking, ICU or libcurl")
     func socketOnly() throws {
         let program = Repository.products.appending(path: "requests-socket-only").path
         let linked = try Outcome.running("/usr/bin/env", ["ldd", program])

@@ -3,8 +3,8 @@ import Testing
 
 /// Protocol text is read and written as bytes (Docs/Decisions/0023-protocol-text-is-bytes.md).
 ///
-/// This reads source text, not types: it knows a string by its declaration in the file or by the operation. What only the
-/// types tell is left to the property tests (ProtocolWriterTests and those of the readers).
+/// The scan reads source text, not types: it recognizes a string by its declaration in the file or by the operation.
+/// The property tests (ProtocolWriterTests and those of the readers) cover uses that only the types reveal.
 @Suite("Protocol text")
 struct ProtocolTextTests {
     static let folders = [
@@ -13,7 +13,7 @@ struct ProtocolTextTests {
         "RequestsURLSession", "RequestsXML",
     ].map { "Sources/" + $0 }
 
-    /// A place that works on characters or compares by canonical equivalence.
+    /// A line that works on characters or compares by canonical equivalence.
     struct Finding: CustomStringConvertible {
         let file: String
         let line: Int
@@ -23,7 +23,7 @@ struct ProtocolTextTests {
         var description: String { "\(file):\(line): \(rule): \(text)" }
     }
 
-    /// A finding that is right as it is: the file, a part of the line, and the reason.
+    /// A finding that is allowed: the file, a part of the line, and the reason.
     struct Exception: CustomStringConvertible {
         let file: String
         let expression: String
@@ -42,11 +42,11 @@ struct ProtocolTextTests {
         }
     }
 
-    /// What the scan finds, once for all tests.
+    /// The findings of the scan, which runs once for all tests.
     static let findings = Result { () throws -> (operations: [Finding], equality: [Finding]) in
         let files = try folders.flatMap(Repository.here.swiftFiles).map(SourceText.init)
         let compared = Set(files.flatMap(\.typesThatDefineEquality))
-        return (files.flatMap(\.findings), files.flatMap { $0.synthesisedEquality(besides: compared) })
+        return (files.flatMap(\.findings), files.flatMap { $0.synthesizedEquality(besides: compared) })
     }
 
     @Test("no file that reads or writes protocol text works on characters or compares strings canonically (R-1, R-8)")
@@ -56,14 +56,14 @@ struct ProtocolTextTests {
         }
     }
 
-    @Test("types that hold protocol text compare it byte for byte (R-1)")
+    @Test("types that contain protocol text compare it byte for byte (R-1)")
     func equality() throws {
         for finding in try Self.findings.get().equality {
             #expect(Self.exceptions.contains { $0.covers(finding) }, "\(finding)")
         }
     }
 
-    @Test("each exception is needed and says why")
+    @Test("every exception is needed and has a reason")
     func exceptionsAreNeeded() throws {
         let findings = try Self.findings.get()
         for exception in Self.exceptions {
@@ -74,7 +74,7 @@ struct ProtocolTextTests {
     }
 
     @Test(
-        "the scan finds what it is for",
+        "the scan finds operations on characters and comparisons of strings",
         arguments: [
             "text.hasPrefix(other)", "text.split(separator: \",\")", "value.replacing(\"'\", with: \"\")",
             "text.drop(while: \\.isWhitespace)", "text.contains(\"\\n\")", "text.first { $0 == \"/\" }",
@@ -91,7 +91,7 @@ struct ProtocolTextTests {
     }
 
     @Test(
-        "the scan leaves bytes alone",
+        "the scan does not report operations on bytes",
         arguments: [
             "text.utf8.split(separator: 1)", "bytes.starts(with: \"//\".utf8)", "text.hasBytePrefix(\"x\")",
             "// text.hasPrefix(x)", "bytes == other.bytes", "a == \"GET\"", "text.unicodeScalars.contains(\"x\")",
@@ -104,13 +104,13 @@ struct ProtocolTextTests {
         #expect(SourceText(path: "Sources/A.swift", code).findings.isEmpty, "\(line)")
     }
 
-    @Test("the scan finds synthesised equality of text")
+    @Test("the scan finds synthesized equality of text")
     func findsTypes() {
         let code =
             "struct A: Hashable {\n    let a: String\n}\nenum B: Equatable {\n    case b(String)\n}\nstruct C {\n}\n"
         let source = SourceText(path: "Sources/A.swift", code)
-        #expect(source.synthesisedEquality(besides: []).map(\.line) == [1, 4])
-        #expect(source.synthesisedEquality(besides: ["A", "B"]).isEmpty)
+        #expect(source.synthesizedEquality(besides: []).map(\.line) == [1, 4])
+        #expect(source.synthesizedEquality(besides: ["A", "B"]).isEmpty)
         let compared = SourceText(path: "a", "extension X.A {\n    static func == (a: Self, b: Self)\n}")
         #expect(compared.typesThatDefineEquality == ["A"])
     }

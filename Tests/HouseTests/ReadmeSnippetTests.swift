@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("The README's snippets")
+@Suite("The snippets of the README")
 struct ReadmeSnippetTests {
-    @Test("every Swift snippet stands, line for line, in code that is compiled")
+    @Test("compiled code contains every Swift snippet, line for line")
     func compiled() throws {
         let compiled = try ["Tests/ReadmeTests", "Tests/Fixtures"].flatMap(Repository.here.swiftFiles)
         let snippets = try Self.snippets(of: Repository.here.text(of: "README.md"))
@@ -13,13 +13,13 @@ struct ReadmeSnippetTests {
         }
     }
 
-    @Test("its first program is short: 40 lines at most")
+    @Test("the first program has at most 40 lines")
     func length() throws {
         let first = try #require(try Self.snippets(of: Repository.here.text(of: "README.md")).first)
         #expect(first.split(separator: "\n").count <= 40)
     }
 
-    @Test("the two commands it names are the ones that CI runs", arguments: ["swift run requests-tour", "swift test"])
+    @Test("CI runs the two commands that the README names", arguments: ["swift run requests-tour", "swift test"])
     func commands(command: String) throws {
         #expect(try Repository.here.text(of: "README.md").contains("`\(command)`"))
         let lines = try Repository.here.text(of: ".ci/run").split(separator: "\n")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The checkout these tests were compiled from, read as text.
+/// The text of the checkout from which these tests were compiled.
 struct Repository {
     let root: URL
 
@@ -15,7 +15,7 @@ struct Repository {
 
         var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-        /// The target the file belongs to: the folder below Sources or Tests.
+        /// The target of the file, which is the folder below Sources or Tests.
         var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 
         var imports: Set<String> {
@@ -33,7 +33,7 @@ struct Repository {
         }
     }
 
-    /// The Swift files below `folder`, sorted by path.
+    /// Returns the Swift files below `folder`, sorted by path.
     func swiftFiles(in folder: String) throws -> [SourceFile] {
         let base = root.appending(path: folder)
         let paths = FileManager.default.enumerator(atPath: base.path)?.compactMap { $0 as? String } ?? []
@@ -42,22 +42,34 @@ struct Repository {
         }
     }
 
+    /// Returns the paths of the README, the articles and the documents for maintainers, sorted.
+    func documents() -> [String] {
+        let folders = ["Docs", "Sources/Requests/Requests.docc"]
+        let paths = folders.flatMap { folder in
+            let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+            return (names?.compactMap { $0 as? String } ?? []).map { "\(folder)/\($0)" }
+        }
+        return (paths.filter { $0.hasSuffix(".md") } + ["README.md"]).sorted()
+    }
+
     func text(of path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Where the executables built with these tests are.
+    /// The folder of the executables that are built with these tests.
     static var products: URL {
         URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
     }
 }
 
-/// What a program printed and how it ended.
+/// The output and the exit status of a program.
 struct Outcome {
     let output: String
     let status: Int32
 
-    /// Runs `program` to its end; standard output and standard error come as one text.
+    /// Runs `program` to its end.
+    ///
+    /// The output combines standard output and standard error.
     static func running(_ program: String, _ arguments: [String]) throws -> Outcome {
         let process = Process()
         let pipe = Pipe()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The code of a file by line, without comments, and what can be told of its strings.
+/// The lines of a file without comments, and a scan of them for operations on strings.
 struct SourceText {
     let path: String
     let lines: [String]
@@ -21,13 +21,13 @@ struct SourceText {
             file: path, line: index + 1, text: lines[index].trimmingCharacters(in: .whitespaces), rule: rule)
     }
 
-    /// Where the code works on characters or compares strings; at most one for each line.
+    /// The places where the code works on characters or compares strings, at most one for each line.
     var findings: [ProtocolTextTests.Finding] {
         lines.indices.compactMap { index in rule(brokenAt: index).map { finding(index, $0) } }
     }
 
     private func rule(brokenAt index: Int) -> String? {
-        // An operation of a view of bytes or scalars is none of the string.
+        // An operation on a view of bytes or scalars is not an operation on the string.
         let line = ["utf8", "utf16", "unicodeScalars"].reduce(lines[index]) { line, view in
             guard line.contains(view) else { return line }
             return line.replacing(".\(view)?.", with: "\u{1}").replacing(".\(view).", with: "\u{1}")
@@ -63,9 +63,9 @@ struct SourceText {
     /// Operations of strings that work on characters.
     private struct Operation {
         let rule: String
-        /// The names, one of which the line must hold: a search for text is faster than a pattern.
+        /// The names, one of which the line must contain: a search for text is faster than a pattern.
         let names: [String]
-        /// What the line must match besides; nil for nothing.
+        /// The pattern that the line must also match, or nil.
         let pattern: (@Sendable () -> Regex<Substring>)?
 
         func isFound(in line: String) -> Bool {
@@ -109,7 +109,7 @@ struct SourceText {
         "firstIndex", "lastIndex", "contains", "split", "firstRange", "ranges", "starts",
     ]
 
-    /// The literals that `line` compares with.
+    /// Returns the literals that `line` compares with.
     private static func comparedLiterals(in line: String) -> [Substring] {
         if line.contains("case \""), line.contains(/^\s*case "/) {
             return line.matches(of: /"((?:[^"\\]|\\.)*)"/).map(\.1)
@@ -118,12 +118,12 @@ struct SourceText {
         return line.matches(of: /[=!]= "((?:[^"\\]|\\.)*)"/).map(\.1)
     }
 
-    /// Whether text outside ASCII may be canonically equivalent to `literal`: K, `;` and the grave accent have doubles.
+    /// Whether non-ASCII text can be canonically equivalent to `literal`: K, `;` and the grave accent have a double.
     private static func hasDouble(_ literal: Substring) -> Bool {
         literal.unicodeScalars.contains { !$0.isASCII || $0 == "K" || $0 == ";" || $0 == "`" }
     }
 
-    /// Whether the declaration of `name` nearest before the line, or else any in the file, is that of a string.
+    /// Whether the nearest declaration of `name` before the line, or else any in the file, declares a string.
     private func isString(_ name: String, at index: Int) -> Bool {
         let typed = lines.indices.filter { lines[$0].contains("\(name): ") || lines[$0].contains(" \(name) = ") }
         let types = "(?:String|Substring|StringProtocol)\\??(?=[\\s,)={]|$)"
@@ -138,7 +138,7 @@ struct SourceText {
 }
 
 extension SourceText {
-    /// The name and the lines of each type or extension, by the indentation of its braces.
+    /// Returns the name and the lines of each type or extension, by the indentation of its braces.
     private func scopes(
         _ pattern: Regex<(Substring, Substring, Substring)>
     ) -> [(name: String, body: Range<Int>, head: String)] {
@@ -161,8 +161,8 @@ extension SourceText {
         }
     }
 
-    /// The types whose equality is synthesised of strings; `compared` are those that define their own.
-    func synthesisedEquality(besides compared: Set<String>) -> [ProtocolTextTests.Finding] {
+    /// Returns the types with synthesized equality of strings, except those in `compared`, which define their own.
+    func synthesizedEquality(besides compared: Set<String>) -> [ProtocolTextTests.Finding] {
         scopes(/\b(struct|enum) (\w+)/).compactMap { scope in
             let isDeclared = { (line: String) in line.contains("Hashable") || line.contains("Equatable") }
             let isEquatable =
@@ -177,7 +177,7 @@ extension SourceText {
                 return line.contains(/\b(?:let|var) \w+: (?:\[|Set<|Range<)?(?:String|Substring)\b[^{]*$/)
                     || line.contains(/^\s*case .*\((?:\w+: )?[^)]*\bString\b/)
             }
-            return holdsText ? finding(scope.body.lowerBound, "synthesised equality of text") : nil
+            return holdsText ? finding(scope.body.lowerBound, "synthesized equality of text") : nil
         }
     }
 }

@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-@Suite("The house")
+@Suite("Package structure")
 struct StructureTests {
-    /// What each target may import; what is not listed here is not a room of this house.
+    /// The modules that each target may import.
     static let allowed: [String: Set<String>] = [
         "Requests": ["FoundationEssentials", "Foundation", "Dispatch", "Synchronization"],
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
         "RequestsMiddleware": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsXML": ["Requests", "Foundation", "FoundationXML"],
-        "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsMiddleware", "RequestsPOSIX"],
-        "RequestsMock": ["Requests", "RequestsMiddleware", "Synchronization"],
+        "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
+        "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "Requests", "Synchronization"],
-        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsMiddleware", "RequestsPOSIX", "Synchronization"],
+        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
@@ -31,28 +31,29 @@ struct StructureTests {
         ],
     ]
 
-    /// The files that may ask what can be imported, and why each is the only one of its kind.
+    /// The files that may use `canImport`, each with its reason.
     static let conditionalFiles: Set<String> = [
         "Sources/Requests/Exports.swift",  // FoundationEssentials or Foundation
         "Sources/RequestsFoundation/Exports.swift",  // FoundationNetworking
         "Sources/RequestsXML/Exports.swift",  // FoundationXML
         "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
-        "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's own, over libcurl
-        "Sources/RequestsPOSIX/Libc.swift",  // which libc
+        "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's URLSession over libcurl
         "Sources/RequestsPOSIX/ReadinessQueue+Epoll.swift",  // epoll
         "Sources/RequestsPOSIX/ReadinessQueue+Kqueue.swift",  // kqueue
     ]
 
-    @Test("every import is one its target is allowed")
+    @Test("every target imports only its allowed modules")
     func imports() throws {
         for file in try Repository.here.swiftFiles(in: "Sources") {
-            let allowed = try #require(Self.allowed[file.target], "\(file.path) is in no room of the house")
+            let allowed = try #require(Self.allowed[file.target], "\(file.path) is in a target that is not listed")
             #expect(file.imports.subtracting(allowed).isEmpty, "\(file.path)")
         }
     }
 
-    @Test("only the files named for it ask what can be imported")
+    @Test("only the listed files use canImport, and every listed file exists")
     func conditions() throws {
+        let paths = Set(try Repository.here.swiftFiles(in: "Sources").map(\.path))
+        #expect(Self.conditionalFiles.subtracting(paths).isEmpty)
         for file in try Repository.here.swiftFiles(in: "Sources") where !Self.conditionalFiles.contains(file.path) {
             #expect(!file.text.contains("canImport("), "\(file.path)")
         }
@@ -65,7 +66,7 @@ struct StructureTests {
         }
     }
 
-    @Test("no source leaves work for later or looks behind an access level")
+    @Test("no source file contains a to-do marker or uses @testable")
     func smells() throws {
         for file in try Repository.here.swiftFiles(in: "Sources") {
             for word in ["TODO", "FIXME", "XXX", "HACK", "@testable"] {
@@ -74,7 +75,7 @@ struct StructureTests {
         }
     }
 
-    @Test("unsafe promises say why in the line that makes them or the one before")
+    @Test("every unsafe construct has its reason on the same line or the line before")
     func promises() throws {
         let marks = ["@unchecked Sendable", "nonisolated(unsafe)", "unsafeBitCast", "try!", "as!", "fatalError("]
         for file in try Repository.here.swiftFiles(in: "Sources") {
@@ -85,16 +86,16 @@ struct StructureTests {
         }
     }
 
-    @Test("every promise that the compiler does not check is in the table of Docs/Security.md, with its tests")
-    func listedPromises() throws {
-        let marks = ["@unchecked Sendable", "@exclusivity(unchecked)"]
-        let promising = try Repository.here.swiftFiles(in: "Sources").filter { file in
-            marks.contains { file.text.contains($0) }
+    @Test("every guarantee that the compiler does not check is listed in Docs/Security.md with its tests")
+    func listedGuarantees() throws {
+        let attributes = ["@unchecked Sendable", "@exclusivity(unchecked)"]
+        let unchecked = try Repository.here.swiftFiles(in: "Sources").filter { file in
+            attributes.contains { file.text.contains($0) }
         }.map { String($0.path.dropFirst("Sources/".count).dropLast(".swift".count)) }
         let table = try Repository.here.text(of: "Docs/Security.md").split(separator: "\n").map {
             $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
         }.filter { $0.count == 4 && $0[0].hasPrefix("`Requests") }
-        #expect(Set(table.map(\.[0])) == Set(promising.map { "`\($0)`" }))
+        #expect(Set(table.map(\.[0])) == Set(unchecked.map { "`\($0)`" }))
         let files = Set(
             try Repository.here.swiftFiles(in: "Tests").map {
                 URL(filePath: $0.path).deletingPathExtension().lastPathComponent
@@ -105,7 +106,7 @@ struct StructureTests {
         }
     }
 
-    @Test("public top-level names stay clear of what app code already has")
+    @Test("public top-level names do not collide with common names in apps")
     func names() throws {
         let taken: Set = ["Path", "Query", "Body", "Task", "Response", "State", "Image", "Text", "View", "Environment"]
         let declaration =

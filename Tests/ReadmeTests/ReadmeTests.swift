@@ -29,30 +29,31 @@ enum Books: Endpoint {
 
 @Suite("The README")
 struct ReadmeTests {
-    @Test("its test in memory (RQ-1, RQ-9)")
+    @Test("the in-memory test passes (RQ-1, RQ-9)")
     func inMemory() async throws {
         try await books()
     }
 
-    @Test("its middleware signs every request of a call that has not left its origin (HT-22, R-27)")
+    @Test("the middleware signs the requests of a call until a redirect leads to another origin (HT-22, R-27)")
     func middleware() async throws {
         let locations = ["/api/books/1": "/b", "/b": "http://other.example/c", "/c": "http://127.0.0.1:8080/d"]
         let mock = MockExecutor { request in locations[request.target.path].map { .redirect(307, to: $0) } ?? .ok() }
         let signed = signing(mock, with: "secret")
         try await Client(Library.local, executor: signed).perform { $0.delete("/books/1") }
-        #expect(mock.recorded.map { $0.header[.authorization] } == ["Bearer secret", "Bearer secret", nil, nil])
+        let tokens = mock.recordedRequests.map { $0.header[.authorization] }
+        #expect(tokens == ["Bearer secret", "Bearer secret", nil, nil])
     }
 
-    @Test("its calls from synchronous code complete (C29, C20)")
+    @Test("the calls from synchronous code complete (C29, C20)")
     func synchronous() async throws {
         let mock = MockExecutor { request in try .json(Book(title: "Emma", year: 1815)) }
         let queue = DispatchQueue(label: "readme")
         let task = try titles(in: Client(Library.local, executor: mock), on: queue)
-        #expect(await task.states.contains(.completed))
-        #expect(mock.recorded.count == 2)
+        #expect(await task.stateUpdates.contains(.completed))
+        #expect(mock.recordedRequests.count == 2)
     }
 
-    @Test("its errors tell what happened (PM-69)")
+    @Test("the error handling handles a 404 (PM-69)")
     func errors() async throws {
         let mock = MockExecutor(.status(404, "no such book"))
         let library = Client(Library.local, executor: mock)
@@ -66,14 +67,14 @@ func books() async throws {
 
     let book = try await library.perform(Books.titled("Either/Or"))
     #expect(book.year == 1843)
-    #expect(mock.recorded.map(\.target.path) == ["/api/books/Either%2FOr"])
+    #expect(mock.recordedRequests.map(\.target.path) == ["/api/books/Either%2FOr"])
 
-    let prepared = try library.prepared(Books.titled("Emma"))  // nothing is sent
+    let prepared = try library.preparedRequest(for: Books.titled("Emma"))  // nothing is sent
     #expect(prepared.wireText == "GET /api/books/Emma HTTP/1.1\nHost: 127.0.0.1:8080\nAccept: application/json\n\n")
 }
 
 func signing(_ executor: some RequestExecutor, with token: String) -> some RequestExecutor {
-    executor.intercepted { request, next in
+    executor.intercepting { request, next in
         var request = request
         request.header[.authorization] = "Bearer \(token)"
         return try await next.execute(request)
@@ -95,8 +96,8 @@ func found(_ title: String, in library: Client<Library>) async -> Book? {
 }
 
 func titles(in library: Client<Library>, on queue: DispatchQueue) throws(RequestError) -> RequestTask {
-    let book = try library.performAndWait(Books.titled("Emma"))  // this thread runs the call until it has ended
+    let book = try library.performAndWait(Books.titled("Emma"))  // blocks this thread until the call ends
     return library.perform(Books.titled(book.title), on: queue) { result in
-        print(result.map(\.value.year))  // exactly once, on the queue; the task can cancel it
+        print(result.map(\.value.year))  // called exactly once, on the queue
     }
 }

@@ -1,9 +1,9 @@
-// The spelling is that README's: explicit returns, no documentation.
+// The code has the style of that README: explicit returns, no documentation.
 // swift-format-ignore-file: OmitExplicitReturns, AllPublicDeclarationsHaveDocumentation
 
 import RequestsURLSession
 
-// What an app written for Requests 0.3.2 declares, as that version's README shows it: only the import differs.
+// The declarations of an app for Requests 0.3.2, as in the README of that version. Only the import differs.
 
 struct User: Codable, Equatable {
     var id = 1
@@ -76,7 +76,7 @@ extension BodyProvider {
     }
 }
 
-// One type for each request, what they have in common in a protocol of the app's.
+// One type for each request. A protocol of the app contains their common properties.
 
 protocol ExampleRequest: RequestConvertible {}
 
@@ -106,7 +106,7 @@ struct DeleteBook: ExampleRequest {
     var method: HTTPMethod { return .delete }
 }
 
-// Its calls; only the cases of the result, which that README has wrong, are those of its code.
+// The calls of that README, with one correction: the cases of the result are those of the code.
 
 struct App {
     let session: URLSession

@@ -1,8 +1,8 @@
 import RequestsURLSession
 import Testing
 
-/// Makes one answer to every request.
-private struct Answer: RequestExecutor {
+/// Returns the same response to every request.
+private struct FixedResponse: RequestExecutor {
     let body: [UInt8]
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
@@ -10,7 +10,7 @@ private struct Answer: RequestExecutor {
     }
 }
 
-/// Answers the app's requests in the process, so that no host is asked.
+/// Responds to the requests of the app in the process, so that no host is contacted.
 private final class Server: URLProtocol {
     override static func canInit(with request: URLRequest) -> Bool { true }
 
@@ -33,7 +33,7 @@ struct ReadmeTests {
     let api = ExampleAPI.development
     let user = User()
 
-    @Test("a resource is fetched; the slash at the end stays (RQ-8, RQ-9, RQ-36)")
+    @Test("a GET request keeps the trailing slash of its path (RQ-8, RQ-9, RQ-36)")
     func get() throws {
         let getUserRequest = api.get(.json(encoded: User.self), from: "/user/1/")
         let request = try getUserRequest.toURLRequest()
@@ -44,7 +44,7 @@ struct ReadmeTests {
         #expect(live.url?.absoluteString == "https://live.example.com/api/user/1")
     }
 
-    @Test("a value is posted as JSON, its type in the header (RQ-8, RQ-23)")
+    @Test("a POST request contains its value as JSON, and its content type (RQ-8, RQ-23)")
     func post() throws {
         let createUserRequest = api.post(.json(encoded: user), to: "/user/")
         let request = try createUserRequest.toURLRequest()
@@ -64,14 +64,14 @@ struct ReadmeTests {
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer \(authToken)")
     }
 
-    @Test("its calls of URLSession.perform, as they are written there (RQ-28, RQ-32, C31)", .timeLimit(.minutes(5)))
+    @Test("the calls of URLSession.perform complete as written (RQ-28, RQ-32, C31)", .timeLimit(.minutes(5)))
     func calls() async {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Server.self]
-        let (told, continuation) = AsyncStream.makeStream(of: String.self)
+        let (results, continuation) = AsyncStream.makeStream(of: String.self)
         App(session: URLSession(configuration: configuration)).calls { continuation.yield($0) }
         var outcomes: Set<String> = []
-        for await outcome in told {
+        for await outcome in results {
             outcomes.insert(outcome)
             if outcomes.count == 3 { break }
         }
@@ -92,7 +92,7 @@ struct ReadmeTests {
             ])
     }
 
-    @Test("a query keeps its order (RQ-14, RQ-34, T-10)")
+    @Test("query items keep their order (RQ-14, RQ-34, T-10)")
     func query() throws {
         let searchRequest = api.get(.text, from: "/users/search")
             .with(query: [
@@ -103,7 +103,7 @@ struct ReadmeTests {
         #expect(url?.absoluteString == "https://dev.example.com/api/users/search?query=alex&limit=30")
     }
 
-    @Test("what a provider adds to its base request reaches every verb (RQ-10, T-19)")
+    @Test("a field that a provider adds to its base request is sent with every method (RQ-10, T-19)")
     func baseRequest() throws {
         let api = ExternalAPI()
         let body = BodyProvider.text("x")
@@ -117,22 +117,22 @@ struct ReadmeTests {
         }
     }
 
-    @Test("an app's own text decoder reads, and says which encoding did not (RQ-25, RQ-26, T-14)")
+    @Test("a text decoder of the app decodes, and its error names the encoding (RQ-25, RQ-26, T-14)")
     func textDecoder() async throws {
         let getBookRequest = api.get(.text(encoding: .ascii), from: "/book/1/contents")
-        let text = try await Answer(body: [0x61]).perform(getBookRequest)
+        let text = try await FixedResponse(body: [0x61]).perform(getBookRequest)
         #expect(text == "a")
         let error = await #expect(throws: RequestError.self) {
-            try await Answer(body: [0xC3, 0xA9]).perform(getBookRequest)
+            try await FixedResponse(body: [0xC3, 0xA9]).perform(getBookRequest)
         }
         let cause = try #require(error?.underlying as? CocoaError)
         #expect(cause.code == .fileReadInapplicableStringEncoding)
         #expect(cause.userInfo[NSStringEncodingErrorKey] as? UInt == String.Encoding.ascii.rawValue)
         let getOtherBookRequest = api.get(.text, from: "/book/2/contents")
-        #expect(try await Answer(body: [0xC3, 0xA9]).perform(getOtherBookRequest) == "é")
+        #expect(try await FixedResponse(body: [0xC3, 0xA9]).perform(getOtherBookRequest) == "é")
     }
 
-    @Test("an app's own credentials and body (RQ-18, RQ-23, RQ-24, RQ-26)")
+    @Test("providers of the app set the credentials and the body (RQ-18, RQ-23, RQ-24, RQ-26)")
     func ownProviders() throws {
         let request = try api.post(.text("é"), to: "/notes").authenticated(with: .custom("t")).toURLRequest()
         #expect(request.httpBody == Data([0xC3, 0xA9]))
@@ -142,15 +142,15 @@ struct ReadmeTests {
             ])
     }
 
-    @Test("one type for each request, its resource inside (RQ-2, RQ-3, RQ-35)")
+    @Test("a request can be a type that contains its resource (RQ-2, RQ-3, RQ-35)")
     func typePerRequest() async throws {
         let request = try GetBook(identifier: 7).toURLRequest()
         #expect(request.url?.absoluteString == "https://dev.example.com/api/book/7")
         #expect(request.httpMethod == "GET")
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer DEADBEEF")
-        let book = try await Answer(body: Array(#"{"title":"T"}"#.utf8)).perform(GetBook(identifier: 7))
+        let book = try await FixedResponse(body: Array(#"{"title":"T"}"#.utf8)).perform(GetBook(identifier: 7))
         #expect(book == GetBook.Resource(title: "T"))
         #expect(try DeleteBook(identifier: 7).toURLRequest().httpMethod == "DELETE")
-        try await Answer(body: []).perform(DeleteBook(identifier: 7))
+        try await FixedResponse(body: []).perform(DeleteBook(identifier: 7))
     }
 }

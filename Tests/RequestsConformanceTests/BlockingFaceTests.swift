@@ -6,13 +6,13 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-/// What answers blocking calls.
+/// The peers of blocking calls: a mock in memory, or a server on the loopback.
 enum Peer: String, CaseIterable, Sendable {
     case mock, socket
 
-    /// Runs `body` with a client whose requests `mock` answers, in memory or over TCP.
+    /// Runs `body` with a client to whose requests `mock` responds, in memory or over TCP.
     func run<Value>(
-        serving mock: MockExecutor, behaving behavior: Behavior = .standard,
+        serving mock: MockExecutor, behaving behavior: TestServer.Behavior = .standard,
         _ body: (Client<AnonymousRequestProvider>, TestServer?) async throws -> Value
     ) async throws -> Value {
         switch self {
@@ -28,7 +28,7 @@ enum Peer: String, CaseIterable, Sendable {
     }
 }
 
-/// Runs `body` on a thread of its own, which it may block.
+/// Runs `body` on a separate thread, which it may block.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread { continuation.resume(returning: body()) }.start()
@@ -38,7 +38,9 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async ->
 private typealias Texts = Request<AnonymousRequestProvider, String>
 
 extension Client {
-    /// What an async function cannot call.
+    /// Performs `request` and blocks the thread.
+    ///
+    /// An async function cannot call `performAndWait(_:)` directly.
     fileprivate func block<Resource>(on request: Request<API, Resource>) -> Result<Resource, RequestError> {
         Result { () throws(RequestError) in try performAndWait(request) }
     }
@@ -47,13 +49,13 @@ extension Client {
 private func intercepted(
     _ executor: some RequestExecutor, by function: @escaping FunctionMiddleware.Function
 ) -> any RequestExecutor {
-    executor.intercepted(function)
+    executor.intercepting(function)
 }
 
 private func thisThread() -> ObjectIdentifier { ObjectIdentifier(Thread.current) }
 
-/// Runs jobs where they may block: what blocks the pool's threads must not need them to be unblocked.
-private final class OwnThread: TaskExecutor {
+/// Runs jobs on threads that they may block, outside the pool, which other blocked calls may need.
+private final class BlockingTaskExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "test.blocking")
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -62,10 +64,10 @@ private final class OwnThread: TaskExecutor {
     }
 }
 
-private actor Tally {
+private actor ThreadRecord {
     private var threads: Set<ObjectIdentifier> = []
 
-    func note() { threads.insert(thisThread()) }
+    func record() { threads.insert(thisThread()) }
 
     var all: Set<ObjectIdentifier> { threads }
 }
@@ -74,7 +76,7 @@ private actor Tally {
 struct BlockingFaceTests {
     private let text: @Sendable (AnonymousRequestProvider) -> Texts = { $0.get(.text, from: "/x") }
 
-    @Test("every form gives a value, on a plain thread (HT-1, HT-4, C29)", arguments: Peer.allCases)
+    @Test("every blocking method returns a value on a plain thread (HT-1, HT-4, C29)", arguments: Peer.allCases)
     func forms(peer: Peer) async throws {
         try await peer.run(serving: MockExecutor(.ok("hi"))) { client, _ in
             let texts = await onThread { [text] in
@@ -82,14 +84,14 @@ struct BlockingFaceTests {
                     try? client.performAndWait(text), try? client.performAndWait(Call(text)),
                     try? client.performAndWait(text(client.api)),
                     try? client.executor.performAndWait(text(client.api)),
-                    try? client.resultAndWait(for: Call(text)).get().value,
+                    try? client.responseAndWait(for: Call(text)).value,
                 ]
             }
             #expect(texts == Array(repeating: "hi", count: 5))
         }
     }
 
-    /// Answers on the calling thread with a body that has still to be read.
+    /// Responds on the calling thread, with a body that is not yet read.
     private struct StreamingInPlace: RequestExecutor {
         let status: HTTPStatus
 
@@ -106,7 +108,8 @@ struct BlockingFaceTests {
     }
 
     @Test(
-        "what is answered in place as a stream is read, refused or not (HT-5)", arguments: [200, 500] as [HTTPStatus])
+        "a stream that is returned in place is read, whether its status is accepted or not (HT-5)",
+        arguments: [200, 500] as [HTTPStatus])
     func streamedInPlace(status: HTTPStatus) async throws {
         let api = AnonymousRequestProvider("http://api.example.com")
         let client = Client(api, executor: StreamingInPlace(status: status))
@@ -117,24 +120,25 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("the result is a value with its response, or the error (HT-5)", arguments: Peer.allCases)
+    @Test("a blocking call returns the value with its response, or throws the error (HT-5)", arguments: Peer.allCases)
     func results(peer: Peer) async throws {
         let mock = MockExecutor(routes: .on(.get, "/x", .ok("hi")), .on(.get, "/y", .status(404, "none")))
         try await peer.run(serving: mock) { client, _ in
-            let found = await onThread { client.resultAndWait { $0.get(.text, from: "/x") } }
+            let found = await onThread { Result { try client.responseAndWait { $0.get(.text, from: "/x") } } }
             let response = try found.get()
             #expect(response.status == 200 && response.value == "hi")
-            let missing = await onThread { client.resultAndWait { $0.get(.text, from: "/y") } }
-            guard case .failure(let error) = missing else { return #expect(Bool(false), "an error") }
-            #expect(error.reason == .unacceptableStatus && error.status == 404)
-            #expect(error.body == Data("none".utf8))
+            let error = await onThread {
+                #expect(throws: RequestError.self) { try client.responseAndWait { $0.get(.text, from: "/y") } }
+            }
+            #expect(error?.reason == .unacceptableStatus && error?.status == 404)
+            #expect(error?.body == Data("none".utf8))
         }
     }
 
-    @Test("one exchange can be executed as it is, with no redirect followed (HT-4)", arguments: Peer.allCases)
+    @Test("one blocking exchange follows no redirect (HT-4)", arguments: Peer.allCases)
     func exchange(peer: Peer) async throws {
         try await peer.run(serving: MockExecutor(.redirect(to: "/y"))) { client, _ in
-            let request = try client.prepared(text)
+            let request = try client.preparedRequest(for: text)
             let response = await onThread {
                 Result { () throws(RequestError) in try client.executor.executeAndWait(request) }
             }
@@ -143,22 +147,22 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("middleware, child tasks, actors and their sleeps stay on the thread (HT-3, C29)", arguments: Peer.allCases)
+    @Test("middleware, child tasks and actors run on the calling thread (HT-3, C29)", arguments: Peer.allCases)
     func staysOnThread(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .milliseconds(5)))
         try await peer.run(serving: mock) { client, _ in
-            let tally = Tally()
+            let threads = ThreadRecord()
             let executor = intercepted(client.executor) { request, next in
-                await tally.note()
+                await threads.record()
                 try await withThrowingTaskGroup { group in
-                    for _ in 0..<4 { group.addTask { await tally.note() } }
+                    for _ in 0..<4 { group.addTask { await threads.record() } }
                     try await group.waitForAll()
                 }
                 async let first = next.execute(request)
                 async let second = next.execute(request)
                 _ = try await first
                 let response = try await second
-                await tally.note()
+                await threads.record()
                 return response
             }
             let (caller, result) = await onThread { [text] in
@@ -166,15 +170,16 @@ struct BlockingFaceTests {
             }
             let value = try result.get()
             #expect(value == "hi")
-            #expect(await tally.all == [caller])
+            #expect(await threads.all == [caller])
         }
     }
 
-    @Test("sixteen threads of a pool at once, and sixteen tasks (HT-2, D-21, C29)", arguments: Peer.allCases)
+    @Test("calls on 16 threads of a pool, or in 16 tasks, complete (HT-2, D-21, C29)", arguments: Peer.allCases)
     func manyThreads(peer: Peer) async throws {
-        // What answers must not need the pool that is blocked: in memory the sleep is the calling thread's own.
-        let answer = MockResponse.ok("hi")
-        let mock = MockExecutor(peer == .mock ? answer.delayed(by: .milliseconds(5)) : answer)
+        // A server must not need the threads of the blocked pool, so only the mock, which sleeps on the calling thread,
+        // delays its response.
+        let response = MockResponse.ok("hi")
+        let mock = MockExecutor(peer == .mock ? response.delayed(by: .milliseconds(5)) : response)
         try await peer.run(serving: mock) { client, _ in
             let request = text(client.api)
             await withTaskGroup { group in
@@ -191,7 +196,7 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("a job that keeps yielding does not keep the thread from its socket (C29)", arguments: Peer.allCases)
+    @Test("a task that yields repeatedly does not starve the exchange on its thread (C29)", arguments: Peer.allCases)
     func yielding(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .milliseconds(20)))
         try await peer.run(serving: mock) { client, _ in
@@ -201,10 +206,10 @@ struct BlockingFaceTests {
                 async let spinning: Void = {
                     while !isDone.load(ordering: .acquiring) { await Task.yield() }
                 }()
-                let answer = try await response
+                let result = try await response
                 isDone.store(true, ordering: .releasing)
                 await spinning
-                return answer
+                return result
             }
             let result = await onThread { [text] in
                 Client(client.api, executor: executor).block(on: text(client.api))
@@ -215,35 +220,35 @@ struct BlockingFaceTests {
     }
 
     @Test(
-        "a server slower than the limit: the error names it, and the connection is closed (T-83, HT-1)",
+        "a response later than a limit: the error names the limit, and the connection is closed (T-83, HT-1)",
         arguments: [Timeouts(firstByte: .milliseconds(50)), Timeouts(total: .milliseconds(50))])
     func slowServer(timeouts: Timeouts) async throws {
-        let behavior = Behavior.failing(.stallBeforeHead)
+        let behavior = TestServer.Behavior.failing(.stallBeforeHead)
         try await Peer.socket.run(serving: MockExecutor(.ok()), behaving: behavior) { client, server in
             let request = text(client.api).with(timeouts: timeouts)
             let start = ContinuousClock.now
             let result = await onThread { client.block(on: request) }
             #expect(ContinuousClock.now - start >= .milliseconds(50))
-            guard case .failure(let error) = result else { return #expect(Bool(false), "an error") }
+            guard case .failure(let error) = result else { return #expect(Bool(false), "expected an error") }
             #expect(error.reason == .timedOut(timeouts.total == nil ? .firstByte : .total))
             try await server?.waitUntil { $0.openConnections == 0 }
         }
     }
 
-    @Test("inside a task it completes too, and ends when that task is cancelled (HT-6, C29)", arguments: Peer.allCases)
+    @Test("cancelling its task ends a blocking call (HT-6, C29)", arguments: Peer.allCases)
     func insideTask(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .endless))
         try await peer.run(serving: mock) { client, _ in
             let request = text(client.api).with(timeouts: Timeouts(firstByte: nil))
-            let task = Task(executorPreference: OwnThread()) { client.block(on: request) }
-            while mock.recorded.isEmpty { await Task.yield() }
+            let task = Task(executorPreference: BlockingTaskExecutor()) { client.block(on: request) }
+            while mock.recordedRequests.isEmpty { await Task.yield() }
             task.cancel()
-            guard case .failure(let error) = await task.value else { return #expect(Bool(false), "an error") }
+            guard case .failure(let error) = await task.value else { return #expect(Bool(false), "expected an error") }
             #expect(error.isCancellation)
         }
     }
 
-    @Test("progress is told while the thread waits (HT-6)", arguments: Peer.allCases)
+    @Test("progress is reported while the thread is blocked (HT-6)", arguments: Peer.allCases)
     func progress(peer: Peer) async throws {
         let mock = MockExecutor(.data(Data(count: 300_000)))
         try await peer.run(serving: mock) { client, _ in
@@ -252,25 +257,24 @@ struct BlockingFaceTests {
             let result = await onThread { client.block(on: request) }
             let count = try result.get().count
             #expect(count == 300_000)
-            #expect(last.withLock { $0 }.received == 300_000)
+            #expect(last.withLock { $0 }.bytesReceived == 300_000)
         }
     }
 
-    @Test("middleware that waits for the main actor, called from there: an error once the limit is over (HT-2)")
+    @Test("middleware that waits for the blocked main actor results in a timeout error (HT-2)")
     func mainActor() async {
         await #expect(processExitsWith: .success) {
-            let error = try await MainActor.run {
-                let executor = MockExecutor(.ok()).intercepted { request, next in
+            let error = await MainActor.run {
+                let executor = MockExecutor(.ok()).intercepting { request, next in
                     await MainActor.run {}
                     return try await next.execute(request)
                 }
                 let request = AnonymousRequestProvider("http://api.example.com").get(.none, from: "/x")
                 let limited = request.with(timeouts: Timeouts(total: .milliseconds(10)))
-                guard case .failure(let error) = executor.resultAndWait(for: limited) else { throw CancellationError() }
-                return error
+                return #expect(throws: RequestError.self) { try executor.responseAndWait(for: limited) }
             }
-            #expect(error.reason == .timedOut(.total))
-            #expect(error.detail?.contains("main actor") == true)
+            #expect(error?.reason == .timedOut(.total))
+            #expect(error?.detail?.contains("main actor") == true)
         }
     }
 }

@@ -3,19 +3,21 @@ import RequestsSocket
 import Testing
 
 private let memory = ExecutorUnderTest.inMemory()
-private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient) }
+private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .keepingIdleConnections) }
 
-@Suite("Conformance: the faces that are not async", .timeLimit(.minutes(5)))
+@Suite("Conformance: callback and blocking calls", .timeLimit(.minutes(5)))
 struct FaceConformanceTests {
     @Test(
-        "in memory (HT-4, C29)", arguments: Scenario.all(for: memory), [ExecutorUnderTest.Face.callback, .blocking])
-    func inMemory(scenario: Scenario, face: ExecutorUnderTest.Face) async throws {
-        try await memory.through(face).run(scenario)
+        "in memory (HT-4, C29)", arguments: Scenario.all(for: memory),
+        [ExecutorUnderTest.CallStyle.callback, .blocking])
+    func inMemory(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
+        try await memory.using(style).run(scenario)
     }
 
     @Test(
-        "over sockets (HT-4, C29)", arguments: Scenario.all(for: socket), [ExecutorUnderTest.Face.callback, .blocking])
-    func overSockets(scenario: Scenario, face: ExecutorUnderTest.Face) async throws {
-        try await socket.through(face).run(scenario)
+        "over sockets (HT-4, C29)", arguments: Scenario.all(for: socket),
+        [ExecutorUnderTest.CallStyle.callback, .blocking])
+    func overSockets(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
+        try await socket.using(style).run(scenario)
     }
 }

@@ -4,12 +4,12 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-/// What takes minutes and gigabytes, when it is asked for: `REQUESTS_LARGE=1 swift test --filter LargeUploadTests`.
+/// Tests that take minutes and gigabytes, so they are opt-in: `REQUESTS_LARGE=1 swift test --filter LargeUploadTests`.
 @Suite(
     "Large uploads",
     .enabled(if: ProcessInfo.processInfo.environment["REQUESTS_LARGE"] != nil, "REQUESTS_LARGE is not set"))
 struct LargeUploadTests {
-    /// Takes one connection at a time, counts what arrives until the headers' Content-Length is reached, and answers.
+    /// A server that accepts one connection, counts the bytes of the body, and responds with 200.
     private final class Sink: Sendable {
         let port: UInt16
         private let listener: FileHandle
@@ -31,19 +31,19 @@ struct LargeUploadTests {
             listener = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
 
-        /// On a thread of its own: the bytes after the head of one request.
-        func serve(_ count: Int, told: @escaping @Sendable (Int) -> Void) {
+        /// Receives one request on a separate thread, and passes the number of bytes of its body to `completion`.
+        func serve(_ count: Int, completion: @escaping @Sendable (Int) -> Void) {
             Thread.detachNewThread { [listener] in
                 let connection = accept(listener.fileDescriptor, nil, nil)
-                let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-                defer { room.deallocate() }
+                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+                defer { buffer.deallocate() }
                 var body: Int?
                 while body.map({ $0 < count }) ?? true {
-                    let received = recv(connection, room.baseAddress, room.count, 0)
+                    let received = recv(connection, buffer.baseAddress, buffer.count, 0)
                     guard received > 0 else { break }
                     if let counted = body {
                         body = counted + received
-                    } else if let end = Data(room[..<received]).firstRange(of: Data("\r\n\r\n".utf8)) {
+                    } else if let end = Data(buffer[..<received]).firstRange(of: Data("\r\n\r\n".utf8)) {
                         body = received - end.upperBound
                     }
                 }
@@ -51,12 +51,12 @@ struct LargeUploadTests {
                     send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 close(connection)
-                told(body ?? 0)
+                completion(body ?? 0)
             }
         }
     }
 
-    /// A number of the process's status, in KiB.
+    /// Returns a number of the status of the process, in KiB.
     private static func kibibytes(_ name: String) throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
@@ -70,7 +70,7 @@ struct LargeUploadTests {
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let handle = try FileHandle(forWritingTo: file)
-        try handle.truncate(atOffset: UInt64(size))  // sparse: it takes no room on the disk
+        try handle.truncate(atOffset: UInt64(size))  // sparse, so it uses no disk space
         try handle.close()
 
         let sink = try Sink()
@@ -78,20 +78,20 @@ struct LargeUploadTests {
         let request = api.post(.multipart([.text("x", name: "t"), .file(at: file, name: "f")], boundary: "B"), to: "/")
         let length = try #require(try request.prepared().body.measuredLength())
         #expect(length > size)
-        let arrived = AsyncStream.makeStream(of: Int.self)
-        sink.serve(length) { arrived.continuation.yield($0) }
+        let received = AsyncStream.makeStream(of: Int.self)
+        sink.serve(length) { received.continuation.yield($0) }
 
-        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))  // the high-water mark begins here
+        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))  // resets the high-water mark
         let before = try Self.kibibytes("VmRSS:")
         let start = ContinuousClock.now
         try await SocketExecutor().perform(request.timeout(after: .seconds(600)))
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let growth = try Self.kibibytes("VmHWM:") - before
-        for await count in arrived.stream {
+        for await count in received.stream {
             #expect(count == length)
             break
         }
-        print("4 GiB in \(seconds) s, at most \(growth) KiB more than before")
+        print("4 GiB in \(seconds) s; memory grew by at most \(growth) KiB")
         #expect(growth < 32 << 10)
     }
 }

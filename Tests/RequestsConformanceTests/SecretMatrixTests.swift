@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Secrets and redirects", .timeLimit(.minutes(5)))
 struct SecretMatrixTests {
-    @Test("over sockets secrets stay with their origin, whatever the redirect and their spelling (T-59, R-27, R-28)")
+    @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, R-28)")
     func overSockets() async throws {
         let loopback = try #require(SocketAddress(ipLiteral: "127.0.0.1", port: 0))
         var configuration = SocketExecutor.Configuration()
@@ -23,9 +23,7 @@ struct SecretMatrixTests {
         }
     }
 
-    @Test(
-        "through a proxy, too, which keeps its credentials; zones are compared although they are never sent (R-27, R-28)"
-    )
+    @Test("a proxy keeps its credentials, and zones are compared although they are never sent (R-27, R-28)")
     func throughProxy() async throws {
         try await withTestServer(serving: SecretMatrix.responder) { server in
             var configuration = SocketExecutor.Configuration()

@@ -1,16 +1,20 @@
 import RequestsConformance
+import RequestsMiddleware
 import RequestsSocket
 import Testing
 
-private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient) }
+private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .keepingIdleConnections) }
 private let unixSocket = ExecutorUnderTest.overUnixSocket { path in
-    SocketExecutor(.unix(path: path), configuration: .patient)
+    SocketExecutor(.unix(path: path), configuration: .keepingIdleConnections)
 }
-private let decoding = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .patient).decodingContent() }
+private let decoding = ExecutorUnderTest.overLoopback {
+    SocketExecutor(configuration: .keepingIdleConnections).decodingContent()
+}
 
 extension SocketExecutor.Configuration {
-    /// Keeps idle connections while other tests have the threads of the pool, which can take longer than the usual 30 s.
-    static var patient: Self {
+    /// Keeps idle connections open for 600 s: other tests can occupy the threads of the pool for longer than 30 s, the
+    /// default.
+    static var keepingIdleConnections: Self {
         var configuration = Self()
         configuration.idleTimeout = .seconds(600)
         return configuration
@@ -29,13 +33,13 @@ struct SocketConformanceTests {
         try await unixSocket.run(scenario)
     }
 
-    @Test("undoing content codings", arguments: Scenario.all(for: decoding))
+    @Test("decoding content codings", arguments: Scenario.all(for: decoding))
     func decodingContent(scenario: Scenario) async throws {
         try await decoding.run(scenario)
     }
 
-    @Test("undoing content codings, on a thread that is blocked", arguments: Scenario.all(for: decoding))
+    @Test("decoding content codings, in blocking calls", arguments: Scenario.all(for: decoding))
     func decodingContentBlocked(scenario: Scenario) async throws {
-        try await decoding.through(.blocking).run(scenario)
+        try await decoding.using(.blocking).run(scenario)
     }
 }

@@ -2,20 +2,20 @@ import RequestsConformance
 import RequestsSocket
 import Testing
 
-/// The socket executor with one promise broken.
-private enum Broken: String, CaseIterable {
+/// The ways in which a broken socket executor violates a guarantee.
+private enum Violation: String, CaseIterable {
     case shortensBodies, ignoresCancellation, addsCredentials, joinsFields, resends, hidesRefusals, opensNewConnections
 
     var scenario: String {
         switch self {
-        case .shortensBodies: "a body cut short is an error, never a short value"
+        case .shortensBodies: "a truncated body is an error, never a shorter value"
         case .ignoresCancellation: "a cancelled task sends nothing"
         case .addsCredentials:
-            "the request goes out with Host first and once, one Content-Length, and nothing it was not given"
-        case .joinsFields: "fields keep their order, their repetitions and their values"
-        case .resends: "a connection that ends before the head is lost, and the request was sent once"
+            "a request is sent with Host first, one Content-Length, and no added credentials or content fields"
+        case .joinsFields: "fields keep their order, repetitions and values"
+        case .resends: "a connection that closes before the response is an error, and the request is sent once"
         case .hidesRefusals: "a response is returned whatever its status, and no redirect is followed"
-        case .opensNewConnections: "a connection is used again after a response that allows it"
+        case .opensNewConnections: "a connection is reused after a response that allows it"
         }
     }
 
@@ -63,7 +63,7 @@ private enum Broken: String, CaseIterable {
 
 private struct BrokenExecutor: RequestExecutor {
     let socket = SocketExecutor()
-    let kind: Broken
+    let kind: Violation
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await kind.execute(request, on: socket)
@@ -76,51 +76,54 @@ struct SuiteTests {
         try #require(Scenario.all.first { $0.name == name })
     }
 
-    @Test("names are unique, and every scenario says which rows it proves")
+    @Test("the names of scenarios are unique, and every scenario lists the rows it proves")
     func names() {
         #expect(Set(Scenario.all.map(\.name)).count == Scenario.all.count)
         #expect(Scenario.all.allSatisfy { !$0.rows.isEmpty })
         #expect(Set(Scenario.all.map(\.group)) == Set(Scenario.Group.allCases))
     }
 
-    @Test("an executor that breaks a promise fails its scenario (R-72)", arguments: Broken.allCases)
-    private func catches(kind: Broken) async throws {
+    @Test("an executor that violates a guarantee fails the scenario (R-72)", arguments: Violation.allCases)
+    private func catches(kind: Violation) async throws {
         let subject = ExecutorUnderTest.overLoopback { BrokenExecutor(kind: kind) }
         let scenario = try scenario(kind.scenario)
         await #expect(throws: ConformanceFailure.self) { try await subject.run(scenario) }
     }
 
-    @Test("a deviation that is real is reported, one that is not is a failure, and a fatal one is not tried (R-72)")
+    @Test("a real deviation is reported, an obsolete one fails, and a fatal one is not tried (R-72)")
     func deviations() async throws {
         let kept = try scenario("a cancelled task sends nothing")
-        let broken = try scenario(Broken.resends.scenario)
-        let real = Deviation(scenario: broken.name, reason: "it resends", failure: "requests is [GET, GET")
-        let stale = Deviation(scenario: kept.name, reason: "it was so once", failure: "and should fail")
+        let broken = try scenario(Violation.resends.scenario)
+        let real = ExecutorUnderTest.Deviation(
+            scenario: broken.name, reason: "it resends", failure: "found [GET, GET")
+        let stale = ExecutorUnderTest.Deviation(
+            scenario: kept.name, reason: "it did so before", failure: "bytes: expected 0")
         let subject = ExecutorUnderTest.overLoopback(deviations: [real, stale]) { BrokenExecutor(kind: .resends) }
         #expect(try await subject.run(broken) == .deviated(real))
         await #expect(throws: ConformanceFailure.self) { try await subject.run(kept) }
-        let fatal = Deviation(scenario: broken.name, reason: "it ends the process", isFatal: true)
-        let spared = ExecutorUnderTest.inMemory(deviations: [fatal])
-        #expect(try await spared.run(broken) == .notTried(fatal))
+        let fatal = ExecutorUnderTest.Deviation(scenario: broken.name, reason: "it ends the process", isFatal: true)
+        let skipping = ExecutorUnderTest.inMemory(deviations: [fatal])
+        #expect(try await skipping.run(broken) == .notTried(fatal))
     }
 
-    @Test("a failure in another way than a deviation says is a failure (R-72)", arguments: ["", "another failure"])
+    @Test("a deviation does not excuse a different failure (R-72)", arguments: ["", "another failure"])
     func otherFailures(message: String) async throws {
-        let broken = try scenario(Broken.resends.scenario)
-        let deviation = Deviation(scenario: broken.name, reason: "it resends", failure: message)
+        let broken = try scenario(Violation.resends.scenario)
+        let deviation = ExecutorUnderTest.Deviation(scenario: broken.name, reason: "it resends", failure: message)
         let subject = ExecutorUnderTest.overLoopback(deviations: [deviation]) { BrokenExecutor(kind: .resends) }
         let error = await #expect(throws: ConformanceFailure.self) { try await subject.run(broken) }
         #expect(error?.message.contains("fails in another way") == true)
     }
 
     @Test(
-        "a deviation from nothing that runs, or without a reason or a message, is a failure",
+        "a deviation from a scenario that does not run, or without a reason or a failure, fails",
         arguments: [
-            ("no such scenario", "because", "bytes is"), ("a cancelled task sends nothing", "", "bytes is"),
+            ("no such scenario", "because", "bytes: expected 0"),
+            ("a cancelled task sends nothing", "", "bytes: expected 0"),
             ("a cancelled task sends nothing", "because", ""),
         ])
     func unknownDeviations(name: String, reason: String, failure: String) async throws {
-        let deviation = Deviation(scenario: name, reason: reason, failure: failure)
+        let deviation = ExecutorUnderTest.Deviation(scenario: name, reason: reason, failure: failure)
         let subject = ExecutorUnderTest.inMemory(deviations: [deviation])
         let listed = try #require(Scenario.all(for: subject).last)
         await #expect(throws: ConformanceFailure.self) { try await subject.run(listed) }

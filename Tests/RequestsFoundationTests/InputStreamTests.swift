@@ -18,7 +18,7 @@ extension InputStream {
 }
 
 extension RequestBody {
-    /// What an executor would send.
+    /// Returns the bytes that an executor would send.
     fileprivate func produced() async throws -> Data {
         guard case .stream(_, _, let make) = self else { return Data() }
         var source = try make()
@@ -28,7 +28,7 @@ extension RequestBody {
     }
 }
 
-/// A file of its own, removed with this value.
+/// A file that is removed with this object.
 private final class TemporaryFile {
     let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
     init(_ data: Data) throws { try data.write(to: URL(filePath: path)) }
@@ -39,7 +39,7 @@ private final class TemporaryFile {
 struct InputStreamTests {
     private let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
 
-    @Test("a body made of a factory is read whole, as often as it is needed (RQ-22, RQ-23)")
+    @Test("a body with a stream factory can be read repeatedly (RQ-22, RQ-23)")
     func factory() async throws {
         let bytes = self.bytes
         let request = api.post(.raw(stream: { InputStream(data: bytes) }, contentType: .png), to: "/")
@@ -50,7 +50,7 @@ struct InputStreamTests {
         #expect(try request.toURLRequest().httpBodyStream?.readAll() == bytes)
     }
 
-    @Test("a body made of one stream is read once, and then says so (RQ-22, R-33)")
+    @Test("a body with one stream can be read once; a second read is an error (RQ-22, R-33)")
     func oneShot() async throws {
         let body = RequestBody.stream(InputStream(data: bytes))
         #expect(!body.isReplayable)
@@ -60,38 +60,38 @@ struct InputStreamTests {
         #expect(throws: RequestError.self) { try InputStream.reading(body) }
     }
 
-    @Test("a stream that fails hands its error on")
+    @Test("a stream that fails throws its error")
     func failing() async throws {
         let body = RequestBody.stream { InputStream(fileAtPath: "/nonexistent/file") ?? InputStream(data: Data()) }
         await #expect(throws: (any Error).self) { try await body.produced() }
     }
 
-    @Test("a file and its ranges become streams; what is not there is an error")
+    @Test("a file and its ranges are read as streams; a missing file or range is an error")
     func files() throws {
         let file = try TemporaryFile(bytes)
         #expect(try InputStream.reading(.file(path: file.path)).readAll() == bytes)
         #expect(try InputStream.reading(.file(path: file.path, range: 5..<70_000)).readAll() == bytes[5..<70_000])
         #expect(try InputStream.reading(.file(path: file.path, range: 0..<0)).readAll().isEmpty)
-        let refused: [RequestBody] = [
+        let rejected: [RequestBody] = [
             .file(path: file.path, range: 199_999..<200_001), .file(path: file.path, range: -1..<3),
             .file(path: file.path + "x"), .file(path: file.path + "x", range: 0..<1),
         ]
-        for body in refused {
+        for body in rejected {
             let error = #expect(throws: RequestError.self) { try InputStream.reading(body) }
             #expect(error?.reason == .invalidRequest(.unreadableFile))
         }
     }
 
-    @Test("bytes and no body become streams; an asynchronous body is a clear error (RQ-22)")
+    @Test("bytes and an empty body are read as streams; an asynchronous body is an error (RQ-22)")
     func others() throws {
         #expect(try InputStream.reading(.bytes(bytes)).readAll() == bytes)
         #expect(try InputStream.reading(.none).readAll().isEmpty)
         let body = RequestBody.stream { AsyncStream<Data> { $0.finish() } }
         let error = #expect(throws: RequestError.self) { try InputStream.reading(body) }
-        #expect(error?.reason == .bodyNotEncoded)
+        #expect(error?.reason == .bodyEncodingFailed)
     }
 
-    @Test("a request of Foundation's with a stream sends it once")
+    @Test("the stream of a URLRequest is sent once")
     func urlRequest() async throws {
         var request = URLRequest(url: URL("https://e.com/"))
         request.httpMethod = "POST"

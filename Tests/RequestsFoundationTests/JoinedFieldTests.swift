@@ -2,12 +2,12 @@ import RequestsFoundation
 import TestSupport
 import Testing
 
-/// Fields that Foundation joined, taken apart again.
+/// Splitting of the fields that Foundation has joined.
 @Suite("Joined fields", .timeLimit(.minutes(5)))
 struct JoinedFieldTests {
     private static let url = URL("https://e.com/a")
 
-    /// The values of Location in a response of Foundation's whose field is `joined`.
+    /// Returns the values of Location in the header of an `HTTPURLResponse` with the field value `joined`.
     private static func locations(_ joined: String) -> [String] {
         let response = HTTPURLResponse(
             url: url, statusCode: 302, httpVersion: "HTTP/1.1", headerFields: ["Location": joined])
@@ -23,7 +23,7 @@ struct JoinedFieldTests {
         PlantedReader("Location", samples: ["/a,b, /c,  /d", "http://e.com/, ,/x, "], parts: locations),
     ]
 
-    @Test("a mark behind any octet is the beginning of what follows, and no more (R-75)", arguments: readers)
+    @Test("a mark after any octet belongs to the text that follows (R-75)", arguments: readers)
     func planting(reader: PlantedReader) {
         #expect(reader.differences == [])
     }
@@ -31,7 +31,7 @@ struct JoinedFieldTests {
     private static func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
 
     @Test(
-        "what makes a joined field long costs in proportion (R-71)",
+        "the time to split a joined field is proportional to its length (R-71)",
         arguments: ["a=1, ", "a=1,b, ", ",", ", ", " ", "=", ",=", ",a", ", a=\u{301}", "a"])
     func growth(piece: String) async throws {
         for read in [SetCookieList.split, Self.locations] {

@@ -1,7 +1,7 @@
 import RequestsFoundation
 import Testing
 
-private struct Answer: RequestExecutor {
+private struct FixedResponse: RequestExecutor {
     var status: HTTPStatus = 200
     var header: Header = .empty
     var body = Data()
@@ -13,9 +13,9 @@ private struct Answer: RequestExecutor {
 
 private let api = AnonymousRequestProvider("https://e.com/a")
 
-@Suite("Responses of Foundation's")
+@Suite("HTTPURLResponse, HTTPCookie and text encodings")
 struct ResponseTests {
-    @Test("a head and back: status, fields, URL (L10, L15)")
+    @Test("a response head converts to HTTPURLResponse and back (L10, L15)")
     func roundTrip() throws {
         let target = try TargetURI("https://e.com/a?b=c")
         let head = ResponseHead(
@@ -37,7 +37,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "joined Set-Cookie fields come apart at the right commas (R-75, RFC 6265 §3)",
+        "joined Set-Cookie fields are split at the commas between cookies (R-75, RFC 6265 §3)",
         arguments: [
             ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]), ("a=1,b=2", ["a=1", "b=2"]),
             (
@@ -45,25 +45,25 @@ struct ResponseTests {
                 ["a=1; Expires=Wed, 09 Jun 2031 10:18:14 GMT", "b=2; Secure"]
             ),
             ("a=x,y", ["a=x,y"]), ("a=1,", ["a=1,"]), ("", [""]), ("a=1, =2", ["a=1, =2"]), (",,", [",,"]),
-            // A mark behind a delimiter hides none.
+            // A combining mark after a delimiter does not hide it.
             ("a=1, b=\u{301}2", ["a=1", "b=\u{301}2"]), ("a=1,\u{200D}b=2", ["a=1", "\u{200D}b=2"]),
         ])
     func setCookie(joined: String, cookies: [String]) {
         #expect(SetCookieList.split(joined) == cookies)
     }
 
-    @Test("a cookie is Foundation's for a host that is said, and comes back; without a host there is none (L13)")
+    @Test("a cookie converts to HTTPCookie for the host of a URL and back; without a host to nil (L13)")
     func cookieConversion() throws {
         let cookie = try Cookie(name: "a", value: "b=c")
         let url = try #require(URL(string: "https://example.com:8443/x?y"))
-        let theirs = try #require(HTTPCookie(cookie, for: url))
-        #expect(theirs.domain == "example.com" && theirs.path == "/" && theirs.expiresDate == nil)
-        #expect(Cookie(theirs) == cookie)
+        let httpCookie = try #require(HTTPCookie(cookie, for: url))
+        #expect(httpCookie.domain == "example.com" && httpCookie.path == "/" && httpCookie.expiresDate == nil)
+        #expect(Cookie(httpCookie) == cookie)
         #expect(HTTPCookie(cookie, for: URL(filePath: "/tmp")) == nil)
-        #expect(HTTPCookie.requestHeaderFields(with: [theirs]) == ["Cookie": "a=b=c"])
+        #expect(HTTPCookie.requestHeaderFields(with: [httpCookie]) == ["Cookie": "a=b=c"])
     }
 
-    @Test("cookies become one field; none become none (RFC 6265 §5.4)")
+    @Test("cookies are joined in one field; no cookies result in no field (RFC 6265 §5.4)")
     func cookies() throws {
         let target = try TargetURI("https://e.com/a")
         let head = ResponseHead(
@@ -73,40 +73,40 @@ struct ResponseTests {
         #expect(Field.cookie([]) == nil)
     }
 
-    @Test("text in an encoding; bytes that are none say which (RQ-25, T-14)")
+    @Test("text is decoded in an encoding, and an error names the encoding (RQ-25, T-14)")
     func text() async throws {
         let request = api.get(.text(encoding: .isoLatin1), from: "")
-        #expect(try await Answer(body: Data([0xE9])).perform(request) == "é")
+        #expect(try await FixedResponse(body: Data([0xE9])).perform(request) == "é")
         let error = await #expect(throws: RequestError.self) {
-            try await Answer(body: Data([0xC3, 0xA9])).perform(api.get(.text(encoding: .ascii), from: ""))
+            try await FixedResponse(body: Data([0xC3, 0xA9])).perform(api.get(.text(encoding: .ascii), from: ""))
         }
-        #expect(error?.reason == .notDecoded)
+        #expect(error?.reason == .decodingFailed)
         let cause = try #require(error?.underlying as? CocoaError)
         #expect(cause.code == .fileReadInapplicableStringEncoding)
         #expect(cause.userInfo[NSStringEncodingErrorKey] as? UInt == String.Encoding.ascii.rawValue)
-        let empty = await #expect(throws: RequestError.self) { try await Answer(status: 204).perform(request) }
+        let empty = await #expect(throws: RequestError.self) { try await FixedResponse(status: 204).perform(request) }
         #expect(empty?.reason == .unexpectedNoContent)
     }
 
-    @Test("a decoder may be given Foundation's response, as in 0.3.2 (RQ-25)")
+    @Test("a decoder can receive an HTTPURLResponse, as in 0.3.2 (RQ-25)")
     func foundationDecoder() async throws {
         let decoder = ResponseDecoder<Int> { response, _ in response.statusCode }
-        #expect(try await Answer(status: 201).perform(api.get(decoder, from: "")) == 201)
+        #expect(try await FixedResponse(status: 201).perform(api.get(decoder, from: "")) == 201)
     }
 }
 
-@Suite("RequestError as Foundation's errors")
+@Suite("RequestError as NSError")
 struct ErrorTests {
-    private func failure(_ answer: Answer) async throws -> RequestError {
+    private func failure(_ response: FixedResponse) async throws -> RequestError {
         let request = api.get(.json([String: Int].self), from: "/x").adding(queryItem: ("token", "hunter2"))
             .authenticated(with: .bearerToken("hunter2"))
-        return try #require(await #expect(throws: RequestError.self) { try await answer.perform(request) })
+        return try #require(await #expect(throws: RequestError.self) { try await response.perform(request) })
     }
 
-    @Test("the evidence is in the user info (PM-69, PM-71)")
+    @Test("the user info contains status, content type, response, body and JSON (PM-69, PM-71)")
     func userInfo() async throws {
         let error = try await failure(
-            Answer(
+            FixedResponse(
                 status: 404, header: [.contentType(.json), Field(name: .setCookie, value: "s=hunter2")],
                 body: Data(#"{"a":1,"b":null,"c":{"d":null,"e":[null]}}"#.utf8)))
         let nsError = error as NSError
@@ -128,26 +128,27 @@ struct ErrorTests {
         }
     }
 
-    @Test("a redirect that was not followed says where to (PM-69, T-60)")
+    @Test("the error of a redirect that is not followed contains its location (PM-69, T-60)")
     func redirect() async throws {
         let error = try await failure(
-            Answer(status: 304, header: [Field(name: .location, value: "/y?password=hunter2")]))
+            FixedResponse(status: 304, header: [Field(name: .location, value: "/y?password=hunter2")]))
         #expect(error.errorCode == 5)
         #expect(error.errorUserInfo["location"] as? String == "https://e.com/y?password=<redacted>")
     }
 
-    @Test("errors of others have no status")
+    @Test("other errors have no HTTP status")
     func others() {
         #expect(CocoaError(.fileNoSuchFile).httpStatusCode == nil)
         #expect(RequestError(.cancelled).httpStatusCode == nil)
     }
 
-    @Test("every reason has a number of its own (PM-71)")
+    @Test("every reason has a unique error code (PM-71)")
     func codes() {
         let reasons: [RequestError.Reason] = [
-            .invalidRequest(.malformedURL), .bodyNotEncoded, .bodyNotReplayable, .notAuthenticated, .unsupportedScheme,
+            .invalidRequest(.malformedURL), .bodyEncodingFailed, .bodyNotReplayable, .credentialsUnavailable,
+            .unsupportedScheme,
             .hostNotFound, .connectionFailed, .connectionLost, .protocolViolation, .tooLarge(limit: 1),
-            .unacceptableStatus, .unexpectedRedirect, .unexpectedContentType, .unexpectedNoContent, .notDecoded,
+            .unacceptableStatus, .unexpectedRedirect, .unexpectedContentType, .unexpectedNoContent, .decodingFailed,
             .timedOut(.total), .cancelled, .other,
         ]
         #expect(Set(reasons.map { RequestError($0).errorCode }).count == reasons.count)

@@ -4,7 +4,7 @@ import Testing
 
 private let api = AnonymousRequestProvider("https://e.com/api")
 
-private struct Refused: Error, Equatable {}
+private struct ProviderFailure: Error, Equatable {}
 
 @Suite("toURLRequest()")
 struct URLRequestTests {
@@ -12,7 +12,7 @@ struct URLRequestTests {
         AnonymousRequestProvider(baseURL: try #require(URL(string: text)))
     }
 
-    @Test("defaults: GET, no header but a dictionary, no body, 60 s, the protocol's cache policy (RQ-3, RQ-4)")
+    @Test("the defaults are GET, no fields, no body, 60 s and the protocol cache policy (RQ-3, RQ-4)")
     func defaults() throws {
         let request = try api.get(.none, from: "/x").toURLRequest()
         #expect(request.httpMethod == "GET")
@@ -23,60 +23,60 @@ struct URLRequestTests {
     }
 
     @Test(
-        "an empty endpoint gives the base URL byte for byte (RQ-6, T-8)",
+        "an empty endpoint results in the base URL, byte for byte (RQ-6, T-8)",
         arguments: ["https://e.com/api", "https://e.com/api/", "https://e.com", "HTTPS://E.com/a?k=1#f"])
     func baseUnchanged(text: String) throws {
         #expect(try base(text).get(.none, from: "").toURLRequest().url?.absoluteString == text)
     }
 
-    @Test("userinfo of the base URL becomes credentials and leaves the URL (R-8)")
+    @Test("userinfo in the base URL is removed and sent as Basic credentials (R-8)")
     func userinfo() throws {
         let request = try base("https://user:password@e.com/a").get(.none, from: "").toURLRequest()
         #expect(request.url?.absoluteString == "https://e.com/a")
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Basic dXNlcjpwYXNzd29yZA==")
     }
 
-    @Test("header, then body, then authentication, which sees what the body has set (RQ-4, RQ-5, T-5, T-6)")
+    @Test("the body is set after the header, and authentication after both (RQ-4, RQ-5, T-5, T-6)")
     func precedence() throws {
-        let seen = Mutex<[String?]>([])
+        let received = Mutex<[String?]>([])
         let request = try api.post(.json(["a": 1]), to: "/x")
             .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
             .authenticated(
                 with: AuthenticationProvider { header in
                     let type = header[.contentType]
-                    seen.withLock { $0.append(type) }
+                    received.withLock { $0.append(type) }
                     header[.authorization] = "Bearer Z"
                 }
             ).toURLRequest()
-        #expect(seen.withLock { $0 } == ["application/json"])
+        #expect(received.withLock { $0 } == ["application/json"])
         #expect(
             request.allHTTPHeaderFields == ["Content-Type": "application/json", "Authorization": "Bearer Z"])
     }
 
-    @Test("a body provider's error comes out unchanged, and each call runs it again (RQ-4, T-7)")
+    @Test("an error of a body provider is rethrown unchanged, and each call runs the provider (RQ-4, T-7)")
     func providerError() throws {
         let calls = Mutex(0)
         let request = api.post(
             BodyProvider { header in
                 calls.withLock { $0 += 1 }
                 header.set(.contentType(.html))
-                throw Refused()
+                throw ProviderFailure()
             }, to: "/x")
-        for _ in 1...2 { #expect(throws: Refused()) { try request.toURLRequest() } }
+        for _ in 1...2 { #expect(throws: ProviderFailure()) { try request.toURLRequest() } }
         #expect(calls.withLock { $0 } == 2)
         #expect(request.header.isEmpty)
     }
 
-    @Test("a body of none removes the Content-Type (RQ-23, T-4)")
+    @Test("a request without a body has no Content-Type (RQ-23, T-4)")
     func noBody() throws {
         let request = try api.get(.none, from: "/x").with(header: [.contentType(.html)]).toURLRequest()
         #expect(request.allHTTPHeaderFields == [:])
     }
 
     @Test(
-        "a URL that cannot be made says of what (RQ-4, RQ-32)",
+        "the error of an invalid URL contains its base URL and endpoint (RQ-4, RQ-32)",
         arguments: [
-            ("https://e.com", RequestPath("/a?b"), InvalidRequest.queryInPath),
+            ("https://e.com", RequestPath("/a?b"), RequestError.InvalidRequest.queryInPath),
             ("https://e.com", RequestPath("/a#b"), .fragmentInPath),
             ("https://e.com", RequestPath("/a\u{0}b"), .controlByteInPath),
             ("https://e.com", RequestPath("/a/\("")/b"), .emptySegment),
@@ -84,7 +84,7 @@ struct URLRequestTests {
             ("relative/path", RequestPath("/a"), .malformedURL),
             ("https:///nohost", RequestPath("/a"), .invalidHost),
         ])
-    func invalidURL(baseText: String, endpoint: RequestPath, problem: InvalidRequest) throws {
+    func invalidURL(baseText: String, endpoint: RequestPath, problem: RequestError.InvalidRequest) throws {
         let provider = try base(baseText)
         let error = #expect(throws: InvalidRequestURLError.self) {
             try provider.get(.none, from: endpoint).toURLRequest()
@@ -95,14 +95,14 @@ struct URLRequestTests {
         #expect(error?.localizedDescription.contains("\(problem)") == true)
     }
 
-    @Test("what else cannot be sent is a RequestError (RQ-4, R-1)")
+    @Test("an invalid field results in a RequestError (RQ-4, R-1)")
     func invalidField() {
         let request = api.get(.none, from: "/x").adding(headerField: Field(name: "X", value: "a\r\nb"))
         let error = #expect(throws: RequestError.self) { try request.toURLRequest() }
         #expect(error?.reason == .invalidRequest(.invalidFieldValue))
     }
 
-    @Test("the error names no secret of the base URL (R-8)")
+    @Test("the error contains no secret of the base URL (R-8)")
     func errorWithoutSecrets() throws {
         let provider = try base("https://u:hunter2@e.com/a?token=hunter2")
         let error = try #require(
@@ -115,7 +115,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "one limit stands for two: the longer (RQ-4)",
+        "the timeout interval is the longer of the two limits (RQ-4)",
         arguments: [
             (Timeouts(firstByte: .seconds(5), betweenBytes: .seconds(7)), 7.0),
             (Timeouts(firstByte: .seconds(9), betweenBytes: .milliseconds(1)), 9),
@@ -129,18 +129,18 @@ struct URLRequestTests {
     }
 
     @Test(
-        "cache policies map both ways (RQ-4)",
+        "a cache policy converts to that of URLRequest and back (RQ-4)",
         arguments: [
-            RequestCachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
+            PreparedRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .returnCacheDataElseLoad,
             .returnCacheDataDontLoad, .reloadRevalidatingCacheData,
         ])
-    func cachePolicy(policy: RequestCachePolicy) throws {
+    func cachePolicy(policy: PreparedRequest.CachePolicy) throws {
         let request = try api.get(.none, from: "/").with(cachePolicy: policy).toURLRequest()
-        #expect(RequestCachePolicy(request.cachePolicy) == policy)
+        #expect(PreparedRequest.CachePolicy(request.cachePolicy) == policy)
     }
 
     @Test(
-        "options that Foundation has a switch for reach it, those left open are Foundation's own (AF-2, PM-26)",
+        "options are set on URLRequest, and unset ones keep the defaults of Foundation (AF-2, PM-26)",
         arguments: [
             (RequestOptions.ServiceType.background, NSURLRequest.NetworkServiceType.background), (.video, .video),
             (.voice, .voice), (.standard, .default), (.responsiveData, .default),
@@ -160,7 +160,7 @@ struct URLRequestTests {
         }
     }
 
-    @Test("repeated fields are joined with a comma, spelled like the first (RQ-17, C8)")
+    @Test("repeated fields are joined with a comma, under the name of the first (RQ-17, C8)")
     func repeatedFields() throws {
         let request = try api.get(.none, from: "/").adding(headerFields: [
             Field(name: "x-A", value: "1"), Field(name: "X-a", value: "2"),
@@ -168,7 +168,7 @@ struct URLRequestTests {
         #expect(request.allHTTPHeaderFields == ["x-A": "1,2"])
     }
 
-    @Test("a request of Foundation's and back (L10)")
+    @Test("a URLRequest converts to a prepared request and back (L10)")
     func roundTrip() throws {
         var original = URLRequest(
             url: try #require(URL(string: "https://e.com/a?b=c")), cachePolicy: .returnCacheDataDontLoad,
@@ -185,13 +185,13 @@ struct URLRequestTests {
         #expect(copy.allHTTPHeaderFields == ["X-A": "1", "X-B": "2"])
     }
 
-    @Test("a request of Foundation's with a limit of a week or more has none")
+    @Test("a timeout interval of a week or more is converted to no limit")
     func noLimit() throws {
         let endless = URLRequest(url: URL("https://e.com/"), timeoutInterval: .infinity)
         #expect(try PreparedRequest(endless).timeouts.firstByte == nil)
     }
 
-    @Test("a request of Foundation's without a host is refused")
+    @Test("a URLRequest without a host is rejected")
     func withoutHost() {
         let error = #expect(throws: RequestError.self) { try PreparedRequest(URLRequest(url: URL("file:///etc"))) }
         #expect(error?.reason == .invalidRequest(.invalidHost))

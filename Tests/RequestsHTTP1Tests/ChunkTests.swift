@@ -7,7 +7,7 @@ struct ChunkTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     @Test(
-        "a chunked body is read alike however it arrives, and no further (R-12, R-20, R-22)",
+        "a chunked body is read to its end and no further, however its bytes arrive (R-12, R-20, R-22)",
         arguments: [
             ("5\r\nhello\r\n0\r\n\r\n", "hello"), ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"),
             ("a\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
@@ -31,7 +31,7 @@ struct ChunkTests {
     }
 
     @Test(
-        "a chunk size is 1*HEXDIG, never wraps, and its line ends in CR LF (R-12)",
+        "an invalid chunk size, chunk line or chunk end is a violation (R-12)",
         arguments: [
             ("\r\n", .chunkSize), ("x\r\n", .chunkSize), ("0x5\r\n", .chunkSize), ("+5\r\n", .chunkSize),
             ("-5\r\n", .chunkSize), ("1_0\r\n", .chunkSize), (" 5\r\n", .chunkSize), ("5.\r\n", .chunkSize),
@@ -44,20 +44,20 @@ struct ChunkTests {
             ("5\r\nhello\n", .chunkEnd), ("5\r\nhello0\r\n\r\n", .chunkEnd), ("5\r\nhello\rX", .chunkEnd),
             ("5\r\nhello\r\r\n", .chunkEnd),
         ] as [(String, Violation)])
-    func refused(body: String, violation: Violation) {
+    func violations(body: String, violation: Violation) {
         let bytes = Array((Self.head + body + "hello\r\n0\r\n\r\n").utf8)
         #expect(throws: WireError.violation(violation)) { try readResponse(bytes) }
         #expect(throws: WireError.violation(violation)) { try readResponse(bytes, .oneByteAtATime) }
     }
 
-    @Test("a size below 2^63 is taken, and its data may be received past the reader (R-12)")
+    @Test("a chunk size below 2^63 is accepted, and its data can bypass the reader (R-12)")
     func hugeChunk() throws {
         var reader = ResponseReader(answering: .get)
         let bytes = Array((Self.head + "7fffffffffffffff\r\n").utf8)
         let (head, _) = try reader.next(in: bytes.span)
-        let (rest, event) = try reader.next(in: bytes.span.extracting(head...))
+        let (size, event) = try reader.next(in: bytes.span.extracting(head...))
         #expect(event == .needMore)
-        #expect(head + rest == bytes.count)
+        #expect(head + size == bytes.count)
         #expect(reader.remaining == .max)
         reader.advance(1 << 40)
         #expect(reader.remaining == .max - 1 << 40)
@@ -67,7 +67,7 @@ struct ChunkTests {
         #expect(try reader.next(in: end.span) == (7, .end(trailers: [])))
     }
 
-    @Test("chunk extensions are refused before they come to 1 MiB, chunks without any never (R-13)")
+    @Test("chunk extensions are limited to less than 1 MiB in total; chunks without them are not (R-13)")
     func overhead() throws {
         let limit = WireLimits().chunkExtensionBytes
         let extended = Array(("1;" + String(repeating: "e", count: 100) + "\r\nx\r\n").utf8)
@@ -80,8 +80,8 @@ struct ChunkTests {
         #expect(feed(zeros, times: 1000).error == .tooLarge(limit: .chunkExtensions(bytes: limit)))
     }
 
-    @Test("a trailer section has a limit of its own (R-13)")
-    func trailerLimit() {
+    @Test("a trailer section has a separate limit (R-13)")
+    func maximumTrailerSize() {
         let limit = WireLimits().trailerBytes
         let (error, sent) = feed(Array("X: yyyyyy\r\n".utf8), times: 10_000, after: "0\r\n")
         #expect(error == .tooLarge(limit: .trailers(bytes: limit)))
@@ -89,7 +89,7 @@ struct ChunkTests {
         #expect(feed([0x61], times: 100_000, after: "0\r\n").error == .tooLarge(limit: .trailers(bytes: limit)))
     }
 
-    @Test("trailers stay apart from the header, whatever they are called (R-14)")
+    @Test("trailers are separate from the header, whatever their names (R-14)")
     func trailers() throws {
         let text =
             Self.head + "2\r\nok\r\n0\r\nX: 1\r\nSet-Cookie: a=b\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
@@ -102,7 +102,7 @@ struct ChunkTests {
     }
 
     @Test(
-        "a trailer section is as strict as a header (R-14, R-15)",
+        "a malformed trailer section is an error (R-14, R-15)",
         arguments: [
             "x\r\n\r\n", "a b: c\r\n\r\n", "a: b\n\r\n", "\n", "a: b\rc\r\n\r\n", " a: b\r\n\r\n", "a: b\0\r\n\r\n",
         ])
@@ -110,7 +110,7 @@ struct ChunkTests {
         #expect(throws: WireError.self) { try readResponse((Self.head + "0\r\n" + section).utf8) }
     }
 
-    /// Feeds `bytes` again and again behind a head; gives the error, if one came, and how many bytes had been fed.
+    /// Reads a head and repetitions of `bytes`, and returns the error, if any, and the number of repeated bytes.
     private func feed(
         _ bytes: [UInt8], times: Int, after start: String = ""
     ) -> (error: WireError?, sent: Int) {

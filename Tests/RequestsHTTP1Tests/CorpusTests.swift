@@ -3,35 +3,35 @@ import RequestsHTTP1
 import TestCorpora
 import Testing
 
-// The cases are not in the repository: without the folder these suites skip.
-@Suite("Response corpus", .enabled(if: Corpora.arePresent, "no corpora beside the package"))
+// The cases are not in the repository. Without the folder, these suites are skipped.
+@Suite("Response corpus", .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct ResponseCorpusTests {
-    @Test("both files can be read")
+    @Test("the files of both corpora are loaded")
     func files() {
         #expect(Corpora.responses.count > 100)
         #expect(Corpora.requests.count > 100)
     }
 
     @Test(
-        "every response is read or refused as the corpus says (R-9 to R-20, R-22, R-23, R-26)",
+        "every response is accepted or rejected as the corpus states (R-9 to R-20, R-22, R-23, R-26)",
         arguments: Corpora.responses)
     func verdict(of test: ResponseCase) throws {
         let result = Result { try readResponse(test.bytes, answering: test.method) }
         switch (test.expect.verdict, result) {
-        case (.accept, .failure(let error)): Issue.record("refused: \(error)")
-        case (.reject, .success(let reading)): Issue.record("read as \(reading)")
+        case (.accept, .failure(let error)): Issue.record("rejected: \(error)")
+        case (.reject, .success(let reading)): Issue.record("accepted as \(reading)")
         case (_, .success(let reading)): try expect(reading, of: test)
         case (_, .failure): break
         }
     }
 
-    @Test("every response is read alike however it arrives (R-20)", arguments: Corpora.responses)
+    @Test("every response is read the same, however its bytes arrive (R-20)", arguments: Corpora.responses)
     func arrival(of test: ResponseCase) {
         #expect(deliveriesThatDiffer(test.bytes, answering: test.method) == [])
     }
 
     @Test(
-        "a response cut short at any byte is an error, unless its body ends with the connection (R-20)",
+        "a truncated response is an error, unless its body ends when the connection closes (R-20)",
         arguments: Corpora.responses.filter { $0.expect.verdict == .accept })
     func truncation(of test: ResponseCase) throws {
         let whole = try readResponse(test.bytes, answering: test.method)
@@ -71,9 +71,9 @@ struct ResponseCorpusTests {
     }
 }
 
-@Suite("Request corpus", .enabled(if: Corpora.arePresent, "no corpora beside the package"))
+@Suite("Request corpus", .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct RequestCorpusTests {
-    @Test("every request is read or refused as the corpus says (R-73)", arguments: Corpora.requests)
+    @Test("every request is accepted or rejected as the corpus states (R-73)", arguments: Corpora.requests)
     func verdict(of test: RequestCase) throws {
         let result = Result { try readRequests(test.bytes) }
         guard !test.isAsteriskForAnotherMethod else {
@@ -81,14 +81,14 @@ struct RequestCorpusTests {
             return
         }
         switch (test.verdict, result) {
-        case (.accept, .failure(let error)): Issue.record("refused: \(error)")
-        case (.reject, .success(let readings)): Issue.record("read as \(readings)")
+        case (.accept, .failure(let error)): Issue.record("rejected: \(error)")
+        case (.reject, .success(let readings)): Issue.record("accepted as \(readings)")
         case (_, .success(let readings)): expect(readings, of: test)
         case (_, .failure): break
         }
     }
 
-    @Test("every request is read alike however it arrives (R-73)", arguments: Corpora.requests)
+    @Test("every request is read the same, however its bytes arrive (R-73)", arguments: Corpora.requests)
     func arrival(of test: RequestCase) {
         #expect(requestDeliveriesThatDiffer(test.bytes) == [])
     }
@@ -107,4 +107,4 @@ struct RequestCorpusTests {
     }
 }
 
-/// Text of the corpora stands for bytes: each scalar is one.
+/// Returns the bytes of a text of the corpora, in which each scalar represents one byte.

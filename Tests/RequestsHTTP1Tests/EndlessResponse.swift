@@ -1,9 +1,9 @@
 import Requests
 import RequestsHTTP1
 
-/// Feeds a reader a beginning and then the same bytes again and again, keeping only what it does not consume.
+/// Reads a beginning followed by repetitions of `bytes`, keeping only the bytes that the reader does not consume.
 ///
-/// Gives the error, if one came, and how many bytes had been fed by then, the beginning not counted.
+/// - Returns: The error, if any, and the number of repeated bytes read by then, without the beginning.
 func endlessResponse(
     beginningWith beginning: String, thenRepeating bytes: [UInt8], times: Int, limits: WireLimits = WireLimits()
 ) -> (error: WireError?, sent: Int) {

@@ -3,12 +3,14 @@ import RequestsHTTP1
 import TestSupport
 import Testing
 
-/// Messages that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
+/// Messages that are long in one respect.
+///
+/// Reading a message eight times as long takes about eight times as long, not 64 times.
 @Suite("Growth")
 struct GrowthTests {
     struct Shape: CustomStringConvertible, Sendable {
         let description: String
-        /// A message with so many bytes, or items, of what makes it long.
+        /// Returns a message with the part that makes it long, of about the given number of bytes.
         let make: @Sendable (Int) -> String
     }
 
@@ -27,8 +29,8 @@ struct GrowthTests {
         Shape(description: "a value") { head("A: " + many("b", $0)) },
         Shape(description: "a value that is not ASCII") { head("A: " + many("é", $0 / 2)) },
         Shape(description: "a name") { head(many("b", $0) + ": c") },
-        Shape(description: "blanks before a value") { head("A:" + many(" ", $0) + "b") },
-        Shape(description: "blanks behind a value") { head("A: b" + many(" ", $0)) },
+        Shape(description: "white space before a value") { head("A:" + many(" ", $0) + "b") },
+        Shape(description: "white space after a value") { head("A: b" + many(" ", $0)) },
         Shape(description: "fields") { head(many("A: b\r\n", $0 / 4), end: "\r\n") },
         Shape(description: "Content-Lengths") { head(many("Content-Length: 0\r\n", $0 / 8), end: "\r\n") },
         Shape(description: "a list of lengths") { head("Content-Length: 0" + many(", 0", $0 / 4)) },
@@ -75,7 +77,7 @@ struct GrowthTests {
     }
 
     @Test(
-        "what makes a response long costs in proportion, whole and byte by byte (R-13, R-17, R-71)",
+        "the time to read a response is proportional to its length, whole and byte by byte (R-13, R-17, R-71)",
         arguments: responses)
     func response(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {
@@ -87,7 +89,9 @@ struct GrowthTests {
         }
     }
 
-    @Test("what makes a request long costs in proportion, whole and byte by byte (R-17, R-71)", arguments: requests)
+    @Test(
+        "the time to read a request is proportional to its length, whole and byte by byte (R-17, R-71)",
+        arguments: requests)
     func request(shape: Shape) async throws {
         for delivery in [Delivery.whole, .oneByteAtATime] {
             let ratio = try await Growth.ratio { size in

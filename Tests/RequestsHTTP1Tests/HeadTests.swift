@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Heads of responses")
 struct HeadTests {
-    @Test("a head is read alike however it arrives, and cut short anywhere it is an error (R-20)")
+    @Test("a head is read the same however its bytes arrive, and a truncated response is an error (R-20)")
     func arrival() throws {
         let head = "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nx-empty:\r\nX: \t a b\t \r\n"
         let bytes = Array((head + "Content-Length: 5\r\n\r\nhello").utf8)
@@ -22,19 +22,19 @@ struct HeadTests {
         #expect(throws: WireError.truncated(.body)) { try readResponse(bytes.dropLast()) }
     }
 
-    @Test("a second answer to one request stays unread, and the connection is not reused (R-22)")
-    func unaskedAnswer() throws {
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-        let bytes = Array((answer + answer).utf8)
+    @Test("an unsolicited second response is not read, and the connection is not reused (R-22)")
+    func unsolicitedResponse() throws {
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let bytes = Array((response + response).utf8)
         let reading = try readResponse(bytes)
         #expect(reading.body == Array("ok".utf8))
-        #expect(reading.unread == answer.utf8.count)
+        #expect(reading.unread == response.utf8.count)
         #expect(reading.response?.isReusable == true)
         #expect(!reading.isReusable)
         #expect(deliveriesThatDiffer(bytes) == [])
     }
 
-    @Test("the bytes of a counted body may be received past the reader")
+    @Test("the bytes of a body with a Content-Length can bypass the reader")
     func advancing() throws {
         var reader = ResponseReader(answering: .get)
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n".utf8)
@@ -56,7 +56,7 @@ struct HeadTests {
         #expect(try reader.next(in: piece.span) == (0, .end(trailers: [])))
     }
 
-    @Test("a body that ends with the connection is whole wherever that is (R-20)")
+    @Test("a body that ends when the connection closes is complete at any length (R-20)")
     func untilClose() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\n\r\nhello".utf8)
         for cut in 19...bytes.count {
@@ -66,7 +66,7 @@ struct HeadTests {
     }
 
     @Test(
-        "CR is a line end only before LF, and LF alone only in a head (R-15)",
+        "a line of a response head ends in CR LF or LF, and a bare CR is a violation (R-15)",
         arguments: [
             ("HTTP/1.1 200 OK\nA: b\n\n", nil), ("HTTP/1.1 200\nA: b\r\n\n", nil),
             ("HTTP/1.1 200 OK\rA: b\r\n\r\n", .bareCarriageReturn), ("HTTP/1.1 200 OK\r\r\n\r\n", .bareCarriageReturn),
@@ -81,7 +81,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a folded line belongs to the field before it, joined by one SP (R-16)",
+        "a folded line continues the value of the previous field after one SP (R-16)",
         arguments: [
             ("A: b\r\n c\r\n", ["b c"]), ("A: b  \r\n\t \tc \r\n", ["b c"]), ("A: b\r\n \r\n c\r\n", ["b c"]),
             ("A:\r\n b\r\n", ["b"]), ("A: b\r\n Content-Length: 9\r\n", ["b Content-Length: 9"]),
@@ -93,7 +93,7 @@ struct HeadTests {
         #expect(deliveriesThatDiffer(bytes) == [])
     }
 
-    @Test("folding never hides a framing field, nor makes one (R-16)")
+    @Test("folding neither hides nor creates a framing field (R-16)")
     func foldedFraming() throws {
         let coding = "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
         #expect(try readResponse(coding.utf8).response?.framing == .chunked)
@@ -104,7 +104,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a field is a token, a colon and text (R-17)",
+        "a field line is a token, a colon and a value without control characters (R-17)",
         arguments: [
             ("A:b", nil), ("!#$%&'*+-.^_`|~09azAZ: b", nil), ("A: b\tc", nil), ("A: b: c", nil),
             ("A : b", .fieldName), ("A\t: b", .fieldName), (": b", .fieldName), ("A", .fieldName),
@@ -117,7 +117,7 @@ struct HeadTests {
         try expect("HTTP/1.1 200 OK\r\n\(line)\r\n\r\n", violation)
     }
 
-    @Test("bytes above 0x7F survive: as text in UTF-8, else as ISO-8859-1 (R-23)")
+    @Test("bytes above 0x7F are decoded as UTF-8, or else as ISO-8859-1, and preserved (R-23)")
     func nonASCII() throws {
         let latin1 = Array("HTTP/1.1 200 OK\r\nX: J".utf8) + [0xF6] + Array("rg\r\nY: Jörg\r\n\r\n".utf8)
         let header = try #require(try readResponse(latin1).header)
@@ -130,7 +130,7 @@ struct HeadTests {
     }
 
     @Test(
-        "the status has three digits, from 100 on (R-26)",
+        "a status line has an HTTP/1 version and a status of three digits, at least 100 (R-26)",
         arguments: [
             ("HTTP/1.1 200 OK", nil), ("HTTP/1.1 599 X", nil), ("HTTP/1.1 999 X", nil), ("HTTP/1.1 200", nil),
             ("HTTP/1.1 200 ", nil), ("HTTP/1.1 200  OK", nil), ("HTTP/1.0 200 OK", nil), ("HTTP/1.9 200 OK", nil),
@@ -147,7 +147,7 @@ struct HeadTests {
         try expect("\(line)\r\n\r\n", violation)
     }
 
-    @Test("what is not HTTP is refused at its first byte, without waiting for more (R-65)")
+    @Test("a response that is not HTTP is rejected at its first byte (R-65)")
     func notHTTP() {
         let alert: [UInt8] = [0x15, 0x03, 0x01]
         #expect(throws: WireError.violation(.version)) {

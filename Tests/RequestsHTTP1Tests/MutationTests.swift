@@ -5,16 +5,14 @@ import Testing
 
 @Suite("Mutations")
 struct MutationTests {
-    /// How often a reader is asked that is given one byte at a time: with each byte, and once more for what it makes.
+    /// Returns the number of calls of a reader that receives one byte at a time.
     private static func calls(of reader: some MessageReader, _ bytes: [UInt8]) -> Int {
         var (connection, reading, reader) = (Connection(bytes, .oneByteAtATime), Reading(), reader)
         try? connection.read(&reader, into: &reading)
         return connection.calls
     }
 
-    @Test(
-        "no mutation of a response traps a reader or has it spin or keep more than came, and it is read whole as byte by byte (R-71, R-75)"
-    )
+    @Test("mutated responses are read within bounds, whole and byte by byte alike, without a trap (R-71, R-75)")
     func responses() {
         var mutator = Mutator(seed: Mutator.seed, corpus: Self.responses, pieces: Self.pieces)
         for _ in 0..<Mutator.inputs {
@@ -28,9 +26,7 @@ struct MutationTests {
         }
     }
 
-    @Test(
-        "no mutation of a request traps a reader or has it spin or keep more than came, and it is read whole as byte by byte (R-71, R-75)"
-    )
+    @Test("mutated requests are read within bounds, whole and byte by byte alike, without a trap (R-71, R-75)")
     func requests() {
         var mutator = Mutator(seed: Mutator.seed &+ 1, corpus: Self.requests, pieces: Self.pieces)
         for _ in 0..<Mutator.inputs {

@@ -2,7 +2,9 @@ import Requests
 import RequestsHTTP1
 import Testing
 
-/// Numbers that a peer sends to frame a message: each is read as it is, or the message is refused.
+/// The numbers that frame a message.
+///
+/// Each is read exactly, or the message is rejected.
 @Suite("Numbers of messages")
 struct NumberTests {
     static let numbers: [(text: String, value: Int?)] = [
@@ -14,7 +16,9 @@ struct NumberTests {
 
     private func head(_ fields: String) -> [UInt8] { Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n".utf8) }
 
-    @Test("a Content-Length is counted or refused, and bytes are read against it (R-9, R-75)", arguments: numbers)
+    @Test(
+        "a Content-Length is read exactly or rejected, and bytes are counted against it (R-9, R-75)", arguments: numbers
+    )
     func contentLength(text: String, value: Int?) throws {
         let bytes = head("Content-Length: \(text)") + Array("abc".utf8)
         var reader = ResponseReader(answering: .get)
@@ -24,19 +28,19 @@ struct NumberTests {
         }
         let (consumed, event) = try reader.next(in: bytes.span)
         guard case .head(let response) = event else {
-            Issue.record("no head")
+            Issue.record("expected a head")
             return
         }
         #expect(response.framing == .counted(bytes: value) && reader.remaining == value)
-        let rest = Array(bytes[consumed...])
-        let (count, _) = try reader.next(in: rest.span)
+        let body = Array(bytes[consumed...])
+        let (count, _) = try reader.next(in: body.span)
         #expect(count == min(3, value) && reader.remaining == value - count)
         reader.advance(.max)
         #expect(reader.remaining == 0)
     }
 
     @Test(
-        "a chunk size is counted or refused (R-12, R-75)",
+        "a chunk size is read exactly or rejected (R-12, R-75)",
         arguments: [
             ("0", 0), ("7fffffffffffffff", .max), ("7FFFFFFFFFFFFFFE", .max - 1), ("8000000000000000", nil),
             ("ffffffffffffffff", nil), ("10000000000000000", nil), (String(repeating: "f", count: 400), nil),
@@ -57,13 +61,15 @@ struct NumberTests {
         #expect(reader.remaining == 0)
     }
 
-    @Test("a number of Keep-Alive that cannot be counted is absent (R-47, R-75)", arguments: numbers)
+    @Test("an invalid number of Keep-Alive is absent (R-47, R-75)", arguments: numbers)
     func keepAlive(text: String, value: Int?) {
         let keepAlive = KeepAlive("timeout=\(text), max=\(text)")
         #expect(keepAlive.timeout == value && keepAlive.max == value)
     }
 
-    @Test("a status has three digits (R-26, R-75)", arguments: numbers.map(\.text) + ["000", "099", "1000", "-10"])
+    @Test(
+        "a status without three digits is an error (R-26, R-75)",
+        arguments: numbers.map(\.text) + ["000", "099", "1000", "-10"])
     func status(text: String) {
         var reader = ResponseReader(answering: .get)
         let bytes = Array("HTTP/1.1 \(text) OK\r\n\r\n".utf8)
@@ -71,7 +77,7 @@ struct NumberTests {
     }
 
     @Test(
-        "a mark behind a delimiter hides neither delimiter nor token (R-47, R-75)",
+        "a combining mark after a delimiter hides neither the delimiter nor the token (R-47, R-75)",
         arguments: ["\u{301}", "\u{200D}", "\u{FE0F}"])
     func marks(mark: String) throws {
         #expect(KeepAlive("a=\(mark)b,timeout=5,max=\(mark)6").timeout == 5)
@@ -82,14 +88,14 @@ struct NumberTests {
         let bytes = Array("HTTP/1.1 200 a\(mark)\r\nA: b;\(mark)c\r\nContent-Length: 0\r\n\r\n".utf8)
         var reader = ResponseReader(answering: .get)
         guard case (_, .head(let response)) = try reader.next(in: bytes.span) else {
-            Issue.record("no head")
+            Issue.record("expected a head")
             return
         }
         #expect(Array(response.line.reason.utf8) == Array("a\(mark)".utf8))
         #expect(response.header["A"].map { Array($0.utf8) } == Array("b;\(mark)c".utf8))
     }
 
-    @Test("reasons and values that are canonically equivalent are different (R-23, R-75)")
+    @Test("reason phrases that are canonically equivalent are different (R-23, R-75)")
     func comparison() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         #expect(StatusLine(status: 200, reason: composed) != StatusLine(status: 200, reason: decomposed))

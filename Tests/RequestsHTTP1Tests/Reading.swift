@@ -1,17 +1,17 @@
 import Requests
 import RequestsHTTP1
 
-/// What a reader made of a stream of bytes, or why it refused it.
+/// The messages that a reader read from a stream of bytes.
 struct Reading: Hashable {
     var response: ReceivedResponse?
     var request: ReceivedRequest?
     var interim: [Interim] = []
     var body: [UInt8] = []
     var trailers: Header = .empty
-    /// Bytes that came after the message.
+    /// The number of bytes after the message.
     var unread = 0
 
-    /// Bytes of text and content in all that was read.
+    /// The number of bytes of text and content in everything that was read.
     var bytesKept: Int {
         let headers = [header ?? .empty, trailers] + interim.map(\.header)
         let fields = headers.flatMap { $0 }.reduce(0) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count }
@@ -24,13 +24,13 @@ struct Reading: Hashable {
     var isReusable: Bool { (response?.isReusable ?? request?.isReusable ?? false) && unread == 0 }
 }
 
-/// One interim response.
+/// An interim response.
 struct Interim: Hashable {
     var line: StatusLine
     var header: Header
 }
 
-/// How a stream of bytes reaches the reader: the pieces' sizes, the last one repeated.
+/// The pieces in which a stream of bytes reaches the reader.
 enum Delivery: Hashable {
     case whole
     case oneByteAtATime
@@ -44,20 +44,20 @@ enum Delivery: Hashable {
         }
     }
 
-    /// Whole, byte by byte, and split at each offset; of a long stream at each in its head and at some of the others.
+    /// Returns the deliveries to test: whole, byte by byte, and split at each of the first 600 offsets and some others.
     static func all(for count: Int) -> [Delivery] {
         let offsets = Array(1..<max(1, min(count, 600))) + Array(stride(from: 600, to: max(600, count), by: 997))
         return [.whole, .oneByteAtATime] + offsets.map { .split(at: $0) }
     }
 }
 
-/// A connection's side of reading: it keeps what was received and not consumed, as the reader demands.
+/// The connection of a reader, which keeps the bytes that are received and not yet consumed.
 struct Connection {
     private let stream: [UInt8]
     private let delivery: Delivery
     private var received = 0
     private var consumed = 0
-    /// How often the reader was asked.
+    /// The number of calls of the reader.
     private(set) var calls = 0
 
     init(_ stream: [UInt8], _ delivery: Delivery) {
@@ -67,7 +67,7 @@ struct Connection {
 
     var unread: Int { stream.count - consumed }
 
-    /// Receives the next piece; false when the peer has closed.
+    /// Receives the next piece, and returns false if the peer has closed the connection.
     mutating func receive() -> Bool {
         guard received < stream.count else { return false }
         received += max(1, delivery.piece(of: stream.count, from: received))
@@ -78,17 +78,17 @@ struct Connection {
     mutating func read(_ reader: inout some MessageReader, into reading: inout Reading) throws(WireError) {
         while true {
             calls += 1
-            let (count, step) = try reader.step(in: stream.span.extracting(consumed..<received))
-            if case .data(let range) = step {
+            let (count, event) = try reader.nextEvent(in: stream.span.extracting(consumed..<received))
+            if case .data(let range) = event {
                 reading.body += stream[(consumed + range.lowerBound)..<(consumed + range.upperBound)]
             }
             consumed += count
-            switch step {
+            switch event {
             case .needMore:
                 if receive() { continue }
                 try reader.end()
                 return
-            case .head(let note): note(&reading)
+            case .head(let record): record(&reading)
             case .data: break
             case .end(let trailers):
                 reading.trailers = trailers
@@ -98,14 +98,16 @@ struct Connection {
     }
 }
 
-/// What both readers have in common.
+/// The common interface of both readers.
 protocol MessageReader {
-    mutating func step(in bytes: Span<UInt8>) throws(WireError) -> (Int, Step)
+    mutating func nextEvent(in bytes: Span<UInt8>) throws(WireError) -> (Int, ReaderEvent)
     mutating func end() throws(WireError)
 }
 
-/// An event of either reader; a head knows how it is written down.
-enum Step {
+/// An event of either reader.
+///
+/// A head contains the function that records it.
+enum ReaderEvent {
     case needMore
     case head((inout Reading) -> Void)
     case data(Range<Int>)
@@ -113,7 +115,7 @@ enum Step {
 }
 
 extension ResponseReader: MessageReader {
-    mutating func step(in bytes: Span<UInt8>) throws(WireError) -> (Int, Step) {
+    mutating func nextEvent(in bytes: Span<UInt8>) throws(WireError) -> (Int, ReaderEvent) {
         let (count, event) = try next(in: bytes)
         return switch event {
         case .needMore: (count, .needMore)
@@ -130,7 +132,7 @@ extension ResponseReader: MessageReader {
 }
 
 extension RequestReader: MessageReader {
-    mutating func step(in bytes: Span<UInt8>) throws(WireError) -> (Int, Step) {
+    mutating func nextEvent(in bytes: Span<UInt8>) throws(WireError) -> (Int, ReaderEvent) {
         let (count, event) = try next(in: bytes)
         return switch event {
         case .needMore: (count, .needMore)
@@ -145,7 +147,7 @@ extension RequestReader: MessageReader {
     }
 }
 
-/// The reading of one response, the connection closing after `bytes`.
+/// Reads one response from a connection that closes after `bytes`.
 func readResponse(
     _ bytes: some Sequence<UInt8>, answering method: HTTPMethod = .get, upgrade: Bool = false,
     limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
@@ -159,7 +161,7 @@ func readResponse(
     return reading
 }
 
-/// The readings of the requests on one connection, until it ends or one of them says that it is the last.
+/// Reads the requests of one connection, until it ends or a request does not allow reuse.
 func readRequests(
     _ bytes: some Sequence<UInt8>, limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
 ) throws(WireError) -> [Reading] {
@@ -175,9 +177,9 @@ func readRequests(
     return readings
 }
 
-/// The outcome of reading a response, the same however the bytes arrive.
+/// Returns the deliveries of a response whose result differs from that of the whole.
 ///
-/// Gives the deliveries whose outcome differs from that of the whole; errors count as one outcome.
+/// All errors count as one result.
 func deliveriesThatDiffer(
     _ bytes: [UInt8], answering method: HTTPMethod = .get, limits: WireLimits = WireLimits()
 ) -> [Delivery] {
@@ -187,7 +189,7 @@ func deliveriesThatDiffer(
     }
 }
 
-/// The same for the requests of a connection.
+/// Returns the deliveries of the requests of a connection whose result differs from that of the whole.
 func requestDeliveriesThatDiffer(_ bytes: [UInt8], limits: WireLimits = WireLimits()) -> [Delivery] {
     let whole = try? readRequests(bytes, limits: limits)
     return Delivery.all(for: bytes.count).filter { (try? readRequests(bytes, limits: limits, $0)) != whole }

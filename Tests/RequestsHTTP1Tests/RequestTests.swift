@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Requests")
 struct RequestTests {
-    @Test("requests on one connection are read one after the other, however they arrive (R-73)")
+    @Test("the requests on one connection are read in order, however their bytes arrive (R-73)")
     func pipeline() throws {
         let text =
             "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc\r\n"
@@ -21,7 +21,7 @@ struct RequestTests {
     }
 
     @Test(
-        "what two readers could take differently is refused, with the status to answer (R-73)",
+        "a malformed or ambiguous request is a violation with a status for the response (R-73)",
         arguments: [
             ("GET / HTTP/1.1\r\n\r\n", .host, 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .host, 400),
             ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", .host, 400),
@@ -48,7 +48,7 @@ struct RequestTests {
             ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .unsupportedTransferCoding, 501),
             ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .transferCodingInHTTP10, 400),
         ] as [(String, Violation, Int)])
-    func refused(text: String, violation: Violation, status: Int) {
+    func violations(text: String, violation: Violation, status: Int) {
         let error = WireError.violation(violation)
         #expect(throws: error) { try readRequests(text.utf8) }
         #expect(throws: error) { try readRequests(text.utf8, .oneByteAtATime) }
@@ -56,7 +56,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a target has the form that its method may have (R-73)",
+        "a target in a form that its method allows is read (R-73)",
         arguments: [
             "GET /", "GET //", "GET /a/../b;c=d,e:@!$&'()*+=-._~%2F%c3%a9?/?a=b&c", "OPTIONS *", "OPTIONS /a",
             "GET http://example.com", "GET HTTP://a.b:8080/c?d", "GET http://a?b", "PUT https://[::1]:443/",
@@ -71,7 +71,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a target with a fragment, of another method's form or with bytes of no URI is refused (R-73)",
+        "a target with a fragment, an invalid byte or the form of another method is rejected (R-73)",
         arguments: [
             "GET /a#b", "GET /#", "GET #a", "GET http://a/#b", "GET http://a#b", "GET *", "HEAD *", "options *",
             "GET **",
@@ -96,7 +96,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a Host is empty, or a host and an optional port (R-73)",
+        "the value of Host is empty, or a host and an optional port (R-73)",
         arguments: [
             ("", true), ("a", true), ("a.b:80", true), ("a:", true), ("[::1]", true), ("[::1]:8080", true),
             ("0.0.0.0=5000", true), ("a_b", true), ("a%20b", true), ("a/b", false), ("a?b", false), ("a#b", false),
@@ -115,7 +115,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a head that is too large is answered with 414 or 431 (R-73)")
+    @Test("the status for a request that is too large is 413, 414 or 431 (R-73)")
     func tooLarge() {
         let target = String(repeating: "a", count: WireLimits().startLineBytes)
         #expect(throws: WireError.tooLarge(limit: .startLine(bytes: WireLimits().startLineBytes))) {
@@ -126,7 +126,7 @@ struct RequestTests {
         #expect(WireError.tooLarge(limit: .chunkExtensions(bytes: 1)).statusHint == 413)
     }
 
-    @Test("a connection that closes before a request is not broken, one that closes within it is (R-73)")
+    @Test("the end of a connection before a request is reported as such, and within a request is an error (R-73)")
     func ends() {
         let text = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
         #expect(throws: WireError.truncated(.beforeMessage)) { try readRequests("".utf8) }
@@ -137,7 +137,7 @@ struct RequestTests {
     }
 
     @Test(
-        "Expect: 100-continue counts in HTTP/1.1 and where a body follows",
+        "Expect: 100-continue is honored in HTTP/1.1 requests with a body",
         arguments: [
             ("1.1", "Expect: 100-continue\r\nContent-Length: 3", true),
             ("1.1", "expect: 100-Continue\r\nTransfer-Encoding: chunked", true),
@@ -148,18 +148,18 @@ struct RequestTests {
         var reader = RequestReader()
         let head = Array("PUT / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n".utf8)
         guard case .head(let request) = try reader.next(in: head.span).event else {
-            Issue.record("no head")
+            Issue.record("expected a head")
             return
         }
         #expect(request.expectsContinue == expected)
     }
 
     @Test(
-        "what the corpus refuses is refused for its own fault too, not only for want of a Host (R-73)",
-        .enabled(if: Corpora.arePresent, "no corpora beside the package"),
+        "a request that the corpus rejects is also rejected with a valid Host (R-73)",
+        .enabled(if: Corpora.arePresent, "the folder of corpora is missing"),
         arguments: Corpora.requests.filter { $0.verdict == .reject })
     func withHost(test: RequestCase) throws {
-        // A method nobody knows is the handler's to refuse, not the reader's.
+        // The handler rejects an unknown method, not the reader.
         guard test.name != "Invalid method", test.name != "PRI request HTTP2" else { return }
         let bytes = test.bytes
         let hasHost = String(decoding: bytes, as: UTF8.self).lowercased().contains("host:")

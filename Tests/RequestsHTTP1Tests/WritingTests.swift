@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Writing")
 struct WritingTests {
-    @Test("a response head is written as it is read")
+    @Test("a response head is written so that it is read back unchanged")
     func head() throws {
         var buffer: [UInt8] = []
         let header: Header = [Field(name: "x-A", value: "b"), Field(name: "Empty", value: "")]
@@ -15,7 +15,7 @@ struct WritingTests {
         #expect(reading.header == header)
     }
 
-    @Test("bytes that were read are written unchanged (R-23)")
+    @Test("the bytes of a received field are written unchanged (R-23)")
     func latin1() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nX: J".utf8) + [0xF6] + Array("rg\r\n\r\n".utf8)
         var buffer: [UInt8] = []
@@ -23,7 +23,7 @@ struct WritingTests {
         #expect(buffer == bytes)
     }
 
-    @Test("no control byte is written, in a name, a value, a reason or a trailer (R-1)")
+    @Test("a control character in a name, a value, a reason or a trailer is an error (R-1)")
     func controls() {
         for byte in [UInt8](0...0x1F) + [0x7F] where byte != 0x09 {
             let text = "a\(Unicode.Scalar(byte))b"
@@ -51,7 +51,7 @@ struct WritingTests {
         }
     }
 
-    @Test("chunks have as few bytes around them as can be, and an empty one is never written (R-6)")
+    @Test("chunks are framed with the fewest bytes, and an empty chunk is not written (R-6)")
     func chunks() throws {
         var encoder = ChunkEncoder()
         var buffer: [UInt8] = []
@@ -69,7 +69,7 @@ struct WritingTests {
     }
 
     @Test(
-        "any size is written in hexadecimal digits and read back (R-12)",
+        "a chunk size is written in hexadecimal digits and read back (R-12)",
         arguments: [1, 9, 10, 15, 16, 255, 256, 4095, 4096, 65_535, 1 << 32, .max])
     func sizes(size: Int) throws {
         var encoder = ChunkEncoder()
@@ -87,7 +87,7 @@ struct WritingTests {
     }
 
     @Test(
-        "fields that frame, route or authenticate are no trailers (R-14)",
+        "a field for framing, routing or authentication is not allowed as a trailer (R-14)",
         arguments: [
             "Content-Length", "transfer-encoding", "Host", "Set-Cookie", "Authorization", "Content-Type", "Connection",
         ])
@@ -99,19 +99,20 @@ struct WritingTests {
         }
     }
 
-    @Test("every error says in one line what was wrong")
+    @Test("an error describes the problem in one line")
     func descriptions() {
         let errors: [WireError] = [
             .violation(.contentLength), .tooLarge(limit: .head(bytes: 262_144)), .truncated(.body),
         ]
         #expect(
             errors.map(\.description) == [
-                "Content-Length is not a decimal number below 2^63 (RFC 9110 §8.6)", "more than 262144 bytes of head",
-                "the connection ended inside the body",
+                "Content-Length is not a decimal number below 2^63 (RFC 9110 §8.6)",
+                "more than 262144 bytes in the head",
+                "the connection ended in the body",
             ])
     }
 
-    @Test("the bytes of a token are those of RFC 9110 §5.6.2")
+    @Test("the reader accepts in a field name the bytes of a token (RFC 9110 §5.6.2)")
     func tokens() throws {
         for byte in UInt8.min...UInt8.max where byte != 0x3A {
             let bytes = Array("HTTP/1.1 200 OK\r\na".utf8) + [byte] + Array(": b\r\n\r\n".utf8)

@@ -4,16 +4,16 @@ import RequestsMock
 import RequestsPOSIX
 import Testing
 
-/// Applies content codings, with the encoders of the libraries whose decoders are tried.
+/// The content codings, with the encoders of the libraries whose decoders are tested.
 enum Coding: String, CaseIterable, CustomTestStringConvertible {
     case gzip, deflate
-    /// Deflate without its wrapper, as some servers send it.
+    /// Deflate without the zlib wrapper, as some servers send it.
     case bareDeflate
     case brotli, zstd
 
     var testDescription: String { rawValue }
 
-    /// The name in Content-Encoding.
+    /// The name of the coding in Content-Encoding.
     var name: String {
         switch self {
         case .gzip, .zstd: rawValue
@@ -22,12 +22,12 @@ enum Coding: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Those whose library is here, decoder and encoder.
+    /// The codings for which the system has a decoder and an encoder.
     static let available = allCases.filter { coding in
         ContentCoding.available.contains { $0.rawValue == coding.name } && coding.apply(to: Data([1])) != nil
     }
 
-    /// `data` in this coding; nil where the system has no encoder.
+    /// Returns `data` in this coding, or nil if the system has no encoder.
     func apply(to data: Data) -> Data? {
         switch self {
         case .gzip: Deflater(windowBits: rp_z_gzip)?.finish(data)
@@ -44,9 +44,9 @@ enum Coding: String, CaseIterable, CustomTestStringConvertible {
                 CInt, CInt, CInt, Int, UnsafeRawPointer?, UnsafeMutablePointer<Int>, UnsafeMutableRawPointer?
             ) -> CInt
         guard let compress: Compress = function("BrotliEncoderCompress", of: "libbrotlienc.so.1") else { return nil }
-        return output(data.count + 1_024, of: data) { bytes, room in
-            var count = room.count
-            let isDone = compress(5, 22, 0, bytes.count, bytes.baseAddress, &count, room.baseAddress)
+        return output(data.count + 1_024, of: data) { bytes, output in
+            var count = output.count
+            let isDone = compress(5, 22, 0, bytes.count, bytes.baseAddress, &count, output.baseAddress)
             return isDone == 1 ? count : nil
         }
     }
@@ -57,29 +57,29 @@ enum Coding: String, CaseIterable, CustomTestStringConvertible {
                 UnsafeMutableRawPointer?, Int, UnsafeRawPointer?, Int, CInt
             ) -> Int
         guard let compress: Compress = function("ZSTD_compress", of: "libzstd.so.1") else { return nil }
-        return output(data.count + 1_024, of: data) { bytes, room in
-            let count = compress(room.baseAddress, room.count, bytes.baseAddress, bytes.count, 3)
-            return count <= room.count ? count : nil
+        return output(data.count + 1_024, of: data) { bytes, output in
+            let count = compress(output.baseAddress, output.count, bytes.baseAddress, bytes.count, 3)
+            return count <= output.count ? count : nil
         }
     }
 
     private static func output(
         _ size: Int, of data: Data, _ body: (UnsafeRawBufferPointer, UnsafeMutableRawBufferPointer) -> Int?
     ) -> Data? {
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        defer { room.deallocate() }
-        return data.withUnsafeBytes { body($0, room) }.map { Data(room[..<$0]) }
+        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        defer { output.deallocate() }
+        return data.withUnsafeBytes { body($0, output) }.map { Data(output[..<$0]) }
     }
 }
 
-/// A function of a library, if it is here.
+/// Returns a function of a library, or nil if the library is missing.
 private func function<Function>(_ name: String, of library: String) -> Function? {
     guard let library = dlopen(library, RTLD_NOW), let address = dlsym(library, name) else { return nil }
-    // Whoever calls says what it is.
+    // The caller declares the type of the C function.
     return unsafeBitCast(address, to: Function.self)
 }
 
-/// zlib's encoder, of one body.
+/// The encoder of zlib for one body.
 final class Deflater {
     private typealias Begin =
         @convention(c) (
@@ -108,39 +108,39 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// `data`, and nothing after it.
+    /// Encodes `data` and ends the body.
     func finish(_ data: Data) -> Data { append(data, flush: 4) }
 
-    /// `data`, in bytes that can be decoded without those that follow.
+    /// Encodes `data` so that the returned bytes can be decoded without the following ones (Z_SYNC_FLUSH).
     func append(_ data: Data) -> Data { append(data, flush: 2) }
 
-    /// `data`, in bytes that mean the same wherever they stand.
+    /// Encodes `data` without references to earlier data (Z_FULL_FLUSH).
     func block(_ data: Data) -> Data { append(data, flush: 3) }
 
     private func append(_ data: Data, flush: CInt) -> Data {
         var coded = Data()
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { room.deallocate() }
+        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { output.deallocate() }
         data.withUnsafeBytes { bytes in
             stream.pointee.next_in = bytes.bindMemory(to: UInt8.self).baseAddress
             stream.pointee.avail_in = UInt32(bytes.count)
             repeat {
-                stream.pointee.next_out = room.bindMemory(to: UInt8.self).baseAddress
-                stream.pointee.avail_out = UInt32(room.count)
+                stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+                stream.pointee.avail_out = UInt32(output.count)
                 _ = encode(stream, flush)
-                coded.append(contentsOf: room.dropLast(Int(stream.pointee.avail_out)))
+                coded.append(contentsOf: output.dropLast(Int(stream.pointee.avail_out)))
             } while stream.pointee.avail_out == 0
         }
         return coded
     }
 }
 
-/// gzip that decodes to `mebibytes` MiB of zeros and is one 1,000th as long; its end is missing.
+/// Returns gzip data, truncated and about 1,000 times shorter, that decodes to `mebibytes` MiB of zeros.
 func bomb(mebibytes: Int) -> Data {
     guard let deflater = Deflater(windowBits: rp_z_gzip, level: 9) else { return Data() }
     let zeros = Data(count: 8 << 20)
     var bomb = deflater.block(zeros)
-    // Behind the first block no header comes again, and what is after a full flush does not look back.
+    // Blocks after the first have no header, and after a full flush they can be repeated.
     let block = deflater.block(zeros)
     bomb.reserveCapacity(bomb.count + block.count * (mebibytes / 8))
     for _ in 1..<max(2, mebibytes / 8) { bomb.append(block) }
@@ -148,15 +148,15 @@ func bomb(mebibytes: Int) -> Data {
 }
 
 extension MockResponse {
-    /// This response, said to be of `coding`.
-    func coded(_ coding: String) -> MockResponse { adding(Field(name: .contentEncoding, value: coding)) }
+    /// Returns this response with `coding` in Content-Encoding.
+    func coded(_ coding: String) -> MockResponse { adding(headerField: Field(name: .contentEncoding, value: coding)) }
 
-    /// `data`, said to be of `coding`.
+    /// Returns a response with `data`, and `coding` in Content-Encoding.
     static func coded(_ data: Data, _ coding: String, status: HTTPStatus = 200) -> MockResponse {
         .data(data, status: status).coded(coding)
     }
 
-    /// `data` byte by byte, said to be of `coding`.
+    /// Returns a response with `data` byte by byte, and `coding` in Content-Encoding.
     static func bytewise(_ data: Data, _ coding: String) -> MockResponse {
         MockResponse(body: data.map { .bytes(Data([$0])) }).coded(coding)
     }
@@ -165,7 +165,7 @@ extension MockResponse {
 extension RawResponse {
     var stream: ResponseStream? { if case .stream(let stream) = body { stream } else { nil } }
 
-    /// The whole body, whatever form it has.
+    /// Returns the whole body, whatever its form.
     func whole() async throws(RequestError) -> Data {
         switch body {
         case .bytes(let data): data

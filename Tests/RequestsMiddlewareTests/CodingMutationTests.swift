@@ -5,36 +5,36 @@ import Testing
 
 @Suite("Mutations of content codings")
 struct CodingMutationTests {
-    /// How decoding ends.
+    /// The result of decoding.
     private enum Outcome: Hashable {
         case whole(Data)
         case endsEarly(Data)
         case damaged
-        /// More came of it than is looked at.
+        /// The decoded data is longer than the bound.
         case long
     }
 
     private static let bound = 256 << 10
 
-    /// Decodes `bytes` put in `piece` by piece into so much `room`.
-    private static func decode(_ bytes: [UInt8], _ coding: ContentCoding, piece: Int, room: Int) throws -> Outcome {
+    /// Decodes `bytes` in pieces of `piece` bytes, with an output buffer of `capacity` bytes.
+    private static func decode(_ bytes: [UInt8], _ coding: ContentCoding, piece: Int, capacity: Int) throws -> Outcome {
         let decoder = try #require(coding.makeDecoder())
-        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
+        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         defer { output.deallocate() }
         var decoded = Data()
         return try bytes.withUnsafeBytes { bytes in
             var (read, offered) = (0, min(piece, bytes.count))
             while true {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[read..<offered])
-                guard let (taken, made) = try? decoder.decode(part, into: output) else { return .damaged }
-                try #require(taken <= part.count && made <= room)
-                decoded.append(contentsOf: output[..<made])
-                read += taken
+                guard let (consumed, written) = try? decoder.decode(part, into: output) else { return .damaged }
+                try #require(consumed <= part.count && written <= capacity)
+                decoded.append(contentsOf: output[..<written])
+                read += consumed
                 if decoded.count > bound { return .long }
-                if made == room { continue }
+                if written == capacity { continue }
                 if read < offered {
-                    // Nothing is left lying there without a reason.
-                    try #require(taken + made > 0)
+                    // The decoder makes progress in every call with input.
+                    try #require(consumed + written > 0)
                     continue
                 }
                 guard offered < bytes.count else { return decoder.isAtEnd ? .whole(decoded) : .endsEarly(decoded) }
@@ -44,7 +44,7 @@ struct CodingMutationTests {
     }
 
     @Test(
-        "no mutation of a coded body traps its decoder or has it spin, and it is read whole as byte by byte (R-24, R-75)",
+        "mutated coded bodies are decoded within bounds, whole and byte by byte alike, without a trap (R-24, R-75)",
         arguments: Coding.available)
     func bodies(coding: Coding) throws {
         let name = try #require(ContentCoding(named: coding.name))
@@ -60,9 +60,9 @@ struct CodingMutationTests {
         var mutator = Mutator(seed: Mutator.seed, corpus: corpus, pieces: pieces)
         for _ in 0..<Mutator.inputs / 5 {
             let bytes = mutator.next()
-            let whole = try Self.decode(bytes, name, piece: bytes.count, room: 64 << 10)
-            let single = try Self.decode(bytes, name, piece: 1, room: 7)
-            // What makes a frame damaged that ends without a byte differs with the way the library is given it.
+            let whole = try Self.decode(bytes, name, piece: bytes.count, capacity: 64 << 10)
+            let single = try Self.decode(bytes, name, piece: 1, capacity: 7)
+            // Whether the zstd library reports a frame without data as damaged depends on the pieces of its input.
             if coding == .zstd, [whole, single].contains(.damaged) { continue }
             #expect(whole == single, "\(bytes)")
         }

@@ -7,23 +7,25 @@ import RequestsTestServer
 import Testing
 
 @Suite(
-    "Content decoding: damage and limits", .timeLimit(.minutes(5)),
-    .enabled(if: !Coding.available.isEmpty, "no zlib here"))
+    "Content decoding: corrupt data and limits", .timeLimit(.minutes(5)),
+    .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingLimitTests {
     private let folder: TestFolder
     private let content = Data("hello, hello, hello, and so on".utf8)
 
     init() throws { folder = try TestFolder() }
 
-    private var deliveries: [Delivery] { [.collected(limit: 64 << 20), .streamed, .file(path: folder.path("f"))] }
+    private var deliveries: [ResponseBody.Delivery] {
+        [.collected(limit: 64 << 20), .streamed, .file(path: folder.path("f"))]
+    }
 
-    private func request(_ delivery: Delivery = .collected(limit: 64 << 20)) throws -> PreparedRequest {
+    private func request(_ delivery: ResponseBody.Delivery = .collected(limit: 64 << 20)) throws -> PreparedRequest {
         PreparedRequest(target: try TargetURI("http://e.com/"), delivery: delivery)
     }
 
-    /// What reading the whole body of a response ends with.
+    /// Reads the whole body of a response, and returns the error, if any.
     private func failure(
-        of response: MockResponse, _ delivery: Delivery, _ limits: ContentDecoding.Limits = .init()
+        of response: MockResponse, _ delivery: ResponseBody.Delivery, _ limits: ContentDecoding.Limits = .init()
     ) async throws -> RequestError? {
         try await failure(of: MockExecutor(response).decodingContent(limits), request(delivery))
     }
@@ -31,7 +33,7 @@ struct ContentDecodingLimitTests {
     private func failure(of executor: some RequestExecutor, _ request: PreparedRequest) async -> RequestError? {
         do throws(RequestError) {
             let response = try await executor.execute(request)
-            // Counted, not kept.
+            // The body is read without keeping it.
             if case .stream(let stream) = response.body { while try await stream.next() != nil {} }
             return nil
         } catch {
@@ -39,9 +41,9 @@ struct ContentDecodingLimitTests {
         }
     }
 
-    // MARK: Damage
+    // MARK: Corrupt data
 
-    @Test("a coding that ends early is an error at every byte, and no file appears (R-24)", arguments: Coding.available)
+    @Test("coded data truncated at any byte is an error, and no file is created (R-24)", arguments: Coding.available)
     func endsEarly(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content))
         try folder.write("old", to: "f")
@@ -58,7 +60,7 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, coding.name), .streamed) == nil)
     }
 
-    @Test("bytes behind the end of a coding are an error that says where (R-24)", arguments: Coding.available)
+    @Test("bytes after the end of coded data are an error with their offset (R-24)", arguments: Coding.available)
     func garbage(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content)) + Data("garbage".utf8)
         for response in [MockResponse.coded(coded, coding.name), .bytewise(coded, coding.name)] {
@@ -72,26 +74,26 @@ struct ContentDecodingLimitTests {
         }
     }
 
-    @Test("damage says what it is and where, with what was decoded before it (R-24)")
+    @Test("the error of corrupt data contains the offset and the data decoded before it (R-24)")
     func damage() async throws {
         let long = pattern(200_000)
         var coded = try #require(Coding.gzip.apply(to: long))
-        let place = coded.count / 2
-        for index in place..<place + 64 { coded[index] = 0xFF }
+        let offset = coded.count / 2
+        for index in offset..<offset + 64 { coded[index] = 0xFF }
         let error = try #require(try await failure(of: .coded(coded, "gzip"), .collected(limit: 1 << 20)))
         let underlying = try #require(error.underlying as? ContentCodingError)
-        #expect(error.reason == .protocolViolation && underlying.offset >= place)
+        #expect(error.reason == .protocolViolation && underlying.offset >= offset)
         #expect(error.response?.header[.contentEncoding] == nil)
         let body = try #require(error.body)
         #expect(!body.isEmpty && long.starts(with: body.prefix(10_000)))
         #expect("\(error)".contains("gzip"))
-        // The checksum is read, too.
+        // The checksum is verified.
         var wrong = try #require(Coding.gzip.apply(to: content))
         wrong[wrong.count - 5] ^= 1
         #expect(try await failure(of: .coded(wrong, "gzip"), .streamed)?.reason == .protocolViolation)
     }
 
-    @Test("a stream that failed fails again")
+    @Test("a stream that failed throws again at the next read")
     func failsAgain() async throws {
         let response = try await MockExecutor(.coded(Data("junk".utf8), "gzip")).decodingContent()
             .execute(request(.streamed))
@@ -99,7 +101,7 @@ struct ContentDecodingLimitTests {
         for _ in 0..<2 { await #expect(throws: RequestError.self) { try await stream.next() } }
     }
 
-    @Test("a coding that is not known is an error, before the body is read (R-24)")
+    @Test("an unsupported coding is an error before the body is read (R-24)")
     func unknown() async throws {
         for (value, name) in [("compress", "compress"), ("gzip, xz", "xz"), ("br-2,gzip", "br-2")] {
             for delivery in deliveries {
@@ -109,14 +111,14 @@ struct ContentDecodingLimitTests {
                 #expect(underlying?.coding == name && underlying?.problem == .unknown)
             }
         }
-        // One that is known elsewhere is not known here.
+        // A coding that is not enabled is unsupported.
         let none = MockExecutor(.coded(content, "gzip")).intercepted(by: ContentDecoding(codings: []))
         #expect(await failure(of: none, try request())?.reason == .protocolViolation)
     }
 
     // MARK: Limits
 
-    @Test("five codings are undone, six are refused, whatever they are (R-24)")
+    @Test("five codings of one body are decoded, and six are an error (R-24)")
     func depth() async throws {
         var coded = content
         for _ in 0..<5 { coded = try #require(Coding.gzip.apply(to: coded)) }
@@ -140,15 +142,15 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, "\(five), gzip"), .streamed, limits) == nil)
     }
 
-    @Test("10 GB of zeros in 10 MB end at the limit, in every form, and none of it stays (R-24)")
+    @Test("10 GB of zeros in 10 MB exceed the ratio limit in every delivery, and no file remains (R-24)")
     func bombs() async throws {
         let coded = bomb(mebibytes: 10_000)
         #expect(coded.count < 11_000_000)
         let pieces = stride(from: 0, to: coded.count, by: 64 << 10).map { coded.dropFirst($0).prefix(64 << 10) }
-        let asked = Lock(0)
+        let pulled = Lock(0)
         let response = MockResponse(body: [
             .chunks(count: pieces.count) { index in
-                asked.withLock { $0 = index }
+                pulled.withLock { $0 = index }
                 return pieces[index]
             }
         ]).coded("gzip")
@@ -159,11 +161,11 @@ struct ContentDecodingLimitTests {
             #expect(error.body?.count ?? 0 <= 16 << 20)
             #expect("\(error)".contains("256 times"))
         }
-        // A sixteenth of a MiB decodes to more than is allowed: no more was read.
-        #expect(asked.withLock { $0 } <= 1 && folder.names == [])
+        // A chunk of 64 KiB decodes to more than the limit, so at most one further chunk is read.
+        #expect(pulled.withLock { $0 } <= 1 && folder.names == [])
     }
 
-    @Test("a limit of size ends a body, whatever its ratio (R-24, R-25)")
+    @Test("the size limit applies whatever the ratio (R-24, R-25)")
     func size() async throws {
         let coded = bomb(mebibytes: 64)
         var limits = ContentDecoding.Limits()
@@ -177,7 +179,7 @@ struct ContentDecodingLimitTests {
         #expect(error.reason == .tooLarge(limit: 1_000))
     }
 
-    @Test("a collected body over its limit is an error, however short it was sent (R-25)")
+    @Test("a collected body over its limit is an error, however short its coded data (R-25)")
     func collected() async throws {
         let long = Data(count: 5_000)
         let coded = try #require(Coding.gzip.apply(to: long))
@@ -188,9 +190,9 @@ struct ContentDecodingLimitTests {
         #expect(try await failure(of: .coded(coded, "gzip"), .collected(limit: 5_000)) == nil)
     }
 
-    @Test("what is blown up between two codings counts, though nothing comes of it (R-24)")
+    @Test("the ratio limit applies between two codings, even if the body decodes to nothing (R-24)")
     func between() async throws {
-        // Members of gzip without a byte in them, but with 60,000 bytes of what is said of it (RFC 1952 §2.3.1.1).
+        // gzip members without data, each with an extra field of 60,000 bytes (RFC 1952 §2.3.1.1).
         let start: [UInt8] = [0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 3, 0x60, 0xEA]
         var members = Data(start) + Data(count: 60_000) + Data([3, 0]) + Data(count: 8)
         #expect(try await failure(of: .coded(members, "gzip"), .streamed) == nil)
@@ -203,7 +205,7 @@ struct ContentDecodingLimitTests {
         }
     }
 
-    @Test("a bomb as the body of a redirect is not read (R-24)")
+    @Test("a decompression bomb in the body of a redirect is not read (R-24)")
     func redirect() async throws {
         let coded = bomb(mebibytes: 1_000)
         let mock = MockExecutor { request in
@@ -219,35 +221,35 @@ struct ContentDecodingLimitTests {
             for executor in executors {
                 let client = Client(AnonymousRequestProvider(baseURL: server.baseURL), executor: executor)
                 #expect(try await client.perform(client.api.get(.text, from: "/bomb")) == "arrived")
-                let bytes = try await client.perform(client.api.get(.bytes, from: "/bomb"))
+                let bytes = try await client.perform(client.api.get(.chunks, from: "/bomb"))
                 for try await chunk in bytes { #expect(chunk == Data("arrived".utf8)) }
                 let file = folder.path("f")
-                _ = try await client.perform(client.api.get(.download(to: file), from: "/bomb"))
+                _ = try await client.perform(client.api.get(.download(to: URL(filePath: file)), from: "/bomb"))
                 #expect(folder.contents("f") == Data("arrived".utf8))
             }
         }
     }
 
-    /// Answers at once, whatever the time is.
-    private struct Canned: RequestExecutor {
+    /// Responds at once, whatever the deadline.
+    private struct ImmediateExecutor: RequestExecutor {
         let response: RawResponse
 
         func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse { response }
     }
 
-    @Test("decoding ends with the call: at its deadline, and when it is cancelled")
+    @Test("decoding ends at the deadline and when the call is cancelled")
     func time() async throws {
         let coded = try #require(Coding.gzip.apply(to: Data(count: 8 << 20)))
         let head = ResponseHead(
             status: 200, header: [Field(name: .contentEncoding, value: "gzip")], target: try TargetURI("http://e.com/"))
         for body in [ResponseBody.bytes(coded), .stream(ResponseStream(coded))] {
-            let executor = Canned(response: RawResponse(head: head, body: body)).decodingContent()
+            let executor = ImmediateExecutor(response: RawResponse(head: head, body: body)).decodingContent()
             var late = try request()
             if case .stream = body { late.delivery = .streamed }
             late.deadline = .now
             #expect(await failure(of: executor, late)?.reason == .timedOut(.total))
         }
-        let executor = Canned(response: RawResponse(head: head, body: .bytes(coded))).decodingContent()
+        let executor = ImmediateExecutor(response: RawResponse(head: head, body: .bytes(coded))).decodingContent()
         let request = try request()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -257,7 +259,7 @@ struct ContentDecodingLimitTests {
         #expect(await task.value == .cancelled)
     }
 
-    @Test("two calls at once for one decoded body fail, and the first goes on")
+    @Test("a concurrent second read of a decoded body is an error")
     func overlapping() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         let mock = MockExecutor(MockResponse(body: [.pause(.endless), .bytes(coded)]).coded("gzip"))
@@ -279,35 +281,36 @@ struct ContentDecodingLimitTests {
     }
 }
 
-/// `REQUESTS_LARGE=1 swift test --filter DecodingMemoryTests`, by itself: it asks what the process has ever used.
+/// Opt-in, and to be run alone because it measures the peak memory of the process:
+/// `REQUESTS_LARGE=1 swift test --filter DecodingMemoryTests`.
 @Suite(
-    "Content decoding in little memory",
+    "Memory of content decoding",
     .enabled(if: ProcessInfo.processInfo.environment["REQUESTS_LARGE"] != nil, "REQUESTS_LARGE is not set"))
 struct DecodingMemoryTests {
-    @Test("10 GB of zeros in 10 MB end at the limit, and 10 GB that are allowed go through, within 48 MiB (R-24)")
+    @Test("10 GB of zeros in 10 MB exceed the limit, or are decoded if allowed, within 48 MiB of memory (R-24)")
     func memory() async throws {
         let coded = bomb(mebibytes: 10_000)
         let response = MockResponse.coded(coded, "gzip")
         let folder = try TestFolder()
-        // What the tests and the server's data take is there already.
+        // The measurement starts after the data of the tests and of the server is allocated.
         let before = try #require(ProcessUsage.peakResidentKiB)
         try await withTestServer(serving: MockExecutor(response)) { server in
             let client = Client(
                 AnonymousRequestProvider(baseURL: server.baseURL), executor: SocketExecutor().decodingContent())
             await #expect(throws: RequestError.self) { try await client.perform(client.api.get(.data, from: "/")) }
             await #expect(throws: RequestError.self) {
-                try await client.perform(client.api.get(.download(to: folder.path("f")), from: "/"))
+                try await client.perform(client.api.get(.download(to: URL(filePath: folder.path("f"))), from: "/"))
             }
             var limits = ContentDecoding.Limits()
             limits.ratio = .max
             let trusting = Client(client.api, executor: SocketExecutor().decodingContent(limits))
             var count = 0
-            let bytes = try await trusting.perform(client.api.get(.bytes, from: "/"))
+            let bytes = try await trusting.perform(client.api.get(.chunks, from: "/"))
             await #expect(throws: RequestError.self) { for try await piece in bytes { count += piece.count } }
             #expect(count == 10_000 << 20)
         }
         let peak = try #require(ProcessUsage.peakResidentKiB)
-        print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB of it before")
+        print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB before the test")
         #expect(peak - before < 48 << 10)
     }
 }

@@ -6,30 +6,32 @@ import RequestsSocket
 import RequestsTestServer
 import Testing
 
-@Suite("Content decoding", .timeLimit(.minutes(5)), .enabled(if: !Coding.available.isEmpty, "no zlib here"))
+@Suite("Content decoding", .timeLimit(.minutes(5)), .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingTests {
     private let folder: TestFolder
     private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)
 
     init() throws { folder = try TestFolder() }
 
-    private var deliveries: [Delivery] { [.collected(limit: 1 << 20), .streamed, .file(path: folder.path("f"))] }
+    private var deliveries: [ResponseBody.Delivery] {
+        [.collected(limit: 1 << 20), .streamed, .file(path: folder.path("f"))]
+    }
 
     private func request(
         _ path: String = "/", _ api: AnonymousRequestProvider = AnonymousRequestProvider("http://e.com"),
-        header: Header = .empty, delivery: Delivery = .collected(limit: 1 << 20)
+        header: Header = .empty, delivery: ResponseBody.Delivery = .collected(limit: 1 << 20)
     ) throws -> PreparedRequest {
         let target = try TargetURI("\(api.baseURL.absoluteString)\(path)")
         return PreparedRequest(target: target, header: header, delivery: delivery)
     }
 
     @Test(
-        "a body is decoded in every form it is asked for, and the header describes what is given (R-24)",
-        arguments: Coding.available, Way.allCases)
-    func decodes(coding: Coding, way: Way) async throws {
+        "a body is decoded in every delivery, and the header describes the decoded body (R-24)",
+        arguments: Coding.available, Transport.allCases)
+    func decodes(coding: Coding, transport: Transport) async throws {
         let coded = try #require(coding.apply(to: content))
         let served = MockExecutor(.coded(coded, coding.name))
-        try await way.reaching(served) { api, executor in
+        try await transport.run(serving: served) { api, executor in
             for delivery in deliveries {
                 let response = try await executor.decodingContent().execute(request("/", api, delivery: delivery))
                 #expect(response.head.header[.contentEncoding] == nil)
@@ -43,7 +45,7 @@ struct ContentDecodingTests {
         #expect(folder.contents("f") == content && folder.names == ["f"])
     }
 
-    @Test("what can be undone is offered, and nothing where nothing can be")
+    @Test("Accept-Encoding lists the codings that can be decoded, and is identity if there are none")
     func offers() async throws {
         let served = MockExecutor(.ok("plain"))
         try await withTestServer(serving: served) { server in
@@ -62,14 +64,14 @@ struct ContentDecodingTests {
                 }
             }
         }
-        let offered = served.recorded.map { $0.header[.acceptEncoding] }
+        let offered = served.recordedRequests.map { $0.header[.acceptEncoding] }
         let all = ContentDecoding.availableCodings.joined(separator: ", ")
         #expect(all.hasPrefix("gzip, deflate"))
         #expect(offered == ["identity", all, "gzip", "identity"].flatMap { [$0, $0, $0] })
     }
 
-    @Test("HEAD, parts, and requests with an Accept-Encoding of their own are left alone, and so are their answers")
-    func leftAlone() async throws {
+    @Test("HEAD, range requests and requests with Accept-Encoding are sent unchanged and not decoded")
+    func unchanged() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         let mock = MockExecutor { request in
             .coded(coded, "gzip", status: request.header.contains(.range) ? 206 : 200)
@@ -91,16 +93,16 @@ struct ContentDecodingTests {
         head.method = .head
         #expect(try await executor.execute(head).head.header[.contentEncoding] == "gzip")
         #expect(
-            mock.recorded.map { $0.header[.acceptEncoding] } == [
+            mock.recordedRequests.map { $0.header[.acceptEncoding] } == [
                 "gzip", "gzip", "gzip", "identity", "identity", "identity", nil, nil, nil, nil,
             ])
     }
 
-    @Test("answers without content are not touched, whatever their header says")
+    @Test("a response without content is not changed, whatever its header")
     func withoutContent() async throws {
         for (status, body) in [(204, "x"), (304, "x"), (206, "x"), (200, ""), (404, "")] as [(HTTPStatus, String)] {
             let executor = MockExecutor(.status(status, body).coded("no-such-coding")).decodingContent()
-            for delivery in [Delivery.collected(limit: 10), .streamed] {
+            for delivery in [ResponseBody.Delivery.collected(limit: 10), .streamed] {
                 let response = try await executor.execute(request(delivery: delivery))
                 #expect(response.head.header[.contentEncoding] == "no-such-coding", "\(status) \(delivery)")
                 #expect(response.metrics.contentEncoding == nil)
@@ -108,7 +110,7 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("identity and its like mean nothing, empty members and the case of letters neither")
+    @Test("identity, none, empty members and the case of letters in Content-Encoding are ignored")
     func names() async throws {
         let gzip = try #require(Coding.gzip.apply(to: content))
         let deflated = try #require(Coding.deflate.apply(to: content))
@@ -121,14 +123,14 @@ struct ContentDecodingTests {
         ]
         for (fields, body) in values {
             var response = MockResponse.data(body)
-            for value in fields { response = response.adding(Field(name: .contentEncoding, value: value)) }
+            for value in fields { response = response.adding(headerField: Field(name: .contentEncoding, value: value)) }
             let decoded = try await MockExecutor(response).decodingContent().execute(request())
             let isSame = try await decoded.whole() == content
             #expect(isSame, "\(fields)")
         }
     }
 
-    @Test("several gzip members, or frames of Zstandard, are one body, however they arrive")
+    @Test("several gzip members or Zstandard frames are decoded as one body, however they arrive")
     func members() async throws {
         for coding in [Coding.gzip, .zstd] where Coding.available.contains(coding) {
             let parts = ["", "one ", "", "two"].map { coding.apply(to: Data($0.utf8)) ?? Data() }
@@ -140,26 +142,26 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("four bytes behind deflate without its wrapper are the rest of the wrapper")
+    @Test("the four bytes of a checksum after deflate data without a header are accepted")
     func halfWrapped() async throws {
         let bare = try #require(Coding.bareDeflate.apply(to: content))
-        let rest = Data([1, 2, 3, 4])
-        for response in [MockResponse.coded(bare + rest, "deflate"), .bytewise(bare + rest, "deflate")] {
+        let checksum = Data([1, 2, 3, 4])
+        for response in [MockResponse.coded(bare + checksum, "deflate"), .bytewise(bare + checksum, "deflate")] {
             let isSame = try await MockExecutor(response).decodingContent().execute(request()).whole() == content
             #expect(isSame)
         }
     }
 
-    @Test("a stream gives what can be had of what has arrived, and asks for more only then")
+    @Test("a stream delivers all data decoded so far before it reads the next chunk")
     func incremental() async throws {
         let deflater = try #require(Deflater(windowBits: 31))
         let words = ["one", "two", "three"]
         let pieces = words.map { deflater.append(Data($0.utf8)) } + [deflater.finish(Data())]
-        let asked = Lock(0)
+        let pulled = Lock(0)
         let mock = MockExecutor(
             MockResponse(body: [
                 .chunks(count: pieces.count) { index in
-                    asked.withLock { $0 += 1 }
+                    pulled.withLock { $0 += 1 }
                     return pieces[index]
                 }
             ]).coded("gzip"))
@@ -168,30 +170,30 @@ struct ContentDecodingTests {
         #expect(stream.length == nil)
         for (index, word) in words.enumerated() {
             #expect(try await stream.next() == Data(word.utf8))
-            #expect(asked.withLock { $0 } == index + 1)
+            #expect(pulled.withLock { $0 } == index + 1)
         }
         #expect(try await stream.next() == nil)
         #expect(try await stream.next() == nil)
     }
 
-    @Test("what one chunk decodes to comes in pieces of 64 KiB, and nothing is asked for meanwhile")
+    @Test("the decoded data of one chunk is delivered in pieces of 64 KiB before the next chunk is read")
     func pieces() async throws {
         let coded = try #require(Coding.gzip.apply(to: Data(count: 1 << 20)))
-        let asked = Lock(0)
+        let pulled = Lock(0)
         let mock = MockExecutor(
             MockResponse(body: [
                 .chunks(count: 2) { index in
-                    asked.withLock { $0 += 1 }
+                    pulled.withLock { $0 += 1 }
                     return index == 0 ? coded.dropLast() : coded.suffix(1)
                 }
             ]).coded("gzip"))
         let stream = try #require(try await mock.decodingContent().execute(request(delivery: .streamed)).stream)
         var sizes: [Int] = []
-        while asked.withLock({ $0 }) < 2, let piece = try await stream.next() { sizes.append(piece.count) }
+        while pulled.withLock({ $0 }) < 2, let piece = try await stream.next() { sizes.append(piece.count) }
         #expect(sizes == Array(repeating: 64 << 10, count: 16))
     }
 
-    @Test("trailers come with the end of a decoded body, and its connection is used again (R-44)")
+    @Test("trailers are available after a decoded body, and its connection is reused (R-44)")
     func end() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         let trailers: Header = [Field(name: "X-Sum", value: "7")]
@@ -216,19 +218,19 @@ struct ContentDecodingTests {
         }
     }
 
-    @Test("a body that a file refuses is decoded into memory, at most its beginning")
-    func refusal() async throws {
+    @Test("the body of an error status is decoded into memory up to the limit, not into the file")
+    func errorStatus() async throws {
         let long = Data(count: 3 << 20)
         for body in [content, long] {
             let coded = try #require(Coding.gzip.apply(to: body))
             let executor = MockExecutor(.coded(coded, "gzip", status: 404)).decodingContent()
             let response = try await executor.execute(request(delivery: .file(path: folder.path("f"))))
-            #expect(try await response.whole() == body.prefix(Delivery.errorBodyLimit))
+            #expect(try await response.whole() == body.prefix(ResponseBody.Delivery.errorBodyLimit))
             #expect(folder.names == [])
         }
     }
 
-    @Test("the body of a redirect that is followed is not read; that of another is")
+    @Test("the body of a redirect is decoded only if the redirect is not followed")
     func redirects() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         let junk = MockResponse.redirect(to: "/there").coded("no-such-coding")
@@ -239,17 +241,17 @@ struct ContentDecodingTests {
         }
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: mock.decodingContent())
         #expect(try await client.perform(client.api.get(.data, from: "/")) == content)
-        let refused = client.api.get(.data, from: "/").redirecting(.none).validating(.none)
-        await #expect(throws: RequestError.self) { _ = try await client.perform(refused) }
+        let unfollowed = client.api.get(.data, from: "/").with(redirectPolicy: .none).validating(.none)
+        await #expect(throws: RequestError.self) { _ = try await client.perform(unfollowed) }
     }
 
-    @Test("downloads go on where they were interrupted on whichever side of it they are resumed (R-24)")
+    @Test("interrupted downloads resume, whether the middleware is inside or outside of decoding (R-24)")
     func resuming() async throws {
         let server = RangeServer(content)
         let served = server.executor
         let orders: [any RequestExecutor] = [
             served.resumingDownloads().decodingContent(), served.decodingContent().resumingDownloads(),
-            served.resumingDownloads().intercepted { try await $1.execute($0) }.decodingContent(),
+            served.resumingDownloads().intercepting { try await $1.execute($0) }.decodingContent(),
         ]
         for executor in orders {
             server.set { $0.cuts = [100_000] }
@@ -258,11 +260,11 @@ struct ContentDecodingTests {
             _ = try await executor.execute(download)
             #expect(folder.contents("f") == content && folder.names == ["f"])
         }
-        #expect(served.recorded.map { $0.header[.range] != nil } == [false, true, false, true, false, true])
-        #expect(served.recorded.allSatisfy { $0.header[.acceptEncoding] == "identity" })
+        #expect(served.recordedRequests.map { $0.header[.range] != nil } == [false, true, false, true, false, true])
+        #expect(served.recordedRequests.allSatisfy { $0.header[.acceptEncoding] == "identity" })
     }
 
-    @Test("a call that blocks its thread gets decoded bodies, too (HT-1)")
+    @Test("a blocking call decodes bodies (HT-1)")
     func blocking() async throws {
         let coded = try #require(Coding.gzip.apply(to: content))
         try await withTestServer(serving: MockExecutor(.coded(coded, "gzip"))) { server in
@@ -283,14 +285,14 @@ extension ResponseBody {
 }
 
 extension PreparedRequest {
-    fileprivate func delivered(_ delivery: Delivery) -> PreparedRequest {
+    fileprivate func delivered(_ delivery: ResponseBody.Delivery) -> PreparedRequest {
         var copy = self
         copy.delivery = delivery
         return copy
     }
 }
 
-/// What `body` gives on a thread of its own.
+/// Returns the result of `body`, run on a separate thread.
 private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         do {

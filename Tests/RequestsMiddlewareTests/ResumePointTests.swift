@@ -1,7 +1,7 @@
 import RequestsMiddleware
 import Testing
 
-@Suite("Where a download can go on")
+@Suite("Resume points of downloads")
 struct ResumePointTests {
     private func response(
         _ status: HTTPStatus, _ fields: [(Field.Name, String)], decoded: Bool = false
@@ -25,7 +25,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "only a strong entity tag, or a date that the server's clock has left, names bytes (RFC 9110 §13.1.5)",
+        "only a strong entity tag, or a modification date before the Date field, is a validator (RFC 9110 §13.1.5)",
         arguments: [
             ([(.etag, "\"v1\"")], "\"v1\""), ([(.etag, "W/\"v1\"")], nil), ([(.etag, "v1")], nil), ([], nil),
             (
@@ -35,7 +35,7 @@ struct ResumePointTests {
             ([(.lastModified, "Sun, 06 Nov 1994 08:49:37 GMT"), (.date, "Sun, 06 Nov 1994 08:49:37 GMT")], nil),
             ([(.lastModified, "Sun, 06 Nov 1994 08:49:37 GMT")], nil),
             ([(.lastModified, "yesterday"), (.date, "Sun, 06 Nov 1994 08:49:37 GMT")], nil),
-            // A weak tag says that the bytes may differ: the date does not mend that.
+            // With a weak tag the bytes can differ, so the date is not used either.
             (
                 [
                     (.etag, "W/\"v1\""), (.lastModified, "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -65,7 +65,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "what an answer means for 40 bytes of 100 (RFC 9110 §14.4, §15.3.7, §15.5.17)",
+        "the decision for each response after 40 of 100 bytes (RFC 9110 §14.4, §15.3.7, §15.5.17)",
         arguments: [
             (206, [(.contentRange, "bytes 40-99/100")], .append(end: 100, length: 100)),
             (206, [(.contentRange, "bytes 40-99/*")], .append(end: 100, length: 100)),
@@ -88,31 +88,31 @@ struct ResumePointTests {
             (416, [(.contentRange, "bytes */40")], .startOver), (416, [(.contentRange, "bytes */100")], .startOver),
             (416, [], .startOver), (200, [], .replace), (200, [(.contentRange, "bytes 40-99/100")], .replace),
             (204, [], .replace), (302, [], .handOver), (304, [], .handOver), (404, [], .handOver), (503, [], .handOver),
-        ] as [(HTTPStatus, [(Field.Name, String)], ResumePoint.Step)])
-    func steps(status: HTTPStatus, fields: [(Field.Name, String)], step: ResumePoint.Step) throws {
-        #expect(try ResumePoint.step(for: response(status, fields), at: point(), after: 40) == step)
+        ] as [(HTTPStatus, [(Field.Name, String)], ResumePoint.Decision)])
+    func decisions(status: HTTPStatus, fields: [(Field.Name, String)], decision: ResumePoint.Decision) throws {
+        #expect(try ResumePoint.step(for: response(status, fields), at: point(), after: 40) == decision)
     }
 
     @Test(
-        "a part of an unknown whole ends at a byte that can be counted, or the download starts over (R-75)",
+        "a part whose last position is not an integer below 2^63 - 1 restarts the download (R-75)",
         arguments: [
             ("9223372036854775806", .append(end: .max, length: nil)), ("9223372036854775807", .startOver),
             ("9223372036854775808", .startOver), ("18446744073709551616", .startOver), ("-1", .startOver),
             (String(repeating: "9", count: 400), .startOver),
-        ] as [(String, ResumePoint.Step)])
-    func extremes(last: String, step: ResumePoint.Step) throws {
+        ] as [(String, ResumePoint.Decision)])
+    func extremes(last: String, decision: ResumePoint.Decision) throws {
         let part = try response(206, [(.contentRange, "bytes 40-\(last)/*")])
-        #expect(try ResumePoint.step(for: part, at: point(length: nil), after: 40) == step)
+        #expect(try ResumePoint.step(for: part, at: point(length: nil), after: 40) == decision)
     }
 
     @Test(
-        "a length that is not a decimal number is unknown (R-9, R-75)",
+        "an invalid Content-Length is an unknown length (R-9, R-75)",
         arguments: ["+5", "-5", "9223372036854775808", ""])
     func lengths(text: String) throws {
         #expect(try point(length: text).length == nil)
     }
 
-    @Test("416 ends a download that has all bytes, and is an error to one that asked for the whole")
+    @Test("416 finishes a complete download, and is delivered to a request without a range")
     func unsatisfiable() throws {
         let all = try response(416, [(.contentRange, "bytes */40")])
         #expect(try ResumePoint.step(for: all, at: point(length: "40"), after: 40) == .finish)
@@ -120,8 +120,8 @@ struct ResumePointTests {
         #expect(ResumePoint.step(for: all, at: nil, after: 0) == .handOver)
     }
 
-    @Test("a part that nobody asked for is refused, and one whose coding was undone is no part")
-    func unasked() throws {
+    @Test("an unsolicited part is rejected, and a decoded part restarts the download")
+    func unsolicited() throws {
         let fields: [(Field.Name, String)] = [(.contentRange, "bytes 40-99/100")]
         #expect(try ResumePoint.step(for: response(206, fields), at: nil, after: 0) == .refuse)
         #expect(try ResumePoint.step(for: response(206, fields, decoded: true), at: point(), after: 40) == .startOver)

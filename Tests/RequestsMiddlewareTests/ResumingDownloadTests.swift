@@ -14,7 +14,7 @@ struct ResumingDownloadTests {
         _ api: AnonymousRequestProvider, _ executor: any RequestExecutor, from path: RequestPath = "/f"
     ) async throws(RequestError) -> URL {
         let client = Client(api, executor: executor.resumingDownloads())
-        return try await client.perform(api.get(.download(to: folder.path("f")), from: path))
+        return try await client.perform(api.get(.download(to: URL(filePath: folder.path("f"))), from: path))
     }
 
     private func failure(
@@ -32,13 +32,13 @@ struct ResumingDownloadTests {
         folder.contents(name) == content ?? self.content
     }
 
-    @Test("an interrupted download goes on where it stopped, twice, and its traces are gone", arguments: Way.allCases)
-    func resumes(way: Way) async throws {
+    @Test("an interrupted download resumes, twice, and leaves no partial file", arguments: Transport.allCases)
+    func resumes(transport: Transport) async throws {
         let server = RangeServer(content)
         server.set { $0.cuts = [100_000, 50_000] }
         let served = server.executor
         try folder.write("old", to: "f")
-        try await way.reaching(served) { api, executor in
+        try await transport.run(serving: served) { api, executor in
             for _ in 0..<2 {
                 let error = try #require(await failure(api, executor))
                 #expect(error.reason == .connectionLost && error.status?.isSuccess == true, "\(error)")
@@ -47,23 +47,24 @@ struct ResumingDownloadTests {
             let kept = try #require(folder.contents("f.partial")).count
             #expect(kept == 150_000)
             let client = Client(api, executor: executor.resumingDownloads())
-            let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
+            let response = try await client.response(
+                for: api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f"))
             #expect(response.value.path(percentEncoded: false) == folder.path("f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
             #expect(response.header[.contentRange] == nil && response.header[.etag] == "\"v1\"")
             #expect(isWhole() && folder.names == ["f"])
         }
-        let asked = served.recorded.map { [$0.header[.range], $0.header[.ifRange]] }
-        #expect(asked == [[nil, nil], ["bytes=100000-", "\"v1\""], ["bytes=150000-", "\"v1\""]])
-        #expect(served.recorded.allSatisfy { $0.header[.acceptEncoding] == "identity" })
+        let sent = served.recordedRequests.map { [$0.header[.range], $0.header[.ifRange]] }
+        #expect(sent == [[nil, nil], ["bytes=100000-", "\"v1\""], ["bytes=150000-", "\"v1\""]])
+        #expect(served.recordedRequests.allSatisfy { $0.header[.acceptEncoding] == "identity" })
     }
 
-    @Test("what the server has changed meanwhile is fetched anew", arguments: Way.allCases)
-    func changed(way: Way) async throws {
+    @Test("a representation that has changed is downloaded again", arguments: Transport.allCases)
+    func changed(transport: Transport) async throws {
         let server = RangeServer(content)
         server.set { $0.cuts = [100_000] }
         let new = Data(pattern(200_000).reversed())
-        try await way.reaching(server.executor) { api, executor in
+        try await transport.run(serving: server.executor) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             server.set {
                 $0.content = new
@@ -74,14 +75,14 @@ struct ResumingDownloadTests {
         }
     }
 
-    @Test("a date serves where there is no entity tag; without either the partial bytes are not kept")
+    @Test("a date is the validator without an entity tag; without both, partial bytes are not kept")
     func dates() async throws {
         let modified = Field(name: .lastModified, value: "Sun, 06 Nov 1994 08:49:37 GMT")
         let server = RangeServer(
             content, header: [modified, Field(name: .date, value: "Sun, 06 Nov 1994 08:49:38 GMT")])
         let served = server.executor
         server.set { $0.cuts = [10] }
-        try await Way.memory.reaching(served) { api, executor in
+        try await Transport.memory.run(serving: served) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             _ = try await download(api, executor)
             #expect(isWhole())
@@ -93,11 +94,11 @@ struct ResumingDownloadTests {
             #expect(folder.names == ["f"])
             _ = try await download(api, executor)
         }
-        #expect(served.recorded.map { $0.header[.ifRange] } == [nil, modified.value, nil, nil])
+        #expect(served.recordedRequests.map { $0.header[.ifRange] } == [nil, modified.value, nil, nil])
     }
 
     @Test(
-        "an answer that does not go with what there is leads to the whole",
+        "a response that does not match the partial bytes restarts the download",
         arguments: [
             { $0.header.set(Field(name: .contentRange, value: "bytes 9-299999/300000")) },
             { $0.header.remove(.contentRange) },
@@ -112,21 +113,21 @@ struct ResumingDownloadTests {
         let server = RangeServer(content)
         let served = server.executor
         server.set { $0.cuts = [100_000] }
-        try await Way.memory.reaching(served) { api, executor in
+        try await Transport.memory.run(serving: served) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             server.set { $0.change = { if $0.status == 206 { change(&$0) } } }
             _ = try await download(api, executor)
         }
         #expect(isWhole() && folder.names == ["f"])
-        #expect(served.recorded.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
+        #expect(served.recordedRequests.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
     }
 
-    @Test("a part that ends at no byte that can be counted leads to the whole (R-75)", arguments: Way.allCases)
-    func extremes(way: Way) async throws {
+    @Test("a part with a last position that is too large restarts the download (R-75)", arguments: Transport.allCases)
+    func extremes(transport: Transport) async throws {
         for last in ["9223372036854775807", "9223372036854775808", "18446744073709551616"] {
             let server = RangeServer(content)
             server.set { $0.cuts = [100_000] }
-            try await way.reaching(server.executor) { api, executor in
+            try await transport.run(serving: server.executor) { api, executor in
                 #expect(await failure(api, executor)?.reason == .connectionLost)
                 server.set {
                     $0.change = { response in
@@ -140,7 +141,7 @@ struct ResumingDownloadTests {
         }
     }
 
-    @Test("progress leaves out a total that cannot be counted (R-75)")
+    @Test("progress has no total if the total is too large (R-75)")
     func uncountedProgress() async throws {
         let executor = MockExecutor { request in
             var response = MockResponse(header: [Field(name: .etag, value: "\"v1\"")])
@@ -151,54 +152,57 @@ struct ResumingDownloadTests {
             response.header.add(Field(name: .contentLength, value: "9223372036854775807"))
             return response
         }
-        let seen = Lock<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         let api = AnonymousRequestProvider("http://e.com")
         for _ in 0..<2 {
-            let request = api.get(.download(to: folder.path("f")), from: "/f")
-                .onProgress { progress in seen.withLock { $0.append(progress) } }
+            let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f")
+                .onProgress { progress in reports.withLock { $0.append(progress) } }
             await #expect(throws: RequestError.self) { try await executor.resumingDownloads().perform(request) }
         }
-        let last = try #require(seen.withLock { $0.last })
-        #expect(last.received >= 10 && last.totalToReceive == nil)
+        let last = try #require(reports.withLock { $0.last })
+        #expect(last.bytesReceived >= 10 && last.bytesExpectedToReceive == nil)
     }
 
-    @Test("a server that gives a range in small parts is asked until there is no more", arguments: Way.allCases)
-    func parts(way: Way) async throws {
+    @Test("requests are repeated while the server returns parts of the range", arguments: Transport.allCases)
+    func parts(transport: Transport) async throws {
         let server = RangeServer(content)
         let served = server.executor
         server.set {
             $0.cuts = [100_000]
             $0.partLimit = 90_000
         }
-        try await way.reaching(served) { api, executor in
+        try await transport.run(serving: served) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             _ = try await download(api, executor)
         }
         #expect(isWhole())
         #expect(
-            served.recorded.compactMap { $0.header[.range] } == ["bytes=100000-", "bytes=190000-", "bytes=280000-"])
+            served.recordedRequests.compactMap { $0.header[.range] } == [
+                "bytes=100000-", "bytes=190000-", "bytes=280000-",
+            ])
     }
 
-    @Test("all bytes were there already: 416 says so, and the file appears", arguments: Way.allCases)
-    func complete(way: Way) async throws {
+    @Test("416 to a complete partial file creates the file", arguments: Transport.allCases)
+    func complete(transport: Transport) async throws {
         let server = RangeServer(content)
         let served = server.executor
         server.set { $0.cuts = [299_999] }
-        try await way.reaching(served) { api, executor in
+        try await transport.run(serving: served) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
-            // As after a program that ended between the last byte and the renaming.
+            // The state after a program ended between the last byte and the renaming.
             let partial = try #require(folder.contents("f.partial")) + content.suffix(1)
             try partial.write(to: folder.url.appending(path: "f.partial"))
             let client = Client(api, executor: executor.resumingDownloads())
-            let response = try await client.response(for: api.get(.download(to: folder.path("f")), from: "/f"))
+            let response = try await client.response(
+                for: api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
-            #expect(served.recorded.last?.header[.range] == "bytes=300000-")
+            #expect(served.recordedRequests.last?.header[.range] == "bytes=300000-")
         }
         #expect(isWhole() && folder.names == ["f"])
     }
 
-    @Test("a part to a request for the whole, and one longer than it says, are refused")
-    func refusals() async throws {
+    @Test("an unsolicited part, and a part longer or shorter than declared, are errors")
+    func violations() async throws {
         let server = RangeServer(content)
         server.set {
             $0.change = {
@@ -206,7 +210,7 @@ struct ResumingDownloadTests {
                 $0.header.set(Field(name: .contentRange, value: "bytes 0-9/300000"))
             }
         }
-        try await Way.memory.reaching(server.executor) { api, executor in
+        try await Transport.memory.run(serving: server.executor) { api, executor in
             #expect(await failure(api, executor)?.reason == .protocolViolation)
             #expect(folder.names.isEmpty)
             server.set {
@@ -228,26 +232,26 @@ struct ResumingDownloadTests {
         }
     }
 
-    @Test("refusals of the server are handed over with their body, and what there is stays", arguments: Way.allCases)
-    func errors(way: Way) async throws {
+    @Test("an error status is delivered with its body, and the partial file is kept", arguments: Transport.allCases)
+    func errors(transport: Transport) async throws {
         let server = RangeServer(content)
         server.set { $0.cuts = [100_000] }
-        try await way.reaching(server.executor) { api, executor in
+        try await transport.run(serving: server.executor) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             server.set { $0.change = { $0 = .status(503, "later") } }
             let error = await failure(api, executor)
             #expect(error?.reason == .unacceptableStatus && error?.body == Data("later".utf8))
             #expect(folder.names == ["f.partial", "f.partial.json"])
             server.set { $0.change = { $0 = .status(404, String(repeating: "x", count: 3 << 20)) } }
-            #expect(await failure(api, executor)?.body?.count == Delivery.errorBodyLimit)
+            #expect(await failure(api, executor)?.body?.count == ResponseBody.Delivery.errorBodyLimit)
             server.set { $0.change = nil }
             _ = try await download(api, executor)
         }
         #expect(isWhole())
     }
 
-    @Test("bytes of another target are not gone on with, those behind a redirect are", arguments: Way.allCases)
-    func targets(way: Way) async throws {
+    @Test("a download resumes after a redirect, but not from another target", arguments: Transport.allCases)
+    func targets(transport: Transport) async throws {
         let server = RangeServer(content)
         let inner = server.executor
         let served = MockExecutor { request in
@@ -255,7 +259,7 @@ struct ResumingDownloadTests {
             return try await inner.response(to: request)
         }
         server.set { $0.cuts = [100_000, 50_000] }
-        try await way.reaching(served) { api, executor in
+        try await transport.run(serving: served) { api, executor in
             #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
             #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
             #expect(folder.contents("f.partial")?.count == 150_000)
@@ -263,26 +267,27 @@ struct ResumingDownloadTests {
         }
         #expect(isWhole())
         #expect(
-            served.recorded.map { "\($0.target.path) \($0.header[.range] ?? "-")" } == [
+            served.recordedRequests.map { "\($0.target.path) \($0.header[.range] ?? "-")" } == [
                 "/moved -", "/f -", "/moved -", "/f bytes=100000-", "/other -",
             ])
     }
 
-    @Test("what concerns no download to a file passes as it is")
+    @Test("other requests are sent unchanged")
     func others() async throws {
         let executor = MockExecutor(.ok("hello"))
         let resuming = executor.resumingDownloads()
         let api = AnonymousRequestProvider("http://e.com")
         #expect(try await resuming.perform(api.get(.text, from: "/")) == "hello")
         let file = folder.path("f")
-        _ = try await resuming.perform(api.post(.none, to: "/", receiving: .download(to: file)))
+        _ = try await resuming.perform(api.post(.none, to: "/", receiving: .download(to: URL(filePath: file))))
         _ = try await resuming.perform(
-            api.get(.download(to: file), from: "/").adding(headerField: .range(.from(0))))
-        #expect(executor.recorded.allSatisfy { !$0.header.contains(.acceptEncoding) && $0.header[.ifRange] == nil })
+            api.get(.download(to: URL(filePath: file)), from: "/").adding(headerField: .range(.from(0))))
+        #expect(
+            executor.recordedRequests.allSatisfy { !$0.header.contains(.acceptEncoding) && $0.header[.ifRange] == nil })
         #expect(isWhole("f", Data("hello".utf8)) && folder.names == ["f"])
     }
 
-    @Test("two downloads to one path at a time: the second is refused, the first goes on")
+    @Test("a second concurrent download to one path is an error, and the first continues")
     func twice() async throws {
         let (started, startedContinuation) = AsyncStream.makeStream(of: Void.self)
         let (released, releasedContinuation) = AsyncStream.makeStream(of: Void.self)
@@ -320,28 +325,28 @@ struct ResumingDownloadTests {
         #expect(isWhole() && folder.names == ["f"])
     }
 
-    @Test("progress counts what was there before")
+    @Test("progress includes the bytes of the partial file")
     func progress() async throws {
         let server = RangeServer(content)
         server.set { $0.cuts = [100_000] }
-        let seen = Lock<[TransferProgress]>([])
-        try await Way.memory.reaching(server.executor) { api, executor in
+        let reports = Lock<[TransferProgress]>([])
+        try await Transport.memory.run(serving: server.executor) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
-            let request = api.get(.download(to: folder.path("f")), from: "/f")
-                .onProgress { progress in seen.withLock { $0.append(progress) } }
+            let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f")
+                .onProgress { progress in reports.withLock { $0.append(progress) } }
             _ = try await executor.resumingDownloads().perform(request)
         }
-        let last = try #require(seen.withLock { $0.last })
-        #expect(last.received == 300_000 && last.totalToReceive == 300_000)
+        let last = try #require(reports.withLock { $0.last })
+        #expect(last.bytesReceived == 300_000 && last.bytesExpectedToReceive == 300_000)
     }
 
-    @Test("a place where no file can be is a typed error, before anything is sent where it is known")
+    @Test("an invalid or unusable path is an error")
     func impossiblePlaces() async throws {
         let executor = MockExecutor(.ok("x"))
         let api = AnonymousRequestProvider("http://e.com")
         for path in ["", "a\0b"] {
             let error = await #expect(throws: RequestError.self) {
-                try await executor.resumingDownloads().perform(api.get(.download(to: path), from: "/"))
+                try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
             }
             #expect(error?.reason == .other)
         }
@@ -349,7 +354,7 @@ struct ResumingDownloadTests {
         try FileManager.default.createDirectory(atPath: folder.path("g.partial"), withIntermediateDirectories: true)
         for path in [folder.path("file/f"), folder.path("missing/f"), folder.path("g")] {
             let error = await #expect(throws: RequestError.self) {
-                try await executor.resumingDownloads().perform(api.get(.download(to: path), from: "/"))
+                try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
             }
             #expect(error?.reason == .other, "\(path)")
         }

@@ -6,16 +6,16 @@ import RequestsTestServer
 import RequestsURLSession
 import Testing
 
-/// Serves one representation, whole or in ranges, and drops connections half way as often as it is told to.
+/// A server of one representation, whole or in ranges, that closes connections after given numbers of bytes.
 final class RangeServer: Sendable {
     struct State: Sendable {
         var content: Data
         var header: Header
-        /// After how many bytes of the body each of the next answers ends.
+        /// The number of bytes after which the body of each of the next responses is cut.
         var cuts: [Int] = []
-        /// How many bytes an answer to a range has at most.
+        /// The maximum number of bytes in a response to a range request.
         var partLimit = Int.max
-        /// Changes an answer before it is sent.
+        /// A function that changes a response before it is sent.
         var change: (@Sendable (inout MockResponse) -> Void)?
     }
 
@@ -29,12 +29,12 @@ final class RangeServer: Sendable {
         state.withLock { change(&$0) }
     }
 
-    /// An executor that answers as this server does.
+    /// An executor that responds as this server does.
     var executor: MockExecutor {
         MockExecutor { [self] request in
             state.withLock { state in
                 let cut = state.cuts.isEmpty ? nil : state.cuts.removeFirst()
-                var response = Self.answer(request, state)
+                var response = Self.response(to: request, state)
                 state.change?(&response)
                 if let cut, case .bytes(let body)? = response.body.first {
                     response.header.set(Field(name: .contentLength, value: "\(body.count)"))
@@ -45,7 +45,7 @@ final class RangeServer: Sendable {
         }
     }
 
-    private static func answer(_ request: PreparedRequest, _ state: State) -> MockResponse {
+    private static func response(to request: PreparedRequest, _ state: State) -> MockResponse {
         var response = MockResponse(header: state.header)
         response.header.add(Field(name: .contentType, value: "application/x-test"))
         let tag = state.header[.etag] ?? state.header[.lastModified]
@@ -72,15 +72,15 @@ final class RangeServer: Sendable {
     }
 }
 
-/// How a request reaches the server of a test.
-enum Way: String, CaseIterable, CustomTestStringConvertible {
+/// The way in which a request reaches the server of a test.
+enum Transport: String, CaseIterable, CustomTestStringConvertible {
     case memory, socket, urlSession
 
     var testDescription: String { rawValue }
 
-    /// Runs `body` with a base URL and an executor that reaches `served` there.
-    func reaching(
-        _ served: MockExecutor, _ body: (AnonymousRequestProvider, any RequestExecutor) async throws -> Void
+    /// Runs `body` with a base URL and an executor to whose requests `served` responds.
+    func run(
+        serving served: MockExecutor, _ body: (AnonymousRequestProvider, any RequestExecutor) async throws -> Void
     ) async throws {
         switch self {
         case .memory: try await body(AnonymousRequestProvider("http://e.com"), served)
@@ -96,7 +96,7 @@ enum Way: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A folder of one test, removed with it.
+/// A folder that is removed with this object.
 final class TestFolder: Sendable {
     let url: URL
 
@@ -116,7 +116,7 @@ final class TestFolder: Sendable {
     func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
 }
 
-/// Bytes that differ from place to place.
+/// Returns `count` bytes that depend on their position.
 func pattern(_ count: Int) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
 }

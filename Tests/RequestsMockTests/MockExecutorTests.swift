@@ -3,12 +3,14 @@ import RequestsMock
 import Testing
 
 private let target: TargetURI = {
-    guard let target = try? TargetURI("http://mock.test/users/7?page=1") else { preconditionFailure("a valid URI") }
+    guard let target = try? TargetURI("http://mock.test/users/7?page=1") else {
+        preconditionFailure("invalid URI literal")
+    }
     return target
 }()
 
 private func request(
-    _ method: HTTPMethod = .get, body: RequestBody = .none, delivery: Delivery = .collected(limit: 1 << 20)
+    _ method: HTTPMethod = .get, body: RequestBody = .none, delivery: ResponseBody.Delivery = .collected(limit: 1 << 20)
 ) -> PreparedRequest {
     PreparedRequest(method: method, target: target, body: body, delivery: delivery)
 }
@@ -29,19 +31,19 @@ extension RawResponse {
 
 @Suite("Mock executor", .timeLimit(.minutes(5)))
 struct MockExecutorTests {
-    @Test("a text is of the type it is said to be")
+    @Test("a text response has the given content type")
     func types() async throws {
         let request = AnonymousRequestProvider("https://e.com").get(.json([Int].self), from: "/x")
         #expect(try await MockExecutor(.ok("[1]", contentType: .json)).perform(request) == [1])
         let error = await #expect(throws: RequestError.self) { try await MockExecutor(.ok("[1]")).perform(request) }
         #expect(error?.reason == .unexpectedContentType)
         let teapot = MockExecutor(.status(418, "{\"code\":\"E1\"}", contentType: .json))
-        let refusal = await #expect(throws: RequestError.self) { try await teapot.perform(request) }
-        #expect(refusal?.status == 418 && refusal?.message?.code == "E1")
+        let rejection = await #expect(throws: RequestError.self) { try await teapot.perform(request) }
+        #expect(rejection?.status == 418 && rejection?.message?.code == "E1")
     }
 
-    @Test("answers by a function of the request, with the target filled in and the length announced (PM-120, PM-122)")
-    func answers() async throws {
+    @Test("the function of a mock makes the response; target and Content-Length are added (PM-120, PM-122)")
+    func responds() async throws {
         let mock = MockExecutor { request in .ok("hello \(request.target.path)") }
         let response = try await mock.execute(request())
         #expect(response.head.status == 200)
@@ -54,56 +56,58 @@ struct MockExecutorTests {
     }
 
     @Test(
-        "records what was sent with its body as bytes, whatever kind it was (PM-129)",
+        "a request is recorded with its body as bytes, whatever the kind of body (PM-129)",
         arguments: [
             RequestBody.bytes(Data("abc".utf8)), .oneShot(length: 3, Chunks(["a", "", "bc"])),
-            .stream(length: nil, replayable: true) { Chunks(["abc"]) },
+            .stream(length: nil, isReplayable: true) { Chunks(["abc"]) },
         ])
     func records(body: RequestBody) async throws {
         let mock = MockExecutor(.ok())
         _ = try await mock.execute(request(.put, body: body))
-        #expect(mock.recorded == [request(.put, body: .bytes(Data("abc".utf8)))])
+        #expect(mock.recordedRequests == [request(.put, body: .bytes(Data("abc".utf8)))])
     }
 
     @Test(
-        "a body longer or shorter than declared, or whose source throws, is not encoded, and nothing is recorded (R-5)",
+        "a body that throws or has another length than declared is an error, and is not recorded (R-5)",
         arguments: [2, 4, nil])
     func wrongLength(length: Int?) async {
         let mock = MockExecutor(.ok())
-        let body = RequestBody.stream(length: length, replayable: true) {
+        let body = RequestBody.stream(length: length, isReplayable: true) {
             Chunks(["a", "bc"], failing: length == nil)
         }
-        #expect(await reason { try await mock.execute(request(.post, body: body)) } == .bodyNotEncoded)
-        #expect(mock.recorded.isEmpty)
+        #expect(await reason { try await mock.execute(request(.post, body: body)) } == .bodyEncodingFailed)
+        #expect(mock.recordedRequests.isEmpty)
     }
 
-    @Test("a request that could not be written is refused before the function is called (R-1)")
+    @Test("an invalid request is rejected before the function is called (R-1)")
     func validates() async {
         let mock = MockExecutor(.ok())
         var bad = request()
         bad.header = [Field(name: "X", value: "a\r\nB: c")]
         #expect(await reason { try await mock.execute(bad) } == .invalidRequest(.invalidFieldValue))
-        #expect(mock.recorded.isEmpty)
+        #expect(mock.recordedRequests.isEmpty)
     }
 
-    @Test("HEAD, 204 and 304 have no body", arguments: [(.head, 200), (.get, 204), (.get, 304)] as [(HTTPMethod, Int)])
+    @Test(
+        "responses to HEAD, and 204 and 304, have no body",
+        arguments: [(.head, 200), (.get, 204), (.get, 304)] as [(HTTPMethod, Int)])
     func noBody(method: HTTPMethod, status: Int) async throws {
         let mock = MockExecutor(.status(HTTPStatus(status), "body"))
         #expect(try await mock.execute(request(method)).bytes == Data())
     }
 
-    @Test("a body over the limit is too large, collected or not yet complete")
+    @Test("a body over the limit is an error, even if it is endless")
     func limit() async {
         let mock = MockExecutor(.ok("12345"))
         #expect(await reason { try await mock.execute(request(delivery: .collected(limit: 5))) } == nil)
         #expect(
             await reason { try await mock.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
-        let open = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data("abc".utf8) }]))
+        let endless = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data("abc".utf8) }]))
         #expect(
-            await reason { try await open.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
+            await reason { try await endless.execute(request(delivery: .collected(limit: 4))) } == .tooLarge(limit: 4))
     }
 
-    @Test("a streamed body is pulled, chunk by chunk, and nothing is made ahead (R-69)")
+    @Test("a streamed body is produced chunk by chunk, only when it is read (R-69)")
     func streams() async throws {
         let made = Lock(0)
         let mock = MockExecutor { _ in
@@ -125,13 +129,13 @@ struct MockExecutorTests {
         #expect(stream.trailers["X-Sum"] == "3")
     }
 
-    @Test("a download is written for 2xx, collected otherwise, and a failure leaves no file")
+    @Test("a download creates a file for 2xx, is collected otherwise, and leaves no file if it fails")
     func download() async throws {
         let name = "requests-mock-\(UInt64.random(in: 0 ... .max))"
         let path = FileManager.default.temporaryDirectory.appending(path: name).path
-        let delivery = Delivery.file(path: path)
-        let refused = try await MockExecutor(.status(404, "no")).execute(request(delivery: delivery))
-        #expect(refused.bytes == Data("no".utf8))
+        let delivery = ResponseBody.Delivery.file(path: path)
+        let missing = try await MockExecutor(.status(404, "no")).execute(request(delivery: delivery))
+        #expect(missing.bytes == Data("no".utf8))
         var cut = MockResponse.ok("abc")
         cut.header.set(Field(name: .contentLength, value: "64"))
         #expect(
@@ -142,7 +146,7 @@ struct MockExecutorTests {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test("the limits of the request end an endless wait, each by its name (R-48)")
+    @Test("each time limit of a request ends an endless delay with its own error (R-48)")
     func limits() async {
         var first = request()
         first.timeouts.firstByte = .milliseconds(20)
@@ -159,7 +163,7 @@ struct MockExecutorTests {
         #expect(await reason { try await MockExecutor(.ok()).execute(total) } == .timedOut(.total))
     }
 
-    @Test("cancellation ends a wait, and before the start nothing is recorded (PM-129, R-67)")
+    @Test("cancellation ends a delay; a call cancelled before its start is not recorded (PM-129, R-67)")
     func cancellation() async {
         let started = AsyncStream.makeStream(of: Void.self)
         let mock = MockExecutor { _ in
@@ -176,20 +180,20 @@ struct MockExecutorTests {
             return try await early.execute(request())
         }
         #expect(await reason { try await cancelled.value } == .cancelled)
-        #expect(early.recorded.isEmpty)
+        #expect(early.recordedRequests.isEmpty)
     }
 
-    @Test("what the function throws comes as our error with the request")
+    @Test("an error of the function is wrapped in a RequestError with the request")
     func handlerThrows() async {
-        struct Odd: Error {}
-        let mock = MockExecutor { _ in throw Odd() }
+        struct HandlerFailure: Error {}
+        let mock = MockExecutor { _ in throw HandlerFailure() }
         let error = await #expect(throws: RequestError.self) { try await mock.execute(request()) }
         #expect(error?.reason == .other)
-        #expect(error?.underlying is Odd)
+        #expect(error?.underlying is HandlerFailure)
         #expect(error?.request == request())
     }
 
-    @Test("routes match by method, template or path; what none matches is a marked 500 (PM-124, PM-126)")
+    @Test("routes match by method, template or path; an unmatched request gets a marked 500 (PM-124, PM-126)")
     func routes() async throws {
         let mock = MockExecutor(
             routes: .on(.get, "/users/{}", .ok("user")), .on(.delete, "/users/{}", .status(204)),
@@ -204,7 +208,7 @@ struct MockExecutorTests {
     }
 
     @Test(
-        "a route's pattern is compared by octets: equivalent spellings of a text are different (PM-124)",
+        "a route pattern is compared by octets: canonically equivalent texts are different (PM-124)",
         arguments: [
             ("/caf\u{E9}", "/caf\u{E9}", true), ("/caf\u{E9}", "/cafe\u{301}", false),
             ("/users/{}", "/users/{}", true), ("/users/{}\u{301}", "/users/{}", false),
@@ -215,12 +219,12 @@ struct MockExecutorTests {
         ])
     func octets(pattern: String, template: String, matches: Bool) async throws {
         var request = request()
-        request.template = template
+        request.pathTemplate = template
         let response = try await MockExecutor(routes: .on(.get, pattern, .status(204))).execute(request)
         #expect((response.head.status == 204) == matches)
     }
 
-    @Test("a segment that is empty is not one of a pattern (PM-124)")
+    @Test("an empty segment does not match a placeholder (PM-124)")
     func emptySegment() async throws {
         let mock = MockExecutor(routes: .on(.get, "/users/{}", .status(204)))
         for (path, status) in [("/users/", 500), ("/users", 500), ("/users/%CC%81", 204), ("/users/a/b", 500)] {
@@ -229,7 +233,7 @@ struct MockExecutorTests {
         }
     }
 
-    @Test("the newest requests are recorded, within limits, and all are counted (PM-129, R-73)")
+    @Test("the newest requests are recorded within limits, and all are counted (PM-129, R-73)")
     func recording() async throws {
         let mock = MockExecutor(.ok())
         #expect(mock.recordedCount == 0)
@@ -241,22 +245,23 @@ struct MockExecutorTests {
             for mock in [mock, few, small, none] { _ = try await mock.execute(request) }
         }
         #expect([mock, few, small, none].map(\.recordedCount) == [20, 20, 20, 20])
-        #expect([mock, few, small, none].map(\.recorded.count) == [20, 5, 2, 0])
-        #expect(few.recorded.map(\.body.firstByte) == Array(15..<20))
-        #expect(small.recorded.map(\.body.firstByte) == [18, 19])
+        #expect([mock, few, small, none].map(\.recordedRequests.count) == [20, 5, 2, 0])
+        #expect(few.recordedRequests.map(\.body.firstByte) == Array(15..<20))
+        #expect(small.recordedRequests.map(\.body.firstByte) == [18, 19])
         let large = request(.put, body: .bytes(Data(count: 31)))
         _ = try await small.execute(large)
-        #expect(small.recorded == [large])
+        #expect(small.recordedRequests == [large])
     }
 
     @Test("progress counts the bytes of both bodies (HT-6)")
     func progress() async throws {
-        let told = Lock<[TransferProgress]>([])
+        let reports = Lock<[TransferProgress]>([])
         var post = request(.post, body: .bytes(Data("abc".utf8)))
-        post.onProgress = { progress in told.withLock { $0.append(progress) } }
+        post.progressHandler = { progress in reports.withLock { $0.append(progress) } }
         _ = try await MockExecutor(.ok("hello")).execute(post)
-        let last = try #require(told.withLock { $0.last })
-        #expect(last == TransferProgress(sent: 3, totalToSend: 3, received: 5, totalToReceive: 5))
+        let last = try #require(reports.withLock { $0.last })
+        #expect(
+            last == TransferProgress(bytesSent: 3, bytesExpectedToSend: 3, bytesReceived: 5, bytesExpectedToReceive: 5))
     }
 }
 
@@ -264,20 +269,20 @@ extension RequestBody {
     fileprivate var firstByte: UInt8? { if case .bytes(let data) = self { data.first } else { nil } }
 }
 
-private struct Chunks: RequestBodySource {
-    struct Broken: Error {}
+private struct Chunks: RequestBody.Source {
+    struct SourceFailure: Error {}
 
-    private var rest: ArraySlice<String>
+    private var remainder: ArraySlice<String>
     private let isFailing: Bool
 
     init(_ texts: [String], failing isFailing: Bool = false) {
-        rest = texts[...]
+        remainder = texts[...]
         self.isFailing = isFailing
     }
 
     mutating func next() throws -> Data? {
-        guard let text = rest.popFirst() else {
-            if isFailing { throw Broken() }
+        guard let text = remainder.popFirst() else {
+            if isFailing { throw SourceFailure() }
             return nil
         }
         return Data(text.utf8)

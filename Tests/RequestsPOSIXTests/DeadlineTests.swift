@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Deadline")
 struct DeadlineTests {
-    @Test("saturates instead of trapping (R-75)")
+    @Test("arithmetic saturates instead of trapping (R-75)")
     func saturates() {
         #expect(Deadline.now.advanced(by: .seconds(Int64.max)) == .distantFuture)
         #expect(Deadline.now.advanced(by: .seconds(Int64.min)).hasPassed)
@@ -11,7 +11,7 @@ struct DeadlineTests {
         #expect(Deadline(nanoseconds: .min).remaining == .zero)
     }
 
-    @Test("keeps the instant of the standard library's clock, never an earlier one")
+    @Test("a deadline made from an instant is never earlier than the instant")
     func fromInstant() {
         let instant = ContinuousClock.now.advanced(by: .seconds(10))
         let deadline = Deadline(instant)

@@ -23,7 +23,7 @@ struct FileTests {
         try writer.finish()
     }
 
-    @Test("a finished file has its bytes, is its owner's alone, and replaces what was there (R-74)")
+    @Test("a finished file replaces the previous one, and only its owner can read and write it (R-74)")
     func writes() throws {
         try write([1, 2, 3])
         #expect(try read(folder.path(of: "a")) == [1, 2, 3])
@@ -35,7 +35,7 @@ struct FileTests {
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
-    @Test("a writer dropped before it is finished leaves nothing and changes nothing")
+    @Test("an unfinished writer leaves no file and does not change an existing one")
     func dropped() throws {
         try folder.write([1], to: "a")
         do {
@@ -48,7 +48,7 @@ struct FileTests {
         #expect(try read(folder.path(of: "a")) == [1])
     }
 
-    @Test("finishing onto a folder fails, and the temporary file is removed")
+    @Test("finishing at the path of a folder is an error, and the temporary file is removed")
     func ontoFolder() throws {
         let inner = folder.path(of: "inner")
         #expect(mkdir(inner, 0o700) == 0)
@@ -60,7 +60,7 @@ struct FileTests {
         #expect(folder.names == ["inner"])
     }
 
-    @Test("paths that cannot be are typed errors")
+    @Test("invalid and missing paths are typed errors")
     func invalidPaths() {
         for path in ["", "a\0b"] {
             #expect(throws: FileError.invalidPath) { _ = try FileReader(path: path) }
@@ -68,14 +68,14 @@ struct FileTests {
         }
         let error = #expect(throws: FileError.self) { _ = try FileReader(path: folder.path(of: "missing")) }
         guard case .system(let system, _) = error else {
-            Issue.record("no system error")
+            Issue.record("expected a system error")
             return
         }
         #expect(system.isNotFound)
         #expect(throws: FileError.self) { _ = try FileWriter(replacing: folder.path(of: "missing/a")) }
     }
 
-    @Test("a folder or a pipe is refused, and a pipe does not block")
+    @Test("reading a folder or a pipe is an error, and a pipe does not block")
     func notRegular() {
         #expect(throws: FileError.notRegular(path: folder.path)) { _ = try FileReader(path: folder.path) }
         let pipe = folder.path(of: "pipe")
@@ -83,7 +83,7 @@ struct FileTests {
         #expect(throws: FileError.notRegular(path: pipe)) { _ = try FileReader(path: pipe) }
     }
 
-    @Test("reading past the end gives nothing, from the middle the rest")
+    @Test("a file is read from an offset; past its end there are no bytes")
     func offsets() throws {
         try folder.write([1, 2, 3], to: "a")
         let file = try FileReader(path: folder.path(of: "a"))
@@ -95,7 +95,7 @@ struct FileTests {
 @Suite("Terminal")
 struct TerminalTests {
     @Test(
-        "NO_COLOR counts when it has a value, TERM=dumb always",
+        "NO_COLOR with a value and TERM=dumb disable colors",
         arguments: [
             ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["NO_COLOR": "0"], false),
             (["TERM": "dumb"], false), (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "x"], false),
@@ -104,7 +104,7 @@ struct TerminalTests {
         #expect(Terminal.allowsColor { environment[$0] } == allowed)
     }
 
-    @Test("a file is no terminal and has no columns")
+    @Test("a socket is not a terminal and has no columns")
     func notTerminal() throws {
         let pair = try Socket.Pair()
         try pair.apart { first, _ throws(SystemError) in

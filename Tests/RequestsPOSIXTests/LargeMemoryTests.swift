@@ -5,7 +5,7 @@ import Testing
 struct LargeMemoryTests {
     private let memory = LargeMemory()
 
-    @Test("only what is large, and not too large, is lent")
+    @Test("a block is available only between the minimum and the maximum size")
     func sizes() throws {
         #expect(memory.take(0) == nil)
         #expect(memory.take(LargeMemory.unit - 1) == nil)
@@ -19,7 +19,7 @@ struct LargeMemoryTests {
         }
     }
 
-    @Test("what is given back is lent again, unless it is too small or more than twice as large")
+    @Test("a returned block is reused unless it is too small or more than twice as large")
     func again() throws {
         let first = try #require(memory.take(5 << 20))
         memory.giveBack(first, 5 << 20)
@@ -32,7 +32,7 @@ struct LargeMemoryTests {
         #expect(memory.take(3 << 20) != first)
     }
 
-    @Test("of what waits to be lent the oldest goes, so that it is never more than said")
+    @Test("the oldest returned blocks are released beyond the maximum size of the cache")
     func bounded() throws {
         let pieces = try (0..<3).map { _ in try #require(memory.take(7 << 20)) }
         for piece in pieces {
@@ -41,11 +41,11 @@ struct LargeMemoryTests {
         }
         #expect(memory.take(7 << 20) == pieces[2])
         #expect(memory.take(7 << 20) == pieces[1])
-        // Memory that nobody had before is clear.
+        // New memory is zero.
         #expect(try #require(memory.take(7 << 20)).load(as: UInt8.self) == 0)
     }
 
-    @Test("what is cut to little is not kept")
+    @Test("a block that is cut below the minimum size is not kept")
     func cut() throws {
         let start = try #require(memory.take(8 << 20))
         start.storeBytes(of: 7, toByteOffset: 99_999, as: UInt8.self)
@@ -57,7 +57,7 @@ struct LargeMemoryTests {
         memory.giveBack(next, 2 << 20)
     }
 
-    @Test("what is lent takes no memory before something comes, and of the first bytes only their pages (R-25)")
+    @Test("a block occupies only the pages that are written (R-25)")
     func untouched() async {
         await #expect(processExitsWith: .success) {
             let memory = LargeMemory()

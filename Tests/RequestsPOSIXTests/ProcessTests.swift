@@ -4,13 +4,13 @@ import RequestsPOSIX
 import TestSupport
 import Testing
 
-/// What concerns the whole process is proven in a child process, where no other test runs.
+/// Tests that concern the whole process, each in a child process where no other test runs.
 @Suite("Process", .timeLimit(.minutes(5)))
 struct ProcessTests {
-    @Test("writing to a peer that is gone is EPIPE and no signal, by send, sendmsg and sendfile (R-56)")
+    @Test("send, sendmsg and sendfile to a closed connection fail with EPIPE, without a signal (R-56)")
     func brokenPipe() async {
         await #expect(processExitsWith: .success) {
-            // All zero is the default disposition, under which the signal ends the process.
+            // All zeros is the default disposition, with which the signal ends the process.
             var byDefault = sigaction()
             sigaction(SIGPIPE, &byDefault, nil)
             let folder = TemporaryDirectory()
@@ -38,7 +38,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("every descriptor is closed in the end and closes on exec (R-53, R-58)")
+    @Test("every descriptor is closed after use, and is closed on exec (R-53, R-58)")
     func descriptors() async {
         await #expect(processExitsWith: .success) {
             let before = OpenDescriptors()
@@ -63,19 +63,19 @@ struct ProcessTests {
                 #expect(folder.names == ["a"])
             }
             await eventually { OpenDescriptors().named.isSubset(of: before.named) }
-            // A reactor's own two are closed by its thread, a moment after its last user has gone. The runtime may
-            // have opened three or four of its kind in the meantime.
+            // The thread of a reactor closes its two descriptors shortly after the last use. Meanwhile the runtime may
+            // have opened three or four descriptors of this kind.
             await eventually { OpenDescriptors().anonymous <= before.anonymous + 5 }
         }
     }
 
-    @Test("without free descriptors there is a clear error, and all is well afterwards (R-57)")
+    @Test("without free descriptors an error is thrown, and later operations succeed (R-57)")
     func shortage() async {
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor()
-            // What others have left open in the process that runs the tests comes along.
-            let most = rlim_t(64 + (OpenDescriptors().inherited.max() ?? 0))
-            var limit = rlimit(rlim_cur: most, rlim_max: most)
+            // The child inherits the descriptors that are open in the process of the tests.
+            let maximum = rlim_t(64 + (OpenDescriptors().inherited.max() ?? 0))
+            var limit = rlimit(rlim_cur: maximum, rlim_max: maximum)
             #expect(rp_limit_descriptors(&limit) == 0)
             var pairs: [ChannelPair] = []
             var shortage: SystemError?
@@ -95,7 +95,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("a child that releases a channel, a signal or a file leaves them to its parent (R-58)")
+    @Test("a channel, a signal and a file that a child releases remain usable in its parent (R-58)")
     func forked() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()
@@ -109,7 +109,7 @@ struct ProcessTests {
                     return true
                 }
                 #expect(hasReleased, "round \(round)")
-                // The reactor still watches the channel, and nothing was signalled.
+                // The reactor still watches the channel, and the signal is not set.
                 try far.writeOnce([1])
                 try await inheritance.receive()
                 #expect(inheritance.isSignalled == false, "round \(round)")
@@ -120,14 +120,14 @@ struct ProcessTests {
                 return true
             }
             #expect(hasDrained)
-            #expect(children.hangSeldom, "\(children)")
+            #expect(children.hangsAreRare, "\(children)")
             #expect(inheritance.isSignalled)
             try inheritance.finish()
             #expect(folder.names == ["a"])
         }
     }
 
-    @Test("a storm of signals interrupts system calls and loses no byte (R-55)")
+    @Test("no byte is lost when signals interrupt system calls (R-55)")
     func signalStorm() async {
         await #expect(processExitsWith: .success) {
             var action = sigaction()
@@ -153,8 +153,10 @@ struct ProcessTests {
     }
 }
 
-/// What a child inherits; nothing else refers to it, so that the child can release it.
-private final class Inheritance: @unchecked Sendable {  // one thread at a time uses it
+/// The resources that a child inherits.
+///
+/// Only this object refers to them, so that the child can release them.
+private final class Inheritance: @unchecked Sendable {  // used by one thread at a time
     let signal: WakeSignal
     private var writer: FileWriter?
     private var near: Channel?
@@ -166,7 +168,7 @@ private final class Inheritance: @unchecked Sendable {  // one thread at a time 
         quiet = try Socket.listening(on: .loopback())
     }
 
-    /// Has the reactor watch a channel; returns its other end.
+    /// Registers a channel with the reactor, and returns its other end.
     func begin() async throws -> Channel {
         let pair = try ChannelPair(on: try Reactor.shared())
         near = pair.near
@@ -200,13 +202,13 @@ private final class Inheritance: @unchecked Sendable {  // one thread at a time 
     }
 }
 
-/// What the process has open.
+/// The open descriptors of the process.
 private struct OpenDescriptors {
-    /// Sockets and files by what they are, not by number.
+    /// The targets of sockets and files, not their numbers.
     var named: Set<String> = []
-    /// Event counters, queues and timers, which have no name.
+    /// The number of event counters, queues and timers, which have no name.
     var anonymous = 0
-    /// Those that an executed program would get.
+    /// The descriptors that an executed program would inherit.
     var inherited: Set<Int32> = []
 
     init() {
@@ -219,7 +221,7 @@ private struct OpenDescriptors {
             guard let number = Int32(name), number != dirfd(folder) else { continue }
             let flags = rp_get_descriptor_flags(number)
             let target = Self.target(of: number)
-            // Closed by another thread since the folder was read.
+            // Another thread has closed it since the folder was read.
             guard flags >= 0, !target.isEmpty else { continue }
             if flags & FD_CLOEXEC == 0 { inherited.insert(number) }
             if target.hasPrefix("anon_inode") { anonymous += 1 } else { named.insert(target) }

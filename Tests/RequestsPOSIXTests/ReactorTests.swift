@@ -18,7 +18,7 @@ struct ReactorTests {
         #expect(try await text == Array("hello".utf8))
     }
 
-    @Test("readiness that comes while nobody waits is kept for the next wait, once")
+    @Test("readiness without a wait is kept for the next wait, once")
     func stickyReadiness() async throws {
         let event = WakeEvent(on: reactor)
         event.signal()
@@ -28,7 +28,7 @@ struct ReactorTests {
         #expect(second == .timedOut)
     }
 
-    @Test("bytes that came before the first wait end it, though the descriptor was not registered then")
+    @Test("bytes that arrived before registration end the first wait")
     func readyBeforeRegistration() async throws {
         let pair = try ChannelPair(on: reactor)
         try pair.far.writeOnce([1])
@@ -37,7 +37,9 @@ struct ReactorTests {
         #expect(try pair.near.readOnce() == .wouldBlock)
     }
 
-    @Test("the peer's end and its reset end a wait in either direction (R-54)", arguments: [false, true])
+    @Test(
+        "a wait in either direction ends when the peer closes or resets the connection (R-54)",
+        arguments: [false, true])
     func peerGone(writing: Bool) async throws {
         var far: Channel?
         let near = try {
@@ -62,7 +64,7 @@ struct ReactorTests {
         }
     }
 
-    @Test("a deadline fires, and not early (R-48)", arguments: [0, 1, 7, 30])
+    @Test("a deadline ends a wait, and not early (R-48)", arguments: [0, 1, 7, 30])
     func deadline(milliseconds: Int) async throws {
         let pair = try ChannelPair(on: reactor)
         let start = ContinuousClock.now
@@ -72,7 +74,7 @@ struct ReactorTests {
         #expect(start.duration(to: .now) >= .milliseconds(milliseconds))
     }
 
-    @Test("a deadline that has passed still takes what is ready")
+    @Test("a wait whose deadline has passed still returns existing readiness")
     func pastDeadline() async throws {
         let event = WakeEvent(on: reactor)
         event.signal()
@@ -80,7 +82,7 @@ struct ReactorTests {
         #expect(await outcome { () throws(WaitError) in try await event.wait(by: past) } == nil)
     }
 
-    @Test("an earlier deadline is obeyed though the thread already waits for a later one")
+    @Test("a deadline earlier than that of a running wait ends its wait in time")
     func earlierDeadline() async throws {
         let late = WakeEvent(on: reactor)
         let early = WakeEvent(on: reactor)
@@ -92,7 +94,7 @@ struct ReactorTests {
         #expect(await lateError == nil)
     }
 
-    @Test("a later deadline does not disturb the thread")
+    @Test("a later deadline does not wake the thread")
     func laterDeadline() async throws {
         let event = WakeEvent(on: reactor)
         let first = Task { await outcome { () throws(WaitError) in try await event.wait(by: .after(.seconds(1000))) } }
@@ -108,7 +110,7 @@ struct ReactorTests {
         #expect(reactor.nextWake == wake)
     }
 
-    @Test("a cancelled wait ends and leaves what comes later to the next one (R-67)")
+    @Test("a cancelled wait ends, and later readiness ends the next wait (R-67)")
     func cancellation() async throws {
         let pair = try ChannelPair(on: reactor)
         let first = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
@@ -148,21 +150,21 @@ struct ReactorTests {
         #expect(await second.value == nil)
     }
 
-    @Test("two tasks cannot wait in one direction; the first is not disturbed")
+    @Test("a second wait in one direction is an error, and the first continues")
     func occupied() async throws {
         let event = WakeEvent(on: reactor)
         let first = Task { await outcome { () throws(WaitError) in try await event.wait(by: nil) } }
         await eventually { reactor.pendingWaits == 1 }
         let error = await outcome { () throws(WaitError) in try await event.wait(by: nil) }
         guard case .failed = error else {
-            Issue.record("not refused: \(String(describing: error))")
+            Issue.record("expected an error, got \(String(describing: error))")
             return
         }
         event.signal()
         #expect(await first.value == nil)
     }
 
-    @Test("an abandoned channel wakes its waiters and refuses later waits, the descriptor stays open")
+    @Test("abandoning a channel ends its waits and later ones with an error; the descriptor stays open")
     func abandoned() async throws {
         let pair = try ChannelPair(on: reactor)
         let wait = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() } }
@@ -173,26 +175,26 @@ struct ReactorTests {
         #expect(try pair.near.writeOnce([1]) == .bytes(1))
     }
 
-    @Test("a child that was forked without exec gets an error, not a hang")
+    @Test("a wait in a child that was forked without exec is an error and does not hang")
     func forked() async throws {
         let reactor = try Reactor(forks: -1)
         let pair = try ChannelPair(on: reactor)
         let error = await outcome { () throws(WaitError) in try await pair.near.waitUntilReadable() }
         guard case .failed(let system) = error else {
-            Issue.record("not refused")
+            Issue.record("expected an error")
             return
         }
         #expect(system.description.contains("fork"))
         #expect(throws: SystemError.self) { try reactor.checkProcess() }
     }
 
-    @Test("1,000 waits cancelled at random moments each end exactly once, and nothing is left (R-67)")
+    @Test("1,000 waits cancelled at varying times each end once, and no registration remains (R-67)")
     func cancellationStorm() async throws {
         let ended = Counter()
-        // Several at once, because alone each of a thousand waits would queue behind all other tests.
+        // Eight tasks share the waits, because each wait of a single task would queue behind all other tests.
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for strand in 0..<8 {
-                group.addTask { try await cancelWaits(strand * 125..<(strand + 1) * 125, counting: ended) }
+            for part in 0..<8 {
+                group.addTask { try await cancelWaits(part * 125..<(part + 1) * 125, counting: ended) }
             }
             try await group.waitForAll()
         }
@@ -219,14 +221,14 @@ struct ReactorTests {
             #expect(error == nil || error == .cancelled || error == .timedOut)
             _ = try pair.near.readOnce(4096)
         }
-        // The channel still works: no late cancellation or deadline waits for a victim.
+        // The channel still works: no late cancellation or deadline ends a later wait.
         _ = try pair.near.readOnce(4096)
         let last = Task { try await pair.near.readAll(upTo: 1) }
         try pair.far.writeOnce([42])
         #expect(try await last.value == [42])
     }
 
-    @Test("counters return to zero when the channels have gone (R-49, R-53)")
+    @Test("the counters return to zero when the channels are released (R-49, R-53)")
     func counters() async throws {
         do {
             let pairs = try (0..<50).map { _ in try ChannelPair(on: reactor) }
@@ -245,7 +247,7 @@ struct ReactorTests {
         #expect(reactor.registrations == 0)
     }
 
-    @Test("two directions wait independently")
+    @Test("reading and writing wait independently")
     func bothDirections() async throws {
         let pair = try ChannelPair(on: reactor)
         let all = [UInt8](repeating: 3, count: 4 << 20)
@@ -257,7 +259,7 @@ struct ReactorTests {
         #expect(try await back == [1, 2, 3])
     }
 
-    @Test("a wait that ends leaves the other direction's in place, however often")
+    @Test("the end of a wait does not affect the wait in the other direction")
     func otherDirectionStays() async throws {
         let pair = try ChannelPair(on: reactor)
         while case .bytes = try pair.near.writeOnce([UInt8](repeating: 7, count: 65536)) {}
@@ -279,7 +281,7 @@ struct ReactorTests {
         #expect(await writer.value == nil)
     }
 
-    @Test("the thread is not woken for a descriptor that nobody waits for")
+    @Test("the thread is not woken for a descriptor without a wait")
     func idleIsQuiet() async throws {
         let pair = try ChannelPair(on: reactor)
         try pair.far.writeOnce([1])
@@ -287,7 +289,7 @@ struct ReactorTests {
         #expect(try pair.near.readOnce() == .bytes(1))
         try pair.far.writeOnce([2])
         #expect(try pair.near.readOnce() == .bytes(1))
-        // A report of the second byte would have ended this at once.
+        // A report of the second byte would end this wait at once.
         let error = await outcome { () throws(WaitError) in
             try await pair.near.waitUntilReadable(by: .after(.milliseconds(20)))
         }
@@ -305,7 +307,7 @@ struct ReactorTests {
 
 @Suite("Waiting for both directions", .timeLimit(.minutes(5)))
 struct BothDirectionsTests {
-    @Test("an upload that is stuck is woken by bytes to read, and by room to write (R-45)")
+    @Test("a blocked upload resumes when bytes can be read, or when it can write (R-45)")
     func both() async throws {
         let reactor = try Reactor()
         let pair = try ChannelPair(on: reactor)
@@ -313,19 +315,23 @@ struct BothDirectionsTests {
             while case .bytes = try pair.near.writeOnce([UInt8](repeating: 1, count: 64 << 10)) {}
         }
         try fill()
-        let stuck = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() } }
+        let readable = Task {
+            await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() }
+        }
         await eventually { reactor.pendingWaits == 1 }
         try pair.far.writeOnce([7])
-        #expect(await stuck.value == nil)
+        #expect(await readable.value == nil)
         #expect(try pair.near.readOnce() == .bytes(1))
         #expect(try pair.near.readOnce() == .wouldBlock)
         try fill()
-        let room = Task { await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() } }
+        let writable = Task {
+            await outcome { () throws(WaitError) in try await pair.near.waitUntilWritableOrReadable() }
+        }
         await eventually { reactor.pendingWaits == 1 }
         while case .bytes = try pair.far.readOnce(1 << 20) {}
-        #expect(await room.value == nil)
+        #expect(await writable.value == nil)
         guard case .bytes = try pair.near.writeOnce([1]) else {
-            Issue.record("no room")
+            Issue.record("expected that a byte can be written")
             return
         }
         let cancelled = Task {

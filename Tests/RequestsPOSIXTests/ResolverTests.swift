@@ -10,15 +10,15 @@ struct ResolverTests {
         reactor = try Reactor()
     }
 
-    /// A lookup that answers when it is told to, and counts.
+    /// A lookup that waits until the gate is open, and counts its calls.
     private final class Gate: Sendable {
         let began = Counter()
         let running = Counter()
         private let isOpen = Atomic(false)
-        private let most = Atomic(0)
+        private let maximum = Atomic(0)
         private let inside = Atomic(0)
 
-        var mostAtOnce: Int { most.load(ordering: .acquiring) }
+        var maximumConcurrency: Int { maximum.load(ordering: .acquiring) }
 
         func open() {
             isOpen.store(true, ordering: .releasing)
@@ -27,47 +27,47 @@ struct ResolverTests {
         func pass() {
             began.increment()
             let count = inside.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
-            _ = most.max(count, ordering: .acquiringAndReleasing)
+            _ = maximum.max(count, ordering: .acquiringAndReleasing)
             while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() }
             inside.wrappingSubtract(1, ordering: .acquiringAndReleasing)
         }
     }
 
     @Test(
-        "a literal is answered at once and meets no lookup",
+        "an IP literal is returned without a lookup",
         arguments: [("127.0.0.1", "127.0.0.1:8080"), ("::1", "[::1]:8080"), ("[::1]", "[::1]:8080")])
     func literals(host: String, expected: String) async throws {
-        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("unexpected lookup") }
         let addresses = try await resolver.addresses(of: host, port: 8080, on: reactor)
         #expect(addresses.map(\.description) == [expected])
     }
 
     @Test(
-        "what cannot be a host name is refused without a lookup",
+        "an invalid host name is an error without a lookup",
         arguments: ["", "a\0b", "[localhost]", String(repeating: "a", count: 256)])
-    func impossible(host: String) async {
-        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
-        await #expect(throws: ResolverError.hostNotFound("not a host name")) {
+    func invalid(host: String) async {
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("unexpected lookup") }
+        await #expect(throws: ResolverError.hostNotFound("invalid host name")) {
             try await resolver.addresses(of: host, port: 1, on: reactor)
         }
     }
 
     @Test(
-        "localhost and the names below it are this machine, and meet no lookup (RFC 6761)",
+        "localhost and its subdomains resolve to the loopback without a lookup (RFC 6761)",
         arguments: ["localhost", "LOCALHOST", "localhost.", "api.localhost", "a.b.LocalHost."])
     func localhost(name: String) async throws {
-        let resolver = Resolver { _ throws(ResolverError) in throw .failed("must not be asked") }
+        let resolver = Resolver { _ throws(ResolverError) in throw .failed("unexpected lookup") }
         let addresses = try await resolver.addresses(of: name, port: 8080, on: reactor)
         #expect(addresses == [.loopbackIPv6(port: 8080), .loopback(port: 8080)])
     }
 
-    @Test("a name that only ends alike is looked up", arguments: ["notlocalhost", "localhost.example"])
+    @Test("a name that only resembles localhost is looked up", arguments: ["notlocalhost", "localhost.example"])
     func notLocalhost(name: String) async throws {
         let resolver = Resolver { _ throws(ResolverError) in [.loopback(port: 0)] }
         #expect(try await resolver.addresses(of: name, port: 9, on: reactor) == [.loopback(port: 9)])
     }
 
-    @Test("who asks for a name that is being looked up shares the answer, each with its port")
+    @Test("concurrent calls for one name share a lookup, each with its port")
     func coalescing() async throws {
         let gate = Gate()
         let resolver = Resolver { _ throws(ResolverError) in
@@ -86,11 +86,11 @@ struct ResolverTests {
         }
         #expect(gate.began.value == 1)
         #expect(resolver.pendingLookups == 0)
-        // The thread that looked the name up lets go of them last.
+        // The thread of the lookup releases them last.
         await eventually { reactor.registrations == 0 }
     }
 
-    @Test("at most four names are looked up at once, all get their answer")
+    @Test("at most four lookups run concurrently, and all complete")
     func threads() async throws {
         let gate = Gate()
         let resolver = Resolver { _ throws(ResolverError) in
@@ -104,17 +104,17 @@ struct ResolverTests {
         gate.open()
         for task in tasks { #expect(try await task.value == [.loopback(port: 1)]) }
         #expect(gate.began.value == 12)
-        #expect(gate.mostAtOnce <= 4)
+        #expect(gate.maximumConcurrency <= 4)
     }
 
-    @Test("a deadline and a cancellation abandon the wait; the lookup goes on for the others (R-67)")
+    @Test("a deadline or a cancellation ends one wait; the lookup continues for the others (R-67)")
     func abandoned() async throws {
         let gate = Gate()
         let resolver = Resolver { _ throws(ResolverError) in
             gate.pass()
             return [.loopback()]
         }
-        let patient = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
+        let waiting = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
         await eventually { reactor.pendingWaits == 1 }
         await #expect(throws: ResolverError.timedOut) {
             try await resolver.addresses(of: "a", port: 1, by: .after(.milliseconds(5)), on: reactor)
@@ -124,11 +124,11 @@ struct ResolverTests {
         cancelled.cancel()
         await #expect(throws: ResolverError.cancelled) { try await cancelled.value }
         gate.open()
-        #expect(try await patient.value == [.loopback(port: 1)])
+        #expect(try await waiting.value == [.loopback(port: 1)])
         #expect(gate.began.value == 1)
     }
 
-    @Test("a queued lookup that nobody waits for any more is never begun")
+    @Test("a queued lookup without a waiting call is not started")
     func dropped() async throws {
         let gate = Gate()
         let resolver = Resolver(threads: 1) { _ throws(ResolverError) in
@@ -146,11 +146,11 @@ struct ResolverTests {
         #expect(gate.began.value == 1)
     }
 
-    @Test("the error of a lookup reaches every waiter; the next question asks again")
+    @Test("a failed lookup throws its error, and the next call starts another lookup")
     func errors() async throws {
-        let asked = Counter()
+        let lookups = Counter()
         let resolver = Resolver { _ throws(ResolverError) in
-            if asked.increment() == 1 { throw .temporaryFailure("try again") }
+            if lookups.increment() == 1 { throw .temporaryFailure("try again") }
             return [.loopback()]
         }
         await #expect(throws: ResolverError.temporaryFailure("try again")) {
@@ -159,12 +159,12 @@ struct ResolverTests {
         #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
     }
 
-    @Test("addresses are kept for a few seconds, each with the port asked for, and not once they led nowhere (R-50)")
+    @Test("addresses are cached for a few seconds, for any port, until they are forgotten (R-50)")
     func keeping() async throws {
-        let asked = Counter()
-        let now = Instant()
+        let lookups = Counter()
+        let now = ManualClock()
         let resolver = Resolver(for: .seconds(5)) { _ throws(ResolverError) in
-            asked.increment()
+            lookups.increment()
             return [.loopback()]
         } clock: {
             now.deadline
@@ -172,23 +172,23 @@ struct ResolverTests {
         #expect(try await resolver.addresses(of: "a", port: 1, on: reactor) == [.loopback(port: 1)])
         now.set(4_999_999_999)
         #expect(try await resolver.addresses(of: "A", port: 2, on: reactor) == [.loopback(port: 2)])
-        #expect(asked.value == 1)
+        #expect(lookups.value == 1)
         now.set(5_000_000_000)
         _ = try await resolver.addresses(of: "a", port: 1, on: reactor)
-        #expect(asked.value == 2)
+        #expect(lookups.value == 2)
         resolver.forget("A")
         _ = try await resolver.addresses(of: "a", port: 1, on: reactor)
-        #expect(asked.value == 3)
+        #expect(lookups.value == 3)
     }
 
-    /// A clock that is set by hand.
-    private final class Instant: Sendable {
+    /// A clock that the test sets.
+    private final class ManualClock: Sendable {
         private let nanoseconds = Atomic<Int64>(0)
         var deadline: Deadline { Deadline(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
         func set(_ value: Int64) { nanoseconds.store(value, ordering: .relaxed) }
     }
 
-    @Test("as many names are kept as there is room for; whose time ends first makes way")
+    @Test("the cache is limited, and the entry that expires first is removed")
     func capacity() {
         var cache = AddressCache(lifetime: .seconds(5), capacity: 2)
         func at(_ seconds: Int) -> Deadline { Deadline(nanoseconds: Int64(seconds) * 1_000_000_000) }

@@ -4,7 +4,7 @@ import Testing
 @Suite("SocketAddress")
 struct SocketAddressTests {
     @Test(
-        "reads what is an IP literal",
+        "an IP literal is parsed",
         arguments: [
             ("127.0.0.1", "127.0.0.1:80"), ("0.0.0.0", "0.0.0.0:80"), ("255.255.255.255", "255.255.255.255:80"),
             ("::1", "[::1]:80"), ("::", "[::]:80"), ("2001:DB8::0:1", "[2001:db8::1]:80"),
@@ -18,7 +18,7 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "refuses what is not one",
+        "text that is not an IP literal is not parsed",
         arguments: [
             "", "localhost", "1", "1.2.3", "1.2.3.4.5", "256.0.0.1", "0x7f.0.0.1", "127.0.0.1 ", " 127.0.0.1",
             "1.2.3.4%1",
@@ -30,7 +30,7 @@ struct SocketAddressTests {
         #expect(SocketAddress(ipLiteral: text, port: 80) == nil)
     }
 
-    @Test("keeps everything but the port when the port changes")
+    @Test("changing the port keeps the rest of the address")
     func withPort() throws {
         let six = try #require(SocketAddress(ipLiteral: "fe80::1%7", port: 1))
         #expect(six.with(port: 2) == SocketAddress(ipLiteral: "fe80::1%7", port: 2))
@@ -41,7 +41,7 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "tells the addresses where no other machine can be",
+        "only loopback addresses and unix paths are local",
         arguments: [
             ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("128.0.0.1", false), ("10.0.0.1", false),
             ("0.0.0.0", false), ("::", false), ("::2", false), ("fe80::1", false), ("2001:db8::1", false),
@@ -51,7 +51,7 @@ struct SocketAddressTests {
         #expect(try SocketAddress(unixPath: "/a").isLocal)
     }
 
-    @Test("a unix path that does not fit, is empty or holds NUL is a typed error (R-59)")
+    @Test("a unix path that is too long, is empty or contains NUL is a typed error (R-59)")
     func paths() throws {
         let limit = SocketAddress.longestPath
         let longest = String(repeating: "x", count: limit)
@@ -68,7 +68,7 @@ struct SocketAddressTests {
     }
 
     #if os(Linux)
-    @Test("an abstract name is written with @ or NUL (R-59)")
+    @Test("an abstract name begins with @ or NUL (R-59)")
     func abstractNames() throws {
         #expect(try SocketAddress(unixPath: "@a") == SocketAddress(unixPath: "\0a"))
         #expect(try SocketAddress(unixPath: "@a").description == "unix:@a")

@@ -23,13 +23,13 @@ struct SocketTests {
     }
 
     @Test(
-        "connects over loopback and carries bytes both ways",
+        "a connection over the loopback transfers bytes in both directions",
         arguments: [SocketAddress.loopback(), .loopbackIPv6()])
     func loopback(address: SocketAddress) async throws {
         let listener = try Socket.listening(on: address)
         let (client, server) = try await connect(to: listener, on: reactor)
         #if os(Linux)
-        // It stood at once: the reactor was asked for nothing.
+        // The connection is established at once, so nothing is registered with the reactor.
         #expect(reactor.registrations == 0)
         #endif
         client.socket.setNoDelay()
@@ -42,7 +42,7 @@ struct SocketTests {
         #expect(try await client.readAll().isEmpty)
     }
 
-    @Test("connects over a unix path, relative or absolute, and says what is missing (R-59)")
+    @Test("a connection over a unix path is established; a missing or used path is an error (R-59)")
     func unixPath() async throws {
         let folder = TemporaryDirectory()
         let address = try SocketAddress(unixPath: folder.path(of: "s"))
@@ -58,14 +58,14 @@ struct SocketTests {
         #expect(second?.isAddressInUse == true)
     }
 
-    @Test("a refused connection is a typed error with the system's words")
+    @Test("a refused connection is a typed error with the description of the system")
     func refused() async throws {
         let holder = try Socket.bound(to: .loopback())
         let closed = try holder.localAddress()
         let client = Channel(try Socket(for: closed), reactor: reactor)
         let error = await outcome { () throws(WaitError) in try await client.connect(to: closed) }
         guard case .failed(let system) = error else {
-            Issue.record("not refused: \(String(describing: error))")
+            Issue.record("expected an error, got \(String(describing: error))")
             return
         }
         #expect(system.isRefused)
@@ -73,12 +73,12 @@ struct SocketTests {
         holder.shutDown(.both)
     }
 
-    @Test("a listener whose queue is full never answers: the connect deadline fires (R-48)")
+    @Test("connecting to a listener with a full queue ends at the deadline (R-48)")
     func connectTimeout() async throws {
         let listener = try Socket.listening(on: .loopback(), backlog: 0)
         let address = try listener.localAddress()
         var fillers: [Channel] = []
-        // What the queue holds beyond its backlog is the system's business: fill it until one hangs.
+        // The system decides how many connections a queue takes beyond its backlog, so fill it until one attempt hangs.
         while fillers.count < 64 {
             let filler = Channel(try Socket(for: address), reactor: reactor)
             fillers.append(filler)
@@ -88,10 +88,10 @@ struct SocketTests {
             if error == .timedOut { return }
             #expect(error == nil)
         }
-        Issue.record("every connection was taken")
+        Issue.record("every connection was established")
     }
 
-    @Test("a peek tells idle, closed, reset and stray bytes apart and takes nothing (R-53, R-22)")
+    @Test("a probe distinguishes idle, closed, reset and unsolicited bytes without reading (R-53, R-22)")
     func liveness() async throws {
         let listener = try Socket.listening(on: .loopback())
         var (client, server): (Channel, Channel?) = try await connect(to: listener, on: reactor)
@@ -111,7 +111,7 @@ struct SocketTests {
         #expect(client.socket.liveness() == .closed)
     }
 
-    @Test("a reset is ECONNRESET for who reads")
+    @Test("reading from a reset connection is ECONNRESET")
     func reset() async throws {
         let listener = try Socket.listening(on: .loopback())
         var (client, server): (Channel, Channel?) = try await connect(to: listener, on: reactor)
@@ -124,14 +124,14 @@ struct SocketTests {
         client = try ChannelPair(on: reactor).near
     }
 
-    @Test("a small socket buffer takes part of a write; the rest follows (R-55)")
+    @Test("a write that fills the socket buffer is completed by later writes (R-55)")
     func partialWrites() async throws {
         let pair = try ChannelPair(on: reactor)
         try pair.near.socket.setKernelBuffers(sending: 1024)
         try pair.far.socket.setKernelBuffers(receiving: 1024)
         let all = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         guard case .bytes(let first) = try pair.near.writeOnce(all) else {
-            Issue.record("nothing was taken")
+            Issue.record("expected a partial write")
             return
         }
         #expect(first < all.count)
@@ -140,7 +140,9 @@ struct SocketTests {
         #expect(try await received == all)
     }
 
-    @Test("two buffers go out as one, whichever is empty", arguments: [("ab", "cd"), ("", "cd"), ("ab", ""), ("", "")])
+    @Test(
+        "two buffers are written together, even if one is empty",
+        arguments: [("ab", "cd"), ("", "cd"), ("ab", ""), ("", "")])
     func twoBuffers(first: String, second: String) async throws {
         let pair = try ChannelPair(on: reactor)
         let result = try Array(first.utf8).withUnsafeBytes { first in
@@ -151,7 +153,7 @@ struct SocketTests {
         #expect(try await pair.far.readAll() == Array((first + second).utf8))
     }
 
-    @Test("planted faults cut transfers short and fail the chosen one (R-70)")
+    @Test("injected faults shorten transfers and fail the chosen one (R-70)")
     func faults() async throws {
         let plan = TransferFaults(longestRead: 2, longestWrite: 3, .failTransfer(4), code: 5)
         let pair = try ChannelPair(on: reactor, nearFaults: plan)
@@ -165,7 +167,7 @@ struct SocketTests {
         #expect(plan.transfers == 5)
     }
 
-    @Test("a file goes out by sendfile from any place; its end is zero bytes")
+    @Test("sendfile sends a file from an offset; at its end it sends zero bytes")
     func sendFile() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "body")
@@ -181,14 +183,14 @@ struct SocketTests {
             switch try pair.near.writeFile(file, from: offset, count: Int(file.size - offset)) {
             case .bytes(let count): offset += Int64(count)
             case .wouldBlock: try await pair.near.waitUntilWritable()
-            case .end: Issue.record("a write cannot end")
+            case .end: Issue.record("a write does not report an end")
             }
         }
         #expect(try await received == Array(content[10...]))
         #expect(try pair.near.writeFile(file, from: file.size, count: 10) == .bytes(0))
     }
 
-    @Test("a blocking wait answers in place and obeys its deadline and its signal")
+    @Test("a blocking wait ends when the socket is ready, at its deadline or by its signal")
     func blockingWait() throws {
         let pair = try ChannelPair(on: reactor)
         let start = ContinuousClock.now
@@ -210,7 +212,7 @@ struct SocketTests {
         #expect(reactor.registrations == 0)
     }
 
-    @Test("a blocking wait inside a task notices its cancellation (R-67)")
+    @Test("cancelling its task ends a blocking wait (R-67)")
     func blockingCancellation() async throws {
         let pair = try ChannelPair(on: reactor)
         let ready = Counter()
@@ -223,7 +225,7 @@ struct SocketTests {
                 return error
             }
         }
-        // The task blocks a thread of the pool, and others may block the rest: what cancels it runs elsewhere.
+        // The task blocks a thread of the pool, and other tasks may block the others, so a separate thread cancels it.
         try DetachedThread.start(named: "test.cancel") {
             while ready.value == 0 { DetachedThread.yield() }
             wait.cancel()

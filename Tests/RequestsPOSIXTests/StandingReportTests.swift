@@ -1,7 +1,7 @@
 import RequestsPOSIX
 import Testing
 
-@Suite("Reports that stand", .timeLimit(.minutes(5)))
+@Suite("Standing reports", .timeLimit(.minutes(5)))
 struct StandingReportTests {
     let reactor: Reactor
 
@@ -9,7 +9,7 @@ struct StandingReportTests {
         reactor = try Reactor()
     }
 
-    /// A pair whose near end has waited once with reports that stand, and has read what came.
+    /// Returns a pair whose near end has waited once with standing reports, and has read the byte that arrived.
     private func pairWithReports() async throws -> ChannelPair {
         let pair = try ChannelPair(on: reactor)
         try pair.far.writeOnce([1])
@@ -18,17 +18,17 @@ struct StandingReportTests {
         return pair
     }
 
-    @Test("what arrives while nobody waits is reported", .enabled(if: Reactor.keepsReporting))
-    func reportedUnasked() async throws {
+    @Test("bytes that arrive without a wait are reported", .enabled(if: Reactor.keepsReporting))
+    func reportedWithoutWait() async throws {
         let pair = try await pairWithReports()
         var (error, turns) = (WaitError?.some(.timedOut), 1)
         while error == .timedOut {
             try pair.far.writeOnce([2])
-            // Sooner or later the reactor sees the byte before it is read.
+            // Eventually the reactor sees the byte before it is read.
             for _ in 0..<turns { await Task.yield() }
             turns += 1
             #expect(try pair.near.readOnce() == .bytes(1))
-            // Nothing is there to be read: only a report that nobody asked for ends this.
+            // There are no bytes to read, so only a report from before the wait ends it.
             error = await outcome { () throws(WaitError) in
                 try await pair.near.wait(for: .reading, by: .now, standing: true)
             }
@@ -36,7 +36,7 @@ struct StandingReportTests {
         #expect(error == nil)
     }
 
-    @Test("ended, they report nothing more")
+    @Test("ended standing reports report nothing")
     func ended() async throws {
         let pair = try await pairWithReports()
         pair.near.endReports()
@@ -50,7 +50,7 @@ struct StandingReportTests {
         #expect(error == .timedOut)
     }
 
-    @Test("an ordinary wait after them sees what was left unread")
+    @Test("a wait after standing reports is ended by the unread bytes")
     func leftUnread() async throws {
         let pair = try await pairWithReports()
         try pair.far.writeOnce([2, 3])
@@ -60,7 +60,7 @@ struct StandingReportTests {
         #expect(try pair.near.readOnce() == .bytes(1))
     }
 
-    @Test("the peer's end is reported (R-54)")
+    @Test("the end of the connection is reported (R-54)")
     func peerGone() async throws {
         var pair: ChannelPair? = try await pairWithReports()
         let near = try #require(pair?.near)
@@ -73,7 +73,7 @@ struct StandingReportTests {
         #expect(try near.readOnce() == .end)
     }
 
-    @Test("a writer who is stuck meanwhile is woken, and the reader after that")
+    @Test("waits for writing and reading both end")
     func bothDirections() async throws {
         let pair = try await pairWithReports()
         let reader = Task {
@@ -90,7 +90,7 @@ struct StandingReportTests {
         #expect(await reader.value == nil)
     }
 
-    @Test("2,000 answers are all waited for, whichever way, and nothing is left (R-49)")
+    @Test("2,000 waits with and without standing reports end, and no registration remains (R-49)")
     func manyRounds() async throws {
         try await rounds(2000)
         await eventually { reactor.registrations == 0 }

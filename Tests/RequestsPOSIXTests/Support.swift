@@ -3,7 +3,7 @@ import RequestsPOSIX
 import Synchronization
 import Testing
 
-/// A connected pair of channels on a reactor of its own, so that counters are the test's alone.
+/// A connected pair of channels on the reactor of a test.
 struct ChannelPair {
     let near: Channel
     let far: Channel
@@ -16,7 +16,7 @@ struct ChannelPair {
 }
 
 extension Channel {
-    /// Sends all of a text, waiting as often as needed.
+    /// Writes all of `bytes`, waiting as often as needed.
     func writeAll(_ bytes: [UInt8]) async throws {
         var sent = 0
         while sent < bytes.count {
@@ -28,7 +28,7 @@ extension Channel {
         }
     }
 
-    /// Reads until so many bytes are here or the peer has ended.
+    /// Reads until at least `limit` bytes have arrived or the peer has closed the connection.
     func readAll(upTo limit: Int = .max) async throws -> [UInt8] {
         var all: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)
@@ -42,34 +42,34 @@ extension Channel {
         return all
     }
 
-    /// One read without waiting.
+    /// Reads once without waiting.
     func readOnce(_ limit: Int = 64) throws -> TransferResult {
         var part = [UInt8](repeating: 0, count: limit)
         return try part.withUnsafeMutableBytes { try read(into: $0) }
     }
 
-    /// One write without waiting.
+    /// Writes once without waiting.
     @discardableResult
     func writeOnce(_ bytes: [UInt8]) throws -> TransferResult {
         try bytes.withUnsafeBytes { try write($0) }
     }
 }
 
-/// Lets other tasks run until a condition holds.
+/// Runs other tasks until `condition` is true.
 ///
-/// Patience ends before the suite's time limit does: a child process has no such limit.
+/// The limit of 45 s is shorter than that of the suites, because a child process has no time limit.
 func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
     let end = Deadline.after(.seconds(45))
     while !condition() {
         guard !end.hasPassed else {
-            Issue.record("never came true", sourceLocation: sourceLocation)
+            Issue.record("the condition is not true after 45 s", sourceLocation: sourceLocation)
             return
         }
         await Task.yield()
     }
 }
 
-/// Counts from any thread.
+/// A counter for all threads.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
@@ -81,7 +81,7 @@ final class Counter: Sendable {
     }
 }
 
-/// The error of a wait, or `nil` when it ended well.
+/// Returns the error of a wait, or nil if it succeeded.
 func outcome(of wait: () async throws(WaitError) -> Void) async -> WaitError? {
     do throws(WaitError) {
         try await wait()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Content codings over sockets", .timeLimit(.minutes(5)),
-    .enabled(if: ContentDecoding.availableCodings.contains("gzip"), "no zlib here"))
+    .enabled(if: ContentDecoding.availableCodings.contains("gzip"), "zlib is not installed"))
 struct DecodingTests {
     /// `hello, hello, hello` in gzip.
     private static let packed = Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA=") ?? Data()
@@ -14,7 +14,7 @@ struct DecodingTests {
         Array("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(length)\r\n\r\n".utf8)
     }
 
-    /// What a call ends with, awaited and on a thread that is blocked.
+    /// Returns the results of an awaited and of a blocking call.
     private static func outcomes(
         of request: PreparedRequest, _ executor: some RequestExecutor
     ) async throws -> [Result<RawResponse, RequestError>] {
@@ -29,8 +29,9 @@ struct DecodingTests {
     }
 
     @Test(
-        "a body to be collected is decoded as it comes: damage ends the call while the rest is held back (R-24, R-44)")
-    func damage() async throws {
+        "a collected body is decoded as it arrives: corrupt data ends the call before the body is complete (R-24, R-44)"
+    )
+    func corruptData() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             guard line.receiveRequest() != nil else { return }
             line.send(Self.head(1_000) + Array("junk".utf8))
@@ -45,7 +46,7 @@ struct DecodingTests {
         #expect(executor.base.connections == (0, 0))
     }
 
-    @Test("a body that comes in pieces is decoded, and its connection goes back (R-44)")
+    @Test("a body that arrives in pieces is decoded, and its connection is reused (R-44)")
     func pieces() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -62,7 +63,7 @@ struct DecodingTests {
         #expect(executor.base.connections == (1, 1) && peer.connections == 1)
     }
 
-    @Test("the limit counts what is decoded; a length that no coding explains is refused before a byte is read (R-25)")
+    @Test("the limit counts decoded bytes; an excessive Content-Length is an error before the body is read (R-25)")
     func limits() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -82,8 +83,8 @@ struct DecodingTests {
         }
     }
 
-    @Test("what is left as it is has the form that was asked for", arguments: ["identity", "gzip", "no-such-coding"])
-    func leftAlone(coding: String) async throws {
+    @Test("a body that is not decoded has the requested delivery", arguments: ["identity", "gzip", "no-such-coding"])
+    func unchanged(coding: String) async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
             while let request = line.receiveRequest() {
@@ -107,13 +108,13 @@ struct DecodingTests {
         }
     }
 
-    @Test("middleware between it and the executor gets a body in memory, where it asks for one")
+    @Test("middleware inside of decoding receives a collected body")
     func between() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil { line.send(Self.head(packed.count) + Array(packed), piece: 1) }
         }
-        let executor = SocketExecutor().intercepted { request, next in
+        let executor = SocketExecutor().intercepting { request, next in
             let response = try await next.execute(request)
             #expect(response.collected == packed)
             return response
@@ -123,7 +124,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("what comes whole is read, and decoded, on the calling thread without a task (HT-1)")
+    @Test("a blocking call reads and decodes a response that arrives whole without a task (HT-1)")
     func inPlace() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in

@@ -4,43 +4,43 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-/// What shows only in numbers: in a child process where it concerns all of it.
+/// Effects that only many calls show, in a child process if they concern the whole process.
 @Suite("Endurance", .serialized, .timeLimit(.minutes(5)))
 struct EnduranceTests {
-    @Test("10,000 calls leave no wait and no registration behind (R-49)")
+    @Test("no wait and no registration remain after 10,000 calls (R-49)")
     func manyCalls() async {
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor.shared()
             let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
-            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
             do {
                 let executor = SocketExecutor()
                 let request = try peer.request().with { $0.deadline = .now + .seconds(600) }
                 for _ in 0..<10_000 { _ = try await executor.execute(request) }
                 #expect(peer.connections == 1)
-                // What waits is the end of that connection's idle time.
+                // One wait remains, for the end of the idle time of the connection.
                 #expect(reactor.pendingWaits <= counts.waits + 1)
             }
             await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
         }
     }
 
-    @Test("a request is never on its way before the answer to the one before it has ended (R-60)", arguments: [1, 3])
+    @Test("a request is sent only after the previous response on its connection is complete (R-60)", arguments: [1, 3])
     func onePerConnection(limit: Int) async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest() {
                 line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
                 line.pause()
-                // Another request would have come by now.
+                // A pipelined request would have arrived by now.
                 let isAlone = request.hasSuffix("\r\n\r\n") && line.socket.liveness() == .idle
                 peer.note(isAlone ? "alone" : request)
                 line.send("k")
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
-        // The last of them waits for all the others.
-        let patient = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
-        let request = try peer.request().with { $0.timeouts = patient }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = limit }
+        // The last call waits for all others.
+        let unlimited = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
+        let request = try peer.request().with { $0.timeouts = unlimited }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<30 {
                 group.addTask {
@@ -53,7 +53,7 @@ struct EnduranceTests {
         #expect(peer.connections <= limit)
     }
 
-    @Test("a thousand signals a second interrupt 100 MB each way and lose no byte (R-55)")
+    @Test("1,000 signals a second during transfers of 100 MB in both directions lose no byte (R-55)")
     func signalStorm() async {
         await #expect(processExitsWith: .success) {
             var action = sigaction()
@@ -80,14 +80,16 @@ struct EnduranceTests {
             let body = RequestBody.bytes(Data(repeating: 5, count: size))
             let request = try peer.request(.put, body: body, delivery: .collected(limit: size))
             let response = try await SocketExecutor().execute(request)
-            guard case .bytes(let data) = response.body else { return #expect(Bool(false), "no bytes") }
+            guard case .bytes(let data) = response.body else {
+                return #expect(Bool(false), "expected a collected body")
+            }
             let isWhole = data == Data(repeating: 6, count: size)
             #expect(isWhole)
             #expect(peer.notes == ["\(size)"])
         }
     }
 
-    @Test("heads without an end take no more memory, however many come (R-17)")
+    @Test("endless heads use bounded memory, whatever their number (R-17)")
     func headMemory() async {
         await #expect(processExitsWith: .success) {
             let line = [UInt8](repeating: 97, count: 64 << 10)
@@ -98,22 +100,22 @@ struct EnduranceTests {
                 wire.send("HTTP/1.1 200 OK\r\nX: y\r\n")
                 while wire.send(number.isMultiple(of: 2) ? line : fields) {}
             }
-            // With the first calls all that is made once is there, the memory of threads among it.
+            // The first call allocates what is allocated once, including the memory of threads.
             _ = try await SocketExecutor().execute(try peer.request())
             let start = try #require(ProcessUsage.peakResidentKiB)
             var before = start
             let executor = SocketExecutor()
-            // How much a head may take is known to the allocator only after some of them, under a sanitizer later still.
+            // The allocator reaches its working size only after some heads, and under a sanitizer even later.
             for round in 0..<60 {
                 if round == 30 { before = try #require(ProcessUsage.peakResidentKiB) }
                 guard case .tooLarge? = await executor.failure(of: try peer.request())?.reason else {
-                    return #expect(Bool(false), "no limit")
+                    return #expect(Bool(false), "expected a limit error")
                 }
             }
             #expect(executor.connections == (0, 0))
             let limits = SocketExecutor.Configuration()
             let after = try #require(ProcessUsage.peakResidentKiB)
-            #expect(after - before < limits.headLimit / 1024 + 1024)
+            #expect(after - before < limits.maximumHeadSize / 1024 + 1024)
             #expect(after - start < 16 << 10)
         }
     }

@@ -4,24 +4,24 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Expecting 100 (Continue)", .timeLimit(.minutes(5)))
+@Suite("Expect: 100-continue", .timeLimit(.minutes(5)))
 struct ExpectingTests {
     private static let upload = RequestBody.bytes(Data("hello".utf8))
-    /// Longer than any test lasts.
+    /// A duration longer than any test.
     private static let long = Duration.seconds(300)
 
     private func request(
         _ peer: ScriptedPeer, _ body: RequestBody = upload, waiting time: Duration = long
     ) throws -> PreparedRequest {
-        try peer.request(.put, body: body).with { $0.continueWait = time }
+        try peer.request(.put, body: body).with { $0.continueTimeout = time }
     }
 
     @Test(
-        "the body goes out when the server asks for it, and the connection goes on (R-46)",
+        "the body is sent after 100 (Continue), and the connection is reused (R-46)",
         arguments: [
             "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 \r\n\r\n",
         ])
-    func asked(interim: String) async throws {
+    func continued(interim: String) async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let head = line.receiveRequest() {
                 guard head.hasPrefix("PUT") else { line.send(ok); continue }
@@ -35,10 +35,10 @@ struct ExpectingTests {
         #expect(try await executor.execute(request(peer)).text == "ok")
         #expect(peer.notes.first?.hasSuffix("Content-Length: 5\r\nExpect: 100-continue\r\n\r\n") == true)
         #expect(peer.notes.last == "hello")
-        #expect(try await executor.execute(peer.request()).metrics.reusedConnection)
+        #expect(try await executor.execute(peer.request()).metrics.isReusedConnection)
     }
 
-    @Test("a server that says nothing gets the body when the wait has passed (R-46)")
+    @Test("without a response, the body is sent after the timeout (R-46)")
     func silent() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest(bodyLength: 5) {
@@ -55,11 +55,11 @@ struct ExpectingTests {
     }
 
     @Test(
-        "a final answer comes instead of the body, which is not sent, and the connection is not used again (R-45, R-46)",
+        "after a final response the body is not sent, and the connection is not reused (R-45, R-46)",
         arguments: [200, 401, 413, 417, 500])
-    func refused(status: Int) async throws {
+    func finalResponse(status: Int) async throws {
         let peer = try ScriptedPeer { line, number, peer in
-            guard number == 0 else { return line.answerAll(ok) }
+            guard number == 0 else { return line.respondToAll(ok) }
             _ = line.receiveRequest()
             line.send("HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\n", piece: 7)
             line.send("no")
@@ -70,12 +70,12 @@ struct ExpectingTests {
         #expect(response.head.status.code == status)
         #expect(response.text == "no")
         #expect(executor.connections == (0, 0))
-        #expect(try await executor.execute(peer.request()).metrics.reusedConnection == false)
+        #expect(try await executor.execute(peer.request()).metrics.isReusedConnection == false)
         await eventually { peer.notes == ["0"] }
     }
 
-    @Test("a server that leaves instead of answering is a lost connection (R-46)")
-    func left() async throws {
+    @Test("a connection that closes instead of a response is lost (R-46)")
+    func closed() async throws {
         let peer = try ScriptedPeer { line, _, _ in _ = line.receiveRequest() }
         let executor = SocketExecutor()
         let request = try request(peer).with { $0.method = .post }
@@ -85,7 +85,7 @@ struct ExpectingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("every kind of body waits to be asked for, and none is opened too soon (R-46)")
+    @Test("every kind of body waits for 100 (Continue), and none is opened before (R-46)")
     func bodies() async throws {
         let folder = TemporaryDirectory()
         try folder.write(Array(repeating: 97, count: 100_000), to: "body")
@@ -97,11 +97,11 @@ struct ExpectingTests {
         let made = Counter()
         for body: RequestBody in [
             .file(path: folder.path(of: "body")),
-            .stream(length: 4, replayable: true) {
+            .stream(length: 4, isReplayable: true) {
                 made.add(1)
                 return Chunks(chunks: ["abcd"])
             },
-            .stream(length: nil, replayable: true) {
+            .stream(length: nil, isReplayable: true) {
                 made.add(1)
                 return Chunks(chunks: ["abcd"])
             },
@@ -112,7 +112,7 @@ struct ExpectingTests {
         await eventually { peer.notes == ["0", "0", "0"] }
     }
 
-    @Test("the wait ends with the call: cancelled, or overdue (R-46, R-48, R-67)")
+    @Test("cancellation and the deadline end the wait for 100 (Continue) (R-46, R-48, R-67)")
     func ended() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -122,16 +122,16 @@ struct ExpectingTests {
         let overdue = try request(peer).with { $0.deadline = .now + .milliseconds(30) }
         #expect(await executor.failure(of: overdue)?.reason == .timedOut(.total))
         let endless = try request(peer)
-        let waits = try Reactor.shared()
+        let reactor = try Reactor.shared()
         let call = Task { await executor.failure(of: endless) }
-        await eventually { peer.connections == 2 && waits.pendingWaits > 0 }
+        await eventually { peer.connections == 2 && reactor.pendingWaits > 0 }
         call.cancel()
         #expect(await call.value?.reason == .cancelled)
         #expect(executor.connections == (0, 0))
     }
 
     @Test(
-        "after an interim response the limit for the first byte still counts, and not that between bytes (R-18, R-48)")
+        "after an interim response the first-byte limit still applies, not the limit between bytes (R-18, R-48)")
     func firstByte() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest(bodyLength: 5)
@@ -145,7 +145,7 @@ struct ExpectingTests {
         #expect(await SocketExecutor().failure(of: request)?.reason == .timedOut(.firstByte))
     }
 
-    @Test("a pooled connection that died is replaced before anything is expected of it (R-42, R-46)")
+    @Test("a stale pooled connection is replaced, and the expectation is sent again (R-42, R-46)")
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()
@@ -162,14 +162,14 @@ struct ExpectingTests {
         _ = try await executor.execute(peer.request())
         let response = try await executor.execute(request(peer))
         #expect(response.text == "ok")
-        #expect(response.metrics.sendings == 2)
+        #expect(response.metrics.transmissions == 2)
     }
 }
 
 // MARK: Interim responses
 
 extension ExpectingTests {
-    @Test("interim responses are told as they come, and never more of them than the limit (R-18)")
+    @Test("interim responses are reported as they arrive, up to the limit (R-18)")
     func observer() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil {
@@ -177,19 +177,21 @@ extension ExpectingTests {
                 line.send("HTTP/1.1 102 Processing\r\n\r\n" + ok)
             }
         }
-        let told = Mutex<[ResponseHead]>([])
-        let request = try peer.request().with { $0.onInterimResponse = { head in told.withLock { $0.append(head) } } }
+        let received = Mutex<[ResponseHead]>([])
+        let request = try peer.request().with {
+            $0.interimResponseHandler = { head in received.withLock { $0.append(head) } }
+        }
         let executor = SocketExecutor()
         #expect(try await executor.execute(request).text == "ok")
-        let heads = told.withLock { $0 }
+        let heads = received.withLock { $0 }
         #expect(heads.map(\.status) == [103, 102])
         #expect(heads.first?.header[.link] == "</style.css>; rel=preload")
         #expect(heads.first?.target == request.target)
-        let strict = SocketExecutor.with { $0.interimResponseLimit = 1 }
+        let strict = SocketExecutor.with { $0.maximumInterimResponses = 1 }
         #expect(await strict.failure(of: request)?.reason == .tooLarge(limit: 1))
     }
 
-    @Test("a switch of protocols that nobody asked for is refused, and the connection closed (R-18)")
+    @Test("an unsolicited 101 is a protocol violation, and the connection is closed (R-18)")
     func upgrade() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note(line.receiveRequest() ?? "")

@@ -3,18 +3,18 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("Faults of the system", .timeLimit(.minutes(5)))
+@Suite("System errors", .timeLimit(.minutes(5)))
 struct FaultTests {
     @Test(
-        "whichever transfer fails, the call ends, and the connection serves nobody else (R-70)",
-        arguments: [Delivery.collected(limit: 1 << 20), .streamed])
-    func everyTransfer(delivery: Delivery) async throws {
+        "a failed transfer ends the call, and the connection is not reused (R-70)",
+        arguments: [ResponseBody.Delivery.collected(limit: 1 << 20), .streamed])
+    func everyTransfer(delivery: ResponseBody.Delivery) async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest(bodyLength: 3) != nil { line.send(ok) }
         }
-        var isThrough = false
-        for number in 1..<100 where !isThrough {
-            // 32 is EPIPE: the number does not matter, every error of a transfer is the connection's end.
+        var isComplete = false
+        for number in 1..<100 where !isComplete {
+            // The error is EPIPE (32); every error of a transfer ends the connection.
             let faults = TransferFaults(longestRead: 7, longestWrite: 60, .failTransfer(number), code: 32)
             let executor = SocketExecutor.with { $0.faults = faults }
             let request = try peer.request(.post, body: .bytes(Data("abc".utf8)), delivery: delivery)
@@ -24,19 +24,19 @@ struct FaultTests {
                     let text = try await response.stream?.collect()
                     #expect((response.text ?? text.map { String(decoding: $0, as: UTF8.self) }) == "ok")
                 }
-                isThrough = faults.transfers < number
+                isComplete = faults.transfers < number
             } catch {
                 #expect(error.reason == .connectionLost)
             }
             #expect(executor.connections.open == executor.connections.idle)
         }
-        #expect(isThrough)
+        #expect(isComplete)
     }
 
-    @Test("without free descriptors a call is a failed connection, and all is well afterwards (R-57)")
+    @Test("without free descriptors the connection fails, and later calls succeed (R-57)")
     func shortage() async {
         await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
             let executor = SocketExecutor()
             _ = try await executor.execute(try peer.request())
             var held: [HeldDescriptor] = []
@@ -49,13 +49,13 @@ struct FaultTests {
                 #expect(error?.mayHaveReachedServer == false)
                 #expect(fresh.connections == (0, 0))
             }
-            #expect(try await executor.execute(try peer.request()).metrics.reusedConnection)
+            #expect(try await executor.execute(try peer.request()).metrics.isReusedConnection)
             held = []
             #expect(try await fresh.execute(try peer.request()).text == "ok")
         }
     }
 
-    @Test("a call tells how far it has come, and at its end all of it (HT-6)")
+    @Test("progress increases, and its last report contains all bytes (HT-6)")
     func progress() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest(bodyLength: 300_000) != nil {
@@ -63,23 +63,29 @@ struct FaultTests {
                 line.send([UInt8](repeating: 97, count: 200_000))
             }
         }
-        let told = Mutex<[TransferProgress]>([])
+        let reports = Mutex<[TransferProgress]>([])
         let request = try peer.request(.post, body: .bytes(Data(count: 300_000))).with {
-            $0.onProgress = { progress in told.withLock { $0.append(progress) } }
+            $0.progressHandler = { progress in reports.withLock { $0.append(progress) } }
         }
         _ = try await SocketExecutor().execute(request)
-        let all = told.withLock { $0 }
+        let all = reports.withLock { $0 }
         #expect(
             all.last
-                == TransferProgress(sent: 300_000, totalToSend: 300_000, received: 200_000, totalToReceive: 200_000))
-        #expect(zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
+                == TransferProgress(
+                    bytesSent: 300_000, bytesExpectedToSend: 300_000, bytesReceived: 200_000,
+                    bytesExpectedToReceive: 200_000))
+        #expect(
+            zip(all, all.dropFirst()).allSatisfy {
+                $0.bytesSent <= $1.bytesSent && $0.bytesReceived <= $1.bytesReceived
+            })
     }
 }
 
-/// Holds a descriptor; nil when the system has none left.
+/// An open descriptor.
 final class HeldDescriptor: Sendable {
     private let socket: Socket
 
+    /// Opens a descriptor; nil if the system has none left.
     init?() {
         guard let socket = try? Socket(for: .loopback()) else { return nil }
         self.socket = socket

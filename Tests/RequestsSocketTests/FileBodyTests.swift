@@ -8,7 +8,7 @@ import Testing
 struct FileBodyTests {
     private let folder = TemporaryDirectory()
 
-    /// A peer that notes how many bytes of the body came and whether they are `expected`; it answers when all are there.
+    /// Returns a peer that records the number of bytes of the body and whether they are `expected`, and then responds.
     private func peer(_ expected: [UInt8]) throws -> ScriptedPeer {
         try ScriptedPeer { line, _, peer in
             var all: [UInt8] = []
@@ -23,7 +23,7 @@ struct FileBodyTests {
         }
     }
 
-    /// Bytes in which none stands where it could be mistaken for a near one.
+    /// Returns bytes that repeat only at large distances.
     private func content(_ count: Int) -> [UInt8] {
         let block = (0..<9_973).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         var bytes: [UInt8] = []
@@ -33,9 +33,9 @@ struct FileBodyTests {
     }
 
     @Test(
-        "a file is sent whole or in part, by the kernel or copied, however little goes at a time",
+        "a file or a range is sent by the kernel or copied, in transfers of any size",
         arguments: FileSending.allCases, [Int.max, 10_007])
-    func sent(way: FileSending, cap: Int) async throws {
+    func sent(sending: FileSending, cap: Int) async throws {
         let bytes = content(3_000_001)
         try folder.write(bytes, to: "body")
         for range: Range<Int>? in [nil, 5..<2_000_006, 0..<65_537] {
@@ -43,7 +43,7 @@ struct FileBodyTests {
             let peer = try peer(Array(expected))
             let executor = SocketExecutor.with {
                 $0.faults = TransferFaults(longestWrite: cap)
-                $0.fileSending = way
+                $0.fileSending = sending
             }
             let body = RequestBody.file(path: folder.path(of: "body"), range: range)
             #expect(try await executor.execute(peer.request(.put, body: body)).text == "ok")
@@ -51,12 +51,12 @@ struct FileBodyTests {
         }
     }
 
-    @Test("where the kernel cannot send a kind of file, it is copied; from the middle, too")
+    @Test("a file that the kernel cannot send is copied, also from its middle")
     func copied() async throws {
         let bytes = content(1_000_000)
         try folder.write(bytes, to: "body")
         var whole = 0
-        // The second transfer is the first of the file; of the later ones some look for an answer, and end the call.
+        // Transfer 2 is the first of the file. Some later transfers read the response, and their fault ends the call.
         for number in 2...8 {
             let peer = try peer(bytes)
             let executor = SocketExecutor.with {
@@ -76,20 +76,20 @@ struct FileBodyTests {
     }
 
     @Test(
-        "a file that becomes shorter or longer while it is sent is an error, and no whole body (R-5)",
+        "a file that shrinks or grows while it is sent is an error, and its body is not complete (R-5)",
         arguments: FileSending.allCases)
-    func changed(way: FileSending) async throws {
+    func changed(sending: FileSending) async throws {
         for (name, newCount) in [("shrinks", 100_000), ("shrinks a little", 7_999_999), ("grows", 8_000_001)] {
             let bytes = content(8_000_000)
             try folder.write(bytes, to: name)
             let peer = try peer(bytes)
-            let executor = SocketExecutor.with { $0.fileSending = way }
+            let executor = SocketExecutor.with { $0.fileSending = sending }
             let change = Once { [folder, bytes = content(newCount)] in try? folder.write(bytes, to: name) }
             let request = try peer.request(.put, body: .file(path: folder.path(of: name))).with {
-                $0.onProgress = { if $0.sent > 0 { change.run() } }
+                $0.progressHandler = { if $0.bytesSent > 0 { change.run() } }
             }
             let error = await executor.failure(of: request)
-            #expect(error?.reason == .bodyNotEncoded, "\(name)")
+            #expect(error?.reason == .bodyEncodingFailed, "\(name)")
             #expect(executor.connections == (0, 0))
             await eventually { !peer.notes.isEmpty }
             let received = peer.notes.first?.split(separator: " ").first.flatMap { Int($0) } ?? .max
@@ -97,8 +97,8 @@ struct FileBodyTests {
         }
     }
 
-    @Test("an answer before the file's end is delivered, and the upload stops (R-45)")
-    func earlyAnswer() async throws {
+    @Test("a response before the end of a file is returned, and the upload stops (R-45)")
+    func earlyResponse() async throws {
         try folder.write(content(32 << 20), to: "body")
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receive()
@@ -112,7 +112,7 @@ struct FileBodyTests {
         peer.stop()
     }
 
-    @Test("a peer that resets the connection during a file is a lost connection, never a signal (R-56)")
+    @Test("a reset while a file is sent is a lost connection, never a signal (R-56)")
     func reset() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()
@@ -130,7 +130,7 @@ struct FileBodyTests {
     }
 }
 
-/// Does something the first time it is told to.
+/// An action that runs once.
 private final class Once: Sendable {
     private let count = Counter()
     private let action: @Sendable () -> Void

@@ -5,7 +5,9 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// What a child inherits; nothing else refers to it, so that the child can release it.
+/// The resources that a child inherits.
+///
+/// Only this object refers to them, so that the child can release them.
 private final class Inheritance: Sendable {
     private let executor = Lock<SocketExecutor?>(SocketExecutor())
     private let stream = Lock<ResponseStream?>(nil)
@@ -23,13 +25,14 @@ private final class Inheritance: Sendable {
         try await stream.withLock { $0.take() }?.collect()
     }
 
-    /// Makes calls until the task that closes idle connections waits: while it begins to run it may hold the pool's lock,
-    /// and a child leaves the connections open then.
+    /// Makes calls until the task that closes idle connections is waiting.
+    ///
+    /// While that task starts, it can hold the lock of the pool, and a child then leaves the connections open.
     func settle(_ request: PreparedRequest) async throws {
         for _ in 0..<20 { _ = try await text(request) }
     }
 
-    /// Releases all of it; whether so many sockets were closed.
+    /// Releases the executor and the stream, and returns whether that closed `count` sockets.
     func release(closing count: Int) -> Bool {
         let before = openSockets()
         stream.withLock { $0.take() }.map { _ in () }
@@ -38,7 +41,7 @@ private final class Inheritance: Sendable {
     }
 }
 
-/// Reads a stream on the thread of a blocking call, the only one that a child has.
+/// Reads a stream on the thread of a blocking call, which is the only thread of a child.
 private struct StreamReader: RequestExecutor {
     let stream: ResponseStream
 
@@ -46,7 +49,7 @@ private struct StreamReader: RequestExecutor {
         RawResponse(head: ResponseHead(status: 200, target: request.target), body: .bytes(try await stream.collect()))
     }
 
-    /// Why the stream cannot be read; nil when it can.
+    /// Returns the error of reading the stream, or nil if it can be read.
     func failure(of request: PreparedRequest) -> RequestError? {
         do throws(RequestError) {
             _ = try executeAndWait(request)
@@ -58,7 +61,7 @@ private struct StreamReader: RequestExecutor {
 }
 
 extension SocketExecutor {
-    /// Whether a call fails because this is a child.
+    /// Returns whether a call fails because this process is a child.
     fileprivate func failsInChild(_ request: PreparedRequest) -> Bool {
         do throws(RequestError) {
             _ = try executeAndWait(request)
@@ -69,7 +72,7 @@ extension SocketExecutor {
     }
 }
 
-/// A peer that sends each response in two pieces, so that calls wait at the reactor.
+/// Returns a peer that sends each response in two parts, so that calls wait in the reactor.
 private func slowPeer() throws -> ScriptedPeer {
     try ScriptedPeer { line, _, _ in
         while line.receiveRequest() != nil {
@@ -80,9 +83,9 @@ private func slowPeer() throws -> ScriptedPeer {
     }
 }
 
-@Suite("After fork", .timeLimit(.minutes(5)))
+@Suite("Fork", .timeLimit(.minutes(5)))
 struct ForkTests {
-    @Test("a child that releases the executor, its connections and streams changes nothing for its parent (R-58)")
+    @Test("a child that releases the executor, connections and streams does not affect its parent (R-58)")
     func releasing() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()
@@ -100,12 +103,12 @@ struct ForkTests {
                 #expect(hasReleased, "round \(round)")
                 #expect(try await inheritance.endStream() == Data("ok".utf8), "round \(round)")
             }
-            #expect(children.hangSeldom, "\(children)")
+            #expect(children.hangsAreRare, "\(children)")
             #expect(peer.connections == 2)
         }
     }
 
-    @Test("in a child every call fails at once, and a stream that it inherited cannot be read (R-58)")
+    @Test("in a child every call fails at once, and an inherited stream cannot be read (R-58)")
     func calling() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()
@@ -120,16 +123,16 @@ struct ForkTests {
                         && StreamReader(stream: stream).failure(of: request)?.reason == .connectionLost
                 }
                 #expect(hasFailed, "round \(round), \(children)")
-                // The child has taken nothing of it.
+                // The child has read nothing from the stream.
                 #expect(try await stream.collect() == Data("ok".utf8), "round \(round)")
-                #expect(try await executor.execute(request).metrics.reusedConnection)
+                #expect(try await executor.execute(request).metrics.isReusedConnection)
             }
-            #expect(children.hangSeldom, "\(children)")
+            #expect(children.hangsAreRare, "\(children)")
             #expect(peer.connections == 1)
         }
     }
 
-    @Test("a fork in the middle of the calls of four threads changes nothing for them (R-58)")
+    @Test("a fork during the calls of four threads does not affect them (R-58)")
     func crowded() async {
         await #expect(processExitsWith: .success) {
             let peer = try slowPeer()
@@ -167,7 +170,7 @@ struct ForkTests {
             isOver.withLock { $0 = true }
             await eventually { running.value == 0 }
             #expect(failures.value == 0)
-            #expect(children.hangSeldom, "\(children)")
+            #expect(children.hangsAreRare, "\(children)")
         }
     }
 }

@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// What `body` gives on a thread of its own.
+/// Returns the result of `body`, run on a separate thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         do {
@@ -15,7 +15,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async th
 }
 
 extension SocketExecutor {
-    /// What the calling thread comes to by itself: the response or an error, nil when the rest is left to a task.
+    /// Returns the result of the calling thread alone, or nil if the remaining work needs a task.
     fileprivate func inPlace(_ request: PreparedRequest) -> Result<RawResponse, RequestError>? {
         do throws(RequestError) {
             guard case .response(let response) = try executeBlocking(request) else { return nil }
@@ -26,32 +26,32 @@ extension SocketExecutor {
     }
 }
 
-@Suite("On the calling thread, without a task", .timeLimit(.minutes(5)))
+@Suite("Blocking calls without a task", .timeLimit(.minutes(5)))
 struct InPlaceTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("with an idle connection the thread does all of it, else nothing has been sent yet (HT-1, HT-4)")
+    @Test("with an idle connection the calling thread performs the call; otherwise nothing is sent yet (HT-1, HT-4)")
     func idleOnly() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(Self.ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let executor = SocketExecutor()
         let request = try peer.request()
         #expect(try await onThread { executor.inPlace(request) == nil })
         #expect(peer.connections == 0)
         #expect(try await executor.execute(request).text == "ok")
         let response = try await onThread { executor.inPlace(request) }?.get()
-        #expect(response?.text == "ok" && response?.metrics.reusedConnection == true)
+        #expect(response?.text == "ok" && response?.metrics.isReusedConnection == true)
         #expect(peer.connections == 1 && executor.connections == (1, 1))
     }
 
-    @Test("files, streams, Expect and streamed answers are left to a task, and then arrive (HT-1)")
+    @Test("streamed responses, downloads and file bodies are deferred to a task, and complete (HT-1)")
     func leftToTask() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(Self.ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let folder = TemporaryDirectory()
         try folder.write([97], to: "body")
         let executor = SocketExecutor()
         for request in [
             try peer.request(delivery: .streamed),
-            try peer.request(delivery: .file(path: folder.path(of: "answer"))),
+            try peer.request(delivery: .file(path: folder.path(of: "response"))),
             try peer.request(.put, body: .file(path: folder.path(of: "body"))),
         ] {
             _ = try await executor.execute(peer.request())
@@ -60,12 +60,12 @@ struct InPlaceTests {
                 Result { () throws(RequestError) in try executor.executeAndWait(request) }
             }
             .get()
-            #expect(response.head.status == .ok && response.metrics.reusedConnection)
+            #expect(response.head.status == .ok && response.metrics.isReusedConnection)
         }
     }
 
     @Test(
-        "the remaining work of a blocking call is done once: a second call is an error, also at the same time (HT-1, R-68)",
+        "the remaining work of a blocking call runs once; a second run is an error, even at the same time (HT-1, R-68)",
         arguments: [false, true])
     func once(isStale: Bool) async throws {
         let peer = try ScriptedPeer { line, number, _ in
@@ -74,16 +74,16 @@ struct InPlaceTests {
                 line.send(Self.ok)
                 _ = line.receiveRequest()
             } else {
-                line.answerAll(Self.ok)
+                line.respondToAll(Self.ok)
             }
         }
         let executor = SocketExecutor()
         let request = try peer.request()
-        // What remains then is to replace the connection, else it is everything.
+        // With a stale connection, the call is deferred to replace it; otherwise the whole exchange is deferred.
         if isStale { _ = try await executor.execute(request) }
         let execution = try await onThread { Result { try executor.executeBlocking(request) } }.get()
-        guard case .suspended(let remaining) = execution else {
-            Issue.record("nothing remains")
+        guard case .deferred(let remaining) = execution else {
+            Issue.record("the call was not deferred")
             return
         }
         let calls = (0..<8).map { _ in Task { try await remaining() } }
@@ -100,13 +100,13 @@ struct InPlaceTests {
         #expect(peer.connections == (isStale ? 2 : 1))
     }
 
-    @Test("a dead idle connection is replaced, and that is counted (R-42, R-43)")
+    @Test("a stale idle connection is replaced, and the transmission is counted (R-42, R-43)")
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()
             line.send(Self.ok)
-            // The first connection goes away as soon as it is used again.
-            if number == 0 { _ = line.receiveRequest() } else { line.answerAll(Self.ok) }
+            // The first connection closes when it is used again.
+            if number == 0 { _ = line.receiveRequest() } else { line.respondToAll(Self.ok) }
         }
         let executor = SocketExecutor()
         let request = try peer.request()
@@ -114,11 +114,13 @@ struct InPlaceTests {
         let response = try await onThread {
             Result { () throws(RequestError) in try executor.executeAndWait(request) }
         }.get()
-        #expect(response.text == "ok" && response.metrics.sendings == 2 && !response.metrics.reusedConnection)
+        #expect(response.text == "ok" && response.metrics.transmissions == 2 && !response.metrics.isReusedConnection)
         #expect(peer.connections == 2)
     }
 
-    @Test("bodies of every size go both ways, at once (R-17, HT-1)", arguments: [0, 1, 100, 70_000, 3_000_000])
+    @Test(
+        "bodies of every size are sent and received without a task (R-17, HT-1)",
+        arguments: [0, 1, 100, 70_000, 3_000_000])
     func sizes(size: Int) async throws {
         let body = [UInt8](repeating: 97, count: size)
         let peer = try ScriptedPeer { line, _, _ in
@@ -134,23 +136,23 @@ struct InPlaceTests {
         #expect(response?.body.byteCount == size)
         let chunked = try ScriptedPeer { line, _, _ in
             while let head = line.receiveRequest() {
-                var left =
+                var remaining =
                     size
                     - (head.utf8.count
                         - (head.firstRange(of: "\r\n\r\n").map {
                             head.utf8.distance(from: head.startIndex, to: $0.upperBound)
                         } ?? 0))
-                while left > 0 { left -= line.receive()?.count ?? left }
+                while remaining > 0 { remaining -= line.receive()?.count ?? remaining }
                 line.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nT: u\r\n\r\n")
             }
         }
         let upload = try chunked.request(.post, body: .bytes(Data(body)))
         _ = try await executor.execute(upload)
-        let answer = try await onThread { executor.inPlace(upload) }?.get()
-        #expect(answer?.text == "ok" && answer?.trailers["T"] == "u")
+        let uploaded = try await onThread { executor.inPlace(upload) }?.get()
+        #expect(uploaded?.text == "ok" && uploaded?.trailers["T"] == "u")
     }
 
-    @Test("limits of time end it, with the reason of that wait (R-48)")
+    @Test("a time limit ends a blocking call with the reason of its phase (R-48)")
     func limits() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -173,7 +175,7 @@ struct InPlaceTests {
         }
     }
 
-    @Test("an answer that takes longer than one wait arrives all the same (R-48, HT-1)")
+    @Test("a response that takes longer than one wait is received (R-48, HT-1)")
     func late() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while line.receiveRequest() != nil {
@@ -188,9 +190,9 @@ struct InPlaceTests {
     }
 
     @Test(
-        "the file that a task sends afterwards on the same connection blocks no thread (R-48)",
+        "a file that a task then sends on the same connection respects its time limit (R-48)",
         arguments: FileSending.allCases)
-    func fileAfterwards(way: FileSending) async throws {
+    func fileAfterwards(sending: FileSending) async throws {
         let peer = try ScriptedPeer { line, _, _ in
             for _ in 0..<2 {
                 _ = line.receiveRequest()
@@ -200,17 +202,18 @@ struct InPlaceTests {
         }
         let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
-        let executor = SocketExecutor.with { $0.fileSending = way }
+        let executor = SocketExecutor.with { $0.fileSending = sending }
         let request = try peer.request()
         _ = try await executor.execute(request)
         #expect(try await onThread { executor.inPlace(request) }?.get().text == "ok")
         let upload = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
             $0.timeouts.betweenBytes = .milliseconds(50)
         }
-        #expect(await executor.failure(of: upload)?.reason == .timedOut(.sending))
+        let error = await executor.failure(of: upload)
+        #expect(error?.reason == .timedOut(.sending), "\(String(reflecting: error))")
     }
 
-    @Test("the cancellation of a task that blocks its thread ends it, and its connection (R-67)")
+    @Test("cancelling its task ends a blocking call and closes its connection (R-67)")
     func cancelled() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
@@ -229,9 +232,9 @@ struct InPlaceTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a body over the limit, a cut body and nonsense are what they are for a task, and close (R-5, R-25, R-14)")
-    func bad() async throws {
-        for (answer, reason) in [
+    @Test("bodies over the limit, truncated bodies and invalid framing are the errors of a task (R-5, R-25, R-14)")
+    func invalid() async throws {
+        for (response, reason) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123456789", RequestError.Reason.tooLarge(limit: 5)),
             ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n12", .connectionLost),
             ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1", .protocolViolation),
@@ -240,7 +243,7 @@ struct InPlaceTests {
                 _ = line.receiveRequest()
                 line.send(Self.ok)
                 _ = line.receiveRequest()
-                line.send(answer)
+                line.send(response)
             }
             let executor = SocketExecutor()
             let request = try peer.request(delivery: .collected(limit: 5))

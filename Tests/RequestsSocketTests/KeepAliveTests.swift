@@ -2,25 +2,25 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Keeping connections", .timeLimit(.minutes(5)))
+@Suite("Keep-alive", .timeLimit(.minutes(5)))
 struct KeepAliveTests {
-    @Test("requests that follow each other share one connection (R-60)")
+    @Test("sequential requests share one connection (R-60)")
     func sharesConnection() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor()
         for round in 0..<20 {
             let response = try await executor.execute(try peer.request())
             #expect(response.head.status == 200)
             #expect(response.text == "ok")
-            #expect(response.metrics.reusedConnection == (round > 0))
-            #expect(response.metrics.sendings == 1)
-            #expect((response.metrics.connecting == nil) == (round > 0))
-            #expect(response.metrics.untilHead != nil)
+            #expect(response.metrics.isReusedConnection == (round > 0))
+            #expect(response.metrics.transmissions == 1)
+            #expect((response.metrics.timeToConnect == nil) == (round > 0))
+            #expect(response.metrics.timeToResponseHead != nil)
         }
         #expect(peer.connections == 1)
     }
 
-    @Test("the request on the wire is the head, the executor's additions and the body, and nothing else (R-1)")
+    @Test("a request is sent as its head, the fields that the executor adds, and its body (R-1)")
     func wire() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest(bodyLength: 5) {
@@ -40,28 +40,28 @@ struct KeepAliveTests {
     }
 
     @Test(
-        "a response is read alike in one piece and byte by byte, and the connection goes on (R-55)",
+        "a response is read the same whole and in pieces, and the connection is reused (R-55)",
         arguments: [1, 2, 7, Int.max])
     func segments(piece: Int) async throws {
-        let answers = [
+        let responses = [
             ok, "HTTP/1.1 100 Continue\r\n\r\n" + ok,
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1;x=y\r\nk\r\n0\r\nX-Sum: 7\r\n\r\n",
         ]
         let peer = try ScriptedPeer { line, _, _ in
-            for answer in answers where line.receiveRequest() != nil { line.send(answer, piece: piece) }
+            for response in responses where line.receiveRequest() != nil { line.send(response, piece: piece) }
             line.waitForEnd()
         }
         let faults = TransferFaults(longestRead: piece, longestWrite: piece)
         let executor = SocketExecutor.with { $0.faults = faults }
-        for answer in answers {
+        for expected in responses {
             let response = try await executor.execute(try peer.request())
             #expect(response.text == "ok")
-            #expect(response.trailers["X-Sum"] == (answer.contains("X-Sum") ? "7" : nil))
+            #expect(response.trailers["X-Sum"] == (expected.contains("X-Sum") ? "7" : nil))
         }
         #expect(peer.connections == 1)
     }
 
-    @Test("a unix socket is asked with the URL's Host, and its connection is kept (R-59)")
+    @Test("a request over a unix socket has the Host of its URL, and the connection is reused (R-59)")
     func unixSocket() async throws {
         let path = "@requests-\(UInt64.random(in: .min ... .max))"
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, peer in

@@ -1,14 +1,14 @@
 import RequestsPOSIX
 import Synchronization
 
-/// Blocks a thread until it is opened.
+/// A gate that blocks threads until it is opened.
 final class Gate: Sendable {
     private let isOpen = Atomic(false)
     func open() { isOpen.store(true, ordering: .releasing) }
     func wait() { while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() } }
 }
 
-/// A listener whose queue is full, so that whoever connects gets no answer.
+/// A listener with a full queue, so that connection attempts do not complete.
 final class FullListener: Sendable {
     private let listener: Socket
     private let channels: [Channel]

@@ -5,20 +5,20 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// Whose process it is concerns all of it, so this runs in a child.
+/// The test changes the user of the process, so it runs in a child process.
 @Suite("Permission", .timeLimit(.minutes(5)))
 struct PermissionTests {
-    @Test("a unix socket that this user may not use is a failed connection that says so (R-59)")
+    @Test("a unix socket without permission is a failed connection with its cause (R-59)")
     func forbidden() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()
             let path = folder.path(of: "socket")
-            let peer = try ScriptedPeer(on: try SocketAddress(unixPath: path)) { line, _, _ in line.answerAll(ok) }
+            let peer = try ScriptedPeer(on: try SocketAddress(unixPath: path)) { line, _, _ in line.respondToAll(ok) }
             let executor = SocketExecutor(.unix(path: path))
             let request = try peer.request()
             #expect(try await executor.execute(request).text == "ok")
             chmod(path, 0)
-            // The superuser may use every socket.
+            // The superuser has permission for every socket.
             let isSuperuser = geteuid() == 0
             if isSuperuser { #expect(seteuid(65534) == 0) }
             let error = await SocketExecutor(.unix(path: path)).failure(of: request)

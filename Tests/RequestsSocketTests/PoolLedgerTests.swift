@@ -2,8 +2,8 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-/// A repeatable source of random numbers (SplitMix64).
-private struct Dice: RandomNumberGenerator {
+/// A repeatable generator of random numbers (SplitMix64).
+private struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -14,7 +14,7 @@ private struct Dice: RandomNumberGenerator {
         return mixed ^ mixed >> 31
     }
 
-    mutating func isLucky(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+    mutating func chance(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }
 
 /// A connection without a socket.
@@ -32,14 +32,14 @@ private final class Link: PooledConnection {
 
 private typealias Ledger = PoolLedger<Int, Link, Int>
 
-/// What a model without lanes, lookups or shortcuts knows of a pool: who has what, and who waits.
+/// A model of a pool without lanes, lookups or shortcuts: its connections and its waiting calls.
 private struct Model {
     /// Connections in use or being established, by number of origin and lane.
     var links: [Link] = []
     var places: [(origin: Int, place: Int)] = []
-    /// In the order in which they became idle.
+    /// Idle connections, in the order in which they became idle.
     var idle: [Link] = []
-    /// What was granted and not taken: it is open, and in nobody's hands.
+    /// The number of grants that are not yet taken, which count as open.
     var granted = 0
     var grantedByOrigin: [Int: Int] = [:]
     var waiters: [Ledger.Waiter] = []
@@ -53,24 +53,26 @@ private struct Model {
     }
 }
 
-/// An invariant that does not hold.
-private struct Violation: Error {
+/// A violated invariant.
+private struct InvariantViolation: Error {
     let message: String
     let line: Int
 }
 
-/// Throws unless `condition` holds; a million of these cost less than the testing library's own.
+/// Throws unless `condition` is true.
+///
+/// A million calls cost less than those of the testing library.
 private func require(_ condition: @autoclosure () -> Bool, _ message: String = "", line: Int = #line) throws {
-    guard condition() else { throw Violation(message: message, line: line) }
+    guard condition() else { throw InvariantViolation(message: message, line: line) }
 }
 
-/// A ledger and its model, changed in the same random steps.
+/// A ledger and its model, to which the same random steps are applied.
 private struct Run {
     let limits: PoolLimits
     let origins: Int
     var ledger: Ledger
     var model = Model()
-    var dice: Dice
+    var random: SeededGenerator
     var steps: [Int] = []
     var served = 0
     var exceeded = 0
@@ -82,20 +84,20 @@ private struct Run {
         self.origins = origins
         self.exceeds = exceeds
         ledger = Ledger(limits)
-        dice = Dice(state: seed)
+        random = SeededGenerator(state: seed)
     }
 
     mutating func step() throws {
-        let step = Int.random(in: 0..<100, using: &dice)
+        let step = Int.random(in: 0..<100, using: &random)
         switch step {
-        case 0..<42: try call(Int.random(in: 0..<origins, using: &dice))
+        case 0..<42: try call(Int.random(in: 0..<origins, using: &random))
         case 42..<58: try park()
         case 58..<66: try close()
         case 66..<80: try takeUp()
         case 80..<86: try withdraw()
-        case 86..<91: try loseIdle(Int.random(in: 0..<origins, using: &dice))
+        case 86..<91: try loseIdle(Int.random(in: 0..<origins, using: &random))
         case 91..<95: try passTime()
-        case 95..<98: try takeOver(Int.random(in: 0..<origins, using: &dice))
+        case 95..<98: try takeOver(Int.random(in: 0..<origins, using: &random))
         default: if exceeds { try exceed() }
         }
         steps.append(step)
@@ -106,16 +108,16 @@ private struct Run {
 // MARK: Steps
 
 extension Run {
-    /// A call arrives: it takes an idle connection, as the first look does, or claims, or waits.
+    /// A call begins: it takes an idle connection, as the first check does, or claims a place, or waits.
     private mutating func call(_ origin: Int) throws {
         let expected = model.idle.last { $0.origin == origin }
-        if dice.isLucky(oneIn: 2) {
+        if random.chance(oneIn: 2) {
             let link = ledger.takeIdle(origin)
-            try require(link === expected, "the idle connection of the origin, the last one first")
+            try require(link === expected, "expected the idle connection of the origin that was used last")
             if let link { use(link) }
             return
         }
-        let waiter = Ledger.Waiter(for: origin, isBlocking: dice.isLucky(oneIn: 2), model.now)
+        let waiter = Ledger.Waiter(for: origin, isBlocking: random.chance(oneIn: 2), model.now)
         while true {
             let expected = model.idle.last { $0.origin == origin }
             switch ledger.enter(waiter) {
@@ -165,16 +167,16 @@ extension Run {
         model.grantedByOrigin[origin, default: 0] -= 1
     }
 
-    /// A call ends well; or a connection that was being established is first established.
+    /// A call completes, or a connection is established.
     private mutating func park() throws {
-        if !model.places.isEmpty, dice.isLucky(oneIn: 2) || model.links.isEmpty {
-            let (origin, place) = model.places.remove(at: Int.random(in: 0..<model.places.count, using: &dice))
+        if !model.places.isEmpty, random.chance(oneIn: 2) || model.links.isEmpty {
+            let (origin, place) = model.places.remove(at: Int.random(in: 0..<model.places.count, using: &random))
             model.links.append(Link(to: origin, at: place))
             return
         }
         guard !model.links.isEmpty else { return }
-        let link = model.links.remove(at: Int.random(in: 0..<model.links.count, using: &dice))
-        link.idleUntil = Deadline(nanoseconds: Int64(model.now + Int.random(in: 1...40, using: &dice)))
+        let link = model.links.remove(at: Int.random(in: 0..<model.links.count, using: &random))
+        link.idleUntil = Deadline(nanoseconds: Int64(model.now + Int.random(in: 1...40, using: &random)))
         try putBack(link)
     }
 
@@ -186,7 +188,7 @@ extension Run {
         }
         switch ledger.putBack(link) {
         case .granted(let waiter):
-            try require(isSurplus ? waiter.mayExceed : waiter === first, "in the order of arrival")
+            try require(isSurplus ? waiter.mayExceed : waiter === first, "expected a grant in the order of arrival")
             try note(grantTo: waiter)
         case .kept:
             try require(first == nil && !isSurplus)
@@ -194,24 +196,25 @@ extension Run {
         case .refused:
             let hasEnough = model.idle.count { $0.origin == link.origin } >= limits.idlePerOrigin
             let isNeeded = model.open + 1 >= limits.total && others
-            try require(isSurplus || (first == nil && (hasEnough || isNeeded)), "an idle connection is kept")
+            try require(
+                isSurplus || (first == nil && (hasEnough || isNeeded)), "expected that the idle connection is kept")
             try end(link.place)
         }
     }
 
-    /// A connection is lost, or is never established.
+    /// A connection is lost, or could not be established.
     private mutating func close() throws {
-        if !model.places.isEmpty, dice.isLucky(oneIn: 2) {
-            return try end(model.places.remove(at: Int.random(in: 0..<model.places.count, using: &dice)).place)
+        if !model.places.isEmpty, random.chance(oneIn: 2) {
+            return try end(model.places.remove(at: Int.random(in: 0..<model.places.count, using: &random)).place)
         }
         guard !model.links.isEmpty else { return }
-        try end(model.links.remove(at: Int.random(in: 0..<model.links.count, using: &dice)).place)
+        try end(model.links.remove(at: Int.random(in: 0..<model.links.count, using: &random)).place)
     }
 
-    /// A call that waits is run, most often one that was resumed.
+    /// A waiting call runs, in most cases one that was resumed.
     private mutating func takeUp() throws {
         let resumed = model.waiters.filter { !$0.isWaiting }
-        let waiter = (dice.isLucky(oneIn: 4) ? model.waiters : resumed).randomElement(using: &dice)
+        let waiter = (random.chance(oneIn: 4) ? model.waiters : resumed).randomElement(using: &random)
         if let waiter { try takeUp(waiter) }
     }
 
@@ -237,7 +240,7 @@ extension Run {
     }
 
     private mutating func withdraw() throws {
-        guard let waiter = model.waiters.randomElement(using: &dice) else { return }
+        guard let waiter = model.waiters.randomElement(using: &random) else { return }
         let hadGrant = waiter.grant != nil
         let grant = ledger.withdraw(waiter)
         try require((grant != nil) == hadGrant)
@@ -250,11 +253,11 @@ extension Run {
         }
     }
 
-    /// Idle connections turn out to be dead when they are taken, until one is alive.
+    /// Idle connections are found closed when they are taken, until one is open.
     private mutating func loseIdle(_ origin: Int) throws {
         while let link = ledger.takeIdle(origin) {
             use(link)
-            guard dice.isLucky(oneIn: 2) else { return }
+            guard random.chance(oneIn: 2) else { return }
             model.links.removeAll { $0 === link }
             try end(link.place)
         }
@@ -262,7 +265,7 @@ extension Run {
     }
 
     private mutating func passTime() throws {
-        model.now += Int.random(in: 1...20, using: &dice)
+        model.now += Int.random(in: 1...20, using: &random)
         let now = Deadline(nanoseconds: Int64(model.now))
         let (overdue, next) = ledger.takeOverdue(at: now)
         let expected = model.idle.filter { $0.idleUntil <= now }
@@ -272,7 +275,7 @@ extension Run {
         for link in overdue { try end(link.place) }
     }
 
-    /// A blocked thread takes what a call that is not being run has not taken.
+    /// A blocked thread takes the grant of a call that does not run.
     private mutating func takeOver(_ origin: Int) throws {
         let next = model.waiters.first { $0.isWaiting && $0.isBlocking && $0.origin == origin }
         let late = model.waiters.first { !$0.isBlocking && $0.grant != nil && $0.origin == origin }
@@ -282,13 +285,13 @@ extension Run {
     }
 
     private mutating func exceed() throws {
-        let waiter = model.waiters.filter { $0.isWaiting && $0.isBlocking }.randomElement(using: &dice)
+        let waiter = model.waiters.filter { $0.isWaiting && $0.isBlocking }.randomElement(using: &random)
         guard let waiter else { return }
         waiter.mayExceed = true
         while true {
             switch ledger.exceed(for: waiter) {
             case .granted:
-                // One that an eviction made room for is counted already.
+                // A grant after an eviction is already counted.
                 if model.open < ledger.open { try note(grantTo: waiter) }
                 exceeded += 1
                 return
@@ -307,7 +310,7 @@ extension Run {
 
 extension Run {
     private func check() throws {
-        try require(ledger.open == model.open && ledger.idle == model.idle.count, "counts never drift")
+        try require(ledger.open == model.open && ledger.idle == model.idle.count, "the counts differ from the model")
         try require(ledger.waiting == model.waiters.count)
         try require(ledger.open <= limits.total + (exceeds ? 1 : 0))
         for origin in 0..<origins {
@@ -318,14 +321,14 @@ extension Run {
             try require(open <= limits.perOrigin + (exceeds ? 1 : 0) && idle <= limits.idlePerOrigin)
         }
         for waiter in model.waiters where waiter.isWaiting {
-            try require(ledger.idle(to: waiter.origin) == 0, "no call waits beside an idle connection")
+            try require(ledger.idle(to: waiter.origin) == 0, "a call waits although its origin has an idle connection")
             if ledger.allows(waiter.origin) {
-                try require(ledger.isFull && ledger.idle == 0, "no call waits beside capacity")
+                try require(ledger.isFull && ledger.idle == 0, "a call waits although there is capacity")
             }
         }
     }
 
-    /// Ends everything that is in use, and runs everything that waits.
+    /// Ends all connections in use, and runs all waiting calls.
     mutating func finish() throws {
         while !model.waiters.isEmpty || !model.links.isEmpty || !model.places.isEmpty {
             if let waiter = model.waiters.first(where: { !$0.isWaiting }) { try takeUp(waiter) } else { try close() }
@@ -340,7 +343,7 @@ extension Run {
     }
 }
 
-@Suite("The bookkeeping of the pool", .timeLimit(.minutes(5)))
+@Suite("Pool ledger", .timeLimit(.minutes(5)))
 struct PoolLedgerTests {
     static let limits = [
         PoolLimits(total: 8, perOrigin: 2, idlePerOrigin: 8), PoolLimits(total: 3, perOrigin: 3, idlePerOrigin: 1),
@@ -348,11 +351,13 @@ struct PoolLedgerTests {
         PoolLimits(total: 12, perOrigin: 5, idlePerOrigin: 2), PoolLimits(total: 2, perOrigin: 4, idlePerOrigin: 4),
     ]
 
-    /// Each is 1,000 steps for each limit, without and with grants that exceed it.
+    /// The number of seeds.
+    ///
+    /// Each runs 1,000 steps for each limit, with and without grants that exceed it.
     private static let seeds = ProcessInfo.processInfo.environment["REQUESTS_POOL_SEEDS"].flatMap(UInt64.init) ?? 4
 
     @Test(
-        "in any order of events, idle connections are used, no call waits beside one or beside room, counts are right (R-52, R-53)",
+        "in any order of events no call waits without need, and the counts are correct (R-52, R-53)",
         arguments: limits.indices, [false, true])
     func model(index: Int, exceeds: Bool) throws {
         var served = 0
@@ -363,17 +368,17 @@ struct PoolLedgerTests {
                 for _ in 0..<1_000 { try run.step() }
                 try run.finish()
             } catch {
-                Issue.record("seed \(seed), step \(run.steps.count), the last ones \(run.steps.suffix(12))")
+                Issue.record("seed \(seed), step \(run.steps.count), last steps \(run.steps.suffix(12))")
                 throw error
             }
             served += run.served
             exceeded += run.exceeded
         }
-        // The steps reach what they are meant to test.
+        // The steps reach the cases that they test.
         #expect(served > 100 && (exceeded > 5) == exceeds)
     }
 
-    @Test("a lane that was vacated does not hide the idle connections of its origin (R-53)")
+    @Test("an empty lane does not hide the idle connections of its origin (R-53)")
     func vacated() throws {
         var ledger = Ledger(PoolLimits(total: 64, perOrigin: 8, idlePerOrigin: 8))
         func begin(_ origin: Int) throws -> Link {

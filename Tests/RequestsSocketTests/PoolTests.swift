@@ -3,33 +3,33 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("The pool of connections", .timeLimit(.minutes(5)))
+@Suite("Connection pool", .timeLimit(.minutes(5)))
 struct PoolTests {
-    /// What a server does with the second request on its first connection.
+    /// The way in which a server fails the second request on its first connection.
     enum Failure: String, CaseIterable, Sendable {
         case closedWhileIdle, closedOnHead, closedInHead, closedInBody
     }
 
-    /// A request and how often a server may see it when each failure happens, in the order of `Failure`.
+    /// A request and the number of times that a server receives it with each failure, in the order of `Failure`.
     struct Row: Sendable, CustomTestStringConvertible {
         let method: HTTPMethod
         let body: @Sendable () -> RequestBody
         var header: Header = .empty
-        let seen: [Int]
+        let transmissions: [Int]
         var testDescription: String { "\(method) with \(body())" }
     }
 
     @Test(
-        "a stale connection is replaced once, only where nothing came and nothing can happen twice (R-42)",
+        "a stale connection is replaced once, if no bytes arrived and the request can be repeated (R-42)",
         arguments: Failure.allCases,
         [
-            Row(method: .get, body: { .none }, seen: [1, 2, 1, 1]),
-            Row(method: .put, body: { .bytes(Data("x".utf8)) }, seen: [1, 2, 1, 1]),
-            Row(method: .post, body: { .bytes(Data("x".utf8)) }, seen: [1, 1, 1, 1]),
+            Row(method: .get, body: { .none }, transmissions: [1, 2, 1, 1]),
+            Row(method: .put, body: { .bytes(Data("x".utf8)) }, transmissions: [1, 2, 1, 1]),
+            Row(method: .post, body: { .bytes(Data("x".utf8)) }, transmissions: [1, 1, 1, 1]),
             Row(
                 method: .post, body: { .bytes(Data("x".utf8)) }, header: [Field(name: "Idempotency-Key", value: "1")],
-                seen: [1, 1, 1, 1]),
-            Row(method: .put, body: { .oneShot(length: 1, Chunks(chunks: ["x"])) }, seen: [1, 1, 1, 1]),
+                transmissions: [1, 1, 1, 1]),
+            Row(method: .put, body: { .oneShot(length: 1, Chunks(chunks: ["x"])) }, transmissions: [1, 1, 1, 1]),
         ])
     func stale(failure: Failure, row: Row) async throws {
         let peer = try ScriptedPeer { line, number, peer in
@@ -39,13 +39,13 @@ struct PoolTests {
                 line.send(ok)
                 if failure == .closedWhileIdle { return peer.note("closed") }
                 guard line.receiveRequest(bodyLength: length) != nil else { return }
-                peer.note("seen")
+                peer.note("request")
                 if failure == .closedInHead { line.send("HTTP/1.1 200") }
                 if failure == .closedInBody { line.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no") }
                 return
             }
             while line.receiveRequest(bodyLength: length) != nil {
-                peer.note("seen")
+                peer.note("request")
                 line.send(ok)
             }
         }
@@ -53,31 +53,31 @@ struct PoolTests {
         _ = try await executor.execute(try peer.request())
         if failure == .closedWhileIdle { await eventually { peer.notes == ["closed"] } }
         let request = try peer.request(row.method, header: row.header, body: row.body())
-        let expected = row.seen[Failure.allCases.firstIndex(of: failure) ?? 0]
+        let expected = row.transmissions[Failure.allCases.firstIndex(of: failure) ?? 0]
         do throws(RequestError) {
             let response = try await executor.execute(request)
             #expect(failure == .closedWhileIdle || expected == 2)
-            #expect(response.metrics.sendings == (failure == .closedWhileIdle ? 1 : 2))
-            #expect(response.metrics.reusedConnection == false)
+            #expect(response.metrics.transmissions == (failure == .closedWhileIdle ? 1 : 2))
+            #expect(response.metrics.isReusedConnection == false)
         } catch {
             #expect(failure != .closedWhileIdle && expected == 1)
             #expect(error.reason == .connectionLost)
             #expect(error.mayHaveReachedServer)
         }
-        #expect(peer.notes.count { $0 == "seen" } == expected)
+        #expect(peer.notes.count { $0 == "request" } == expected)
     }
 
-    @Test("a fresh connection that fails is not tried again (R-43)", arguments: ["", "HTTP/1.1 2"])
-    func fresh(answer: String) async throws {
+    @Test("a new connection that fails is not replaced (R-43)", arguments: ["", "HTTP/1.1 2"])
+    func new(response: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in
-            if !answer.isEmpty, line.receiveRequest() != nil { line.send(answer) }
+            if !response.isEmpty, line.receiveRequest() != nil { line.send(response) }
         }
         #expect(await SocketExecutor().failure(of: try peer.request())?.reason == .connectionLost)
         #expect(peer.connections == 1)
     }
 
     @Test(
-        "a connection is not used again when the server says so (R-47)",
+        "a connection is not reused if the response does not allow it (R-47)",
         arguments: [
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
             "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -85,8 +85,8 @@ struct PoolTests {
             "HTTP/1.1 200 OK\r\nKeep-Alive: max=0\r\nContent-Length: 2\r\n\r\nok",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
         ])
-    func notReused(answer: String) async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(answer) }
+    func notReused(response: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(response) }
         let executor = SocketExecutor()
         for _ in 0..<3 {
             #expect(try await executor.execute(try peer.request()).text == "ok")
@@ -95,14 +95,14 @@ struct PoolTests {
         #expect(peer.connections == 3)
     }
 
-    @Test("bytes that nobody asked for retire an idle connection (R-22)")
-    func strayBytes() async throws {
+    @Test("unsolicited bytes end an idle connection (R-22)")
+    func unsolicitedBytes() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             _ = line.receiveRequest()
             line.send(ok)
             if number == 0 {
-                // After the answer has been read: the test asks for it.
-                _ = peer.next()
+                // The test resumes the script after it has read the response.
+                _ = peer.waitForResume()
                 line.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
                 peer.note("sent")
             }
@@ -110,33 +110,33 @@ struct PoolTests {
         }
         let executor = SocketExecutor()
         #expect(try await executor.execute(try peer.request()).text == "ok")
-        peer.go()
+        peer.resume()
         await eventually { !peer.notes.isEmpty }
         #expect(try await executor.execute(try peer.request()).text == "ok")
         #expect(peer.connections == 2)
     }
 
-    @Test("there are never more connections than allowed, and every call gets its turn (R-52)", arguments: [4, 1])
+    @Test("the connection limit is never exceeded, and every call completes (R-52)", arguments: [4, 1])
     func limit(limit: Int) async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = limit }
         let request = try peer.request().with { $0.timeouts.connect = nil }
         let calls = 1_000
-        let good = await withTaskGroup(of: Bool.self) { group in
+        let completed = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<calls {
                 group.addTask { await (try? executor.execute(request))?.text == "ok" }
             }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
-        #expect(good == calls)
+        #expect(completed == calls)
         #expect(peer.connections <= limit)
         #expect(executor.connections == (peer.connections, peer.connections))
     }
 
-    @Test("an idle connection to another origin makes room; one in use is waited for (R-52)")
+    @Test("an idle connection to another origin is closed for a call; one in use is waited for (R-52)")
     func total() async throws {
-        let peers = try (0..<3).map { _ in try ScriptedPeer { line, _, _ in line.answerAll(ok) } }
-        let executor = SocketExecutor.with { $0.connections = 1 }
+        let peers = try (0..<3).map { _ in try ScriptedPeer { line, _, _ in line.respondToAll(ok) } }
+        let executor = SocketExecutor.with { $0.maximumConnections = 1 }
         for _ in 0..<2 {
             for peer in peers { #expect(try await executor.execute(try peer.request()).text == "ok") }
         }
@@ -150,15 +150,15 @@ struct PoolTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a waiter that is cancelled leaves the queue and nothing behind (R-52, R-67)")
+    @Test("a cancelled call leaves the queue, and the others complete (R-52, R-67)")
     func cancelledWaiters() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while line.receiveRequest() != nil {
-                _ = peer.next()
+                _ = peer.waitForResume()
                 line.send(ok)
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let request = try peer.request()
         let first = Task { try await executor.execute(request).text }
         await eventually { executor.connections.open == 1 }
@@ -171,23 +171,23 @@ struct PoolTests {
             #expect(error?.mayHaveReachedServer == false)
         }
         #expect(executor.waiters == 1)
-        peer.go(2)
+        peer.resume(2)
         #expect(try await first.value == "ok")
         #expect(try await others[19].value == "ok")
         #expect(peer.connections == 1)
     }
 
-    @Test("idle connections are closed after their time, or at once when the executor goes (R-53)")
+    @Test("idle connections are closed after their timeout, or when the executor is released (R-53)")
     func idle() async throws {
         let peer = try ScriptedPeer { line, _, peer in
-            line.answerAll(ok)
+            line.respondToAll(ok)
             peer.note("end")
         }
         let brief = SocketExecutor.with { $0.idleTimeout = .milliseconds(20) }
         _ = try await brief.execute(try peer.request())
         await eventually { brief.connections == (0, 0) }
         await eventually { peer.notes.count == 1 }
-        let none = SocketExecutor.with { $0.idleConnectionsPerOrigin = 0 }
+        let none = SocketExecutor.with { $0.maximumIdleConnectionsPerOrigin = 0 }
         _ = try await none.execute(try peer.request())
         #expect(none.connections == (0, 0))
         await eventually { peer.notes.count == 2 }
@@ -199,42 +199,42 @@ struct PoolTests {
         await eventually { peer.notes.count == 3 }
     }
 
-    @Test("an idle connection is used whatever became of the connections before it (R-52, R-53)", arguments: [2, 64])
+    @Test("an idle connection is reused after others to its origin were closed (R-52, R-53)", arguments: [2, 64])
     func vacatedLane(limit: Int) async throws {
         let first = try ScriptedPeer { line, number, _ in
-            // The connection is closed by the response to its second request.
+            // The response to the second request closes the connection.
             _ = line.receiveRequest()
             line.send(ok)
             if number == 0, line.receiveRequest() != nil {
                 return _ = line.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
             }
-            line.answerAll(ok)
+            line.respondToAll(ok)
         }
         let silent = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
             peer.note("request")
             line.waitForEnd()
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = limit }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = limit }
         let request = try first.request()
         #expect(try await executor.execute(request).text == "ok")
-        let unanswered = Task { [request = try silent.request()] in try await executor.execute(request) }
+        let pending = Task { [request = try silent.request()] in try await executor.execute(request) }
         await eventually { silent.notes == ["request"] }
         #expect(try await executor.execute(request).text == "ok")
         await eventually { executor.connections.open == 1 }
-        unanswered.cancel()
-        _ = await unanswered.result
+        pending.cancel()
+        _ = await pending.result
         #expect(executor.connections == (0, 0))
         for _ in 0..<4 { #expect(try await executor.execute(request).text == "ok") }
         #expect(first.connections == 2)
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a call that ignores the body leaves its connection to the next, awaited or blocking (R-53)")
+    @Test("a call that ignores the body keeps its connection for reuse, awaited or blocking (R-53)")
     func ignoredBody() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note("connection")
-            line.answerAll(ok)
+            line.respondToAll(ok)
         }
         let executor = SocketExecutor()
         let api = AnonymousRequestProvider(baseURL: try peer.request().url)
@@ -244,10 +244,10 @@ struct PoolTests {
         #expect(peer.notes == ["connection"])
     }
 
-    @Test("a stream that outlives its executor closes its connection at its end (R-53)")
+    @Test("the end of a stream closes its connection if its executor is released (R-53)")
     func outlived() async throws {
         let peer = try ScriptedPeer { line, _, peer in
-            line.answerAll(ok)
+            line.respondToAll(ok)
             peer.note("end")
         }
         let stream = try await SocketExecutor().execute(try peer.request(delivery: .streamed)).stream
@@ -256,10 +256,10 @@ struct PoolTests {
         await eventually { peer.notes.count == 1 }
     }
 
-    @Test("every descriptor is closed once the executor and its streams are gone (R-53, R-44)")
+    @Test("every descriptor is closed when the executor and its streams are released (R-53, R-44)")
     func descriptors() async {
         await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
             let broken = try ScriptedPeer { line, _, _ in _ = line.receiveRequest() }
             let before = openSockets()
             do {
@@ -276,7 +276,7 @@ struct PoolTests {
     }
 }
 
-/// Sockets of this process, as the system lists them.
+/// Returns the number of open sockets of the process.
 func openSockets() -> Int {
     let folder = "/proc/self/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

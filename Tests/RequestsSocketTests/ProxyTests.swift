@@ -6,24 +6,25 @@ import Testing
 
 @Suite("HTTP proxy", .timeLimit(.minutes(5)))
 struct ProxyTests {
-    /// Notes every request and answers it with what `answer` makes of its first line.
-    private static func noting(_ answer: @escaping @Sendable (String) -> String = { _ in ok }) throws -> ScriptedPeer {
+    /// Returns a peer that records every request and responds with `response` of the first line.
+    private static func peer(_ response: @escaping @Sendable (String) -> String = { _ in ok }) throws -> ScriptedPeer {
         try ScriptedPeer { line, _, peer in
             while let request = line.receiveRequest() {
                 peer.note(request)
-                line.send(answer(String(request.prefix { $0 != "\r\n" })))
+                line.send(response(String(request.prefix { $0 != "\r\n" })))
             }
         }
     }
 
-    /// An executor that goes through `peer`; no other name has an address.
+    /// Returns an executor with `peer` as its proxy; no other name has an address.
     private static func executor(
-        through peer: ScriptedPeer, authorization: SocketExecutor.Proxy.Authorization? = nil, exceptions: [String] = []
+        through peer: ScriptedPeer, authorization: SocketExecutor.Proxy.Authorization? = nil,
+        excludedHosts: [String] = []
     ) throws -> SocketExecutor {
         let port = Int(try #require(peer.address.port))
         return .with {
-            $0.proxy = .init(host: "127.0.0.1", port: port, authorization: authorization, exceptions: exceptions)
-            $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("only the proxy is looked up") }
+            $0.proxy = .init(host: "127.0.0.1", port: port, authorization: authorization, excludedHosts: excludedHosts)
+            $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("unexpected lookup") }
         }
     }
 
@@ -34,24 +35,24 @@ struct ProxyTests {
     private static let credentials = SocketExecutor.Proxy.Authorization.basic(username: "u", password: "hunter2")
     private static let field = "Proxy-Authorization: Basic dTpodW50ZXIy"
 
-    @Test("a request names its whole URI, its host stays that of the origin, and the proxy knows who asks (R-4, R-51)")
+    @Test("a request to a proxy has an absolute URI, Host of the origin and proxy credentials (R-4, R-51)")
     func absoluteForm() async throws {
-        let peer = try Self.noting()
+        let peer = try Self.peer()
         let executor = try Self.executor(through: peer, authorization: Self.credentials)
         #expect(try await executor.execute(request("http://u:p@Origin.example:80/a?b#c")).text == "ok")
         _ = try await executor.execute(request("http://other.example:8080"))
-        let rest = "Accept-Encoding: identity\r\n\(Self.field)\r\n\r\n"
+        let fields = "Accept-Encoding: identity\r\n\(Self.field)\r\n\r\n"
         #expect(
             peer.notes == [
-                "GET http://origin.example/a?b HTTP/1.1\r\nHost: origin.example\r\n\(rest)",
-                "GET http://other.example:8080/ HTTP/1.1\r\nHost: other.example:8080\r\n\(rest)",
+                "GET http://origin.example/a?b HTTP/1.1\r\nHost: origin.example\r\n\(fields)",
+                "GET http://other.example:8080/ HTTP/1.1\r\nHost: other.example:8080\r\n\(fields)",
             ])
         #expect(peer.connections == 1)
     }
 
-    @Test("a 407 is handed over as it is, and a request's own credentials count (R-51)")
-    func refused() async throws {
-        let peer = try Self.noting { _ in
+    @Test("a 407 is returned, and proxy credentials of the request take precedence (R-51)")
+    func proxyAuthentication() async throws {
+        let peer = try Self.peer { _ in
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
         }
         let executor = try Self.executor(through: peer, authorization: Self.credentials)
@@ -64,33 +65,33 @@ struct ProxyTests {
         #expect(!peer.notes[0].contains(Self.field))
     }
 
-    @Test("the proxy's credentials never reach an origin server: not without a proxy, not past it (R-27, R-51)")
+    @Test("proxy credentials are never sent to an origin server (R-27, R-51)")
     func direct() async throws {
-        let origin = try Self.noting()
-        let proxy = try Self.noting()
-        let own: Header = [Field(name: .proxyAuthorization, value: "Basic own")]
-        let bypassing = try Self.executor(through: proxy, authorization: Self.credentials, exceptions: ["127.0.0.1"])
-        for executor in [SocketExecutor(), bypassing] {
-            _ = try await executor.execute(request("http://\(origin.authority)/", own))
+        let origin = try Self.peer()
+        let proxy = try Self.peer()
+        let header: Header = [Field(name: .proxyAuthorization, value: "Basic own")]
+        let excluding = try Self.executor(through: proxy, authorization: Self.credentials, excludedHosts: ["127.0.0.1"])
+        for executor in [SocketExecutor(), excluding] {
+            _ = try await executor.execute(request("http://\(origin.authority)/", header))
         }
         let plain = "GET / HTTP/1.1\r\nHost: \(origin.authority)\r\nAccept-Encoding: identity\r\n\r\n"
         #expect(origin.notes == [plain, plain])
         #expect(proxy.connections == 0)
     }
 
-    @Test("connections to a proxy and to the same address as an origin are kept apart (R-51)")
+    @Test("connections to an address as a proxy and as an origin are separate (R-51)")
     func pooled() async throws {
-        let peer = try Self.noting()
-        let executor = try Self.executor(through: peer, exceptions: ["127.0.0.1"])
+        let peer = try Self.peer()
+        let executor = try Self.executor(through: peer, excludedHosts: ["127.0.0.1"])
         _ = try await executor.execute(request("http://origin.example/"))
         _ = try await executor.execute(request("http://\(peer.authority)/"))
         #expect(peer.connections == 2)
         #expect(executor.connections == (2, 2))
     }
 
-    @Test("redirects go through the proxy too, with its credentials and without the origin's (R-27, R-51)")
+    @Test("a redirect is sent through the proxy with its credentials, without those of the origin (R-27, R-51)")
     func redirects() async throws {
-        let peer = try Self.noting { line in
+        let peer = try Self.peer { line in
             guard line.contains("a.example") else { return ok }
             return "HTTP/1.1 302 Found\r\nLocation: http://b.example/next\r\nContent-Length: 0\r\n\r\n"
         }
@@ -104,12 +105,12 @@ struct ProxyTests {
         #expect(peer.notes.last?.hasPrefix("GET http://b.example/next HTTP/1.1\r\nHost: b.example\r\n") == true)
     }
 
-    @Test("a request's own credentials for the proxy follow a redirect within the origin, and no other (R-27, R-51)")
+    @Test("the Proxy-Authorization field of a request is kept only by redirects within the origin (R-27, R-51)")
     func ownCredentials() async throws {
         for (location, isKept) in [
             ("/next", true), ("http://a.example:80/next", true), ("http://b.example/next", false),
         ] {
-            let peer = try Self.noting { line in
+            let peer = try Self.peer { line in
                 guard line.contains("/first") else { return ok }
                 return "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n"
             }
@@ -123,7 +124,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("a proxy that refuses is a failed connection, and https is not spoken through it")
+    @Test("an unreachable proxy is a failed connection, and https through a proxy is not supported")
     func unreachable() async throws {
         let closed = try Socket.bound(to: .loopback())
         let port = Int(try #require(try closed.localAddress().port))
@@ -132,7 +133,7 @@ struct ProxyTests {
         #expect(await executor.failure(of: try request("https://origin.example/"))?.reason == .unsupportedScheme)
     }
 
-    @Test("what cannot be a proxy is known before anything is sent (R-1, R-2)")
+    @Test("an invalid proxy is an error before anything is sent (R-1, R-2)")
     func invalid() async throws {
         for (host, port, authorization) in [
             ("", 80, "Basic a"), ("a b", 80, "Basic a"), ("u@h", 80, "Basic a"), ("h/x", 80, "Basic a"),
@@ -148,10 +149,10 @@ struct ProxyTests {
         }
     }
 
-    @Test("hosts are excepted by their name, or by what it ends with")
-    func exceptions() async throws {
-        let peer = try Self.noting()
-        let executor = try Self.executor(through: peer, exceptions: ["Example.com", ".example.org", "[::1]"])
+    @Test("hosts are excluded by name or by suffix")
+    func exclusions() async throws {
+        let peer = try Self.peer()
+        let executor = try Self.executor(through: peer, excludedHosts: ["Example.com", ".example.org", "[::1]"])
         for host in ["www.example.com", "example.org", "notexample.com", "example.com.net", "[::2]"] {
             #expect(try await executor.execute(request("http://\(host)/")).text == "ok", "\(host)")
         }
@@ -161,7 +162,7 @@ struct ProxyTests {
         #expect(await executor.failure(of: try request("http://[::1]:1/"))?.reason == .connectionFailed)
     }
 
-    @Test("printing a proxy shows no credentials (R-74)")
+    @Test("the description of a proxy contains no credentials (R-74)")
     func printed() {
         let proxy = SocketExecutor.Proxy(host: "h", port: 1, authorization: Self.credentials)
         var text = "\(proxy)"
@@ -169,14 +170,14 @@ struct ProxyTests {
         #expect(!text.contains("dTpodW50ZXIy"))
     }
 
-    @Test("proxies, credentials and files that the environment names are not read (R-35)")
+    @Test("proxies and credentials of the environment are not used (R-35)")
     func environment() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryDirectory()
             try folder.write(Array("default login u password hunter2\n".utf8), to: ".netrc")
             setenv("HOME", folder.path, 1)
             setenv("NETRC", folder.path(of: ".netrc"), 1)
-            let proxy = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let proxy = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
             for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy"] {
                 setenv(name, "http://\(proxy.authority)", 1)
             }

@@ -3,9 +3,9 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Racing addresses", .timeLimit(.minutes(5)))
+@Suite("Address races", .timeLimit(.minutes(5)))
 struct RacingTests {
-    /// Addresses of this machine that nobody else uses, told apart by their last number.
+    /// Returns an address of this machine that is not used elsewhere.
     private static func four(_ number: Int, _ port: UInt16 = 0) throws -> SocketAddress {
         try #require(SocketAddress(ipLiteral: "127.0.0.\(number)", port: port))
     }
@@ -14,7 +14,7 @@ struct RacingTests {
         try #require(SocketAddress(ipLiteral: "fd00::\(number)", port: 0))
     }
 
-    @Test("both families take turns, IPv6 first, each in its own order (R-50)")
+    @Test("addresses of both families alternate, IPv6 first, each in order (R-50)")
     func turns() throws {
         let (a, b, c) = (try Self.four(1), try Self.four(2), try Self.four(3))
         let (x, y, z) = (try Self.six(1), try Self.six(2), try Self.six(3))
@@ -26,7 +26,7 @@ struct RacingTests {
         #expect(AddressRace.inTurns([x, y, z, a, b]) == [x, a, y, b, z])
     }
 
-    @Test("an attempt that lasts gets company after the delay, one that fails is followed at once (R-50)")
+    @Test("the next attempt starts after the delay, or at once after a failure (R-50)")
     func steps() throws {
         let (a, x, y) = (try Self.four(1), try Self.six(1), try Self.six(2))
         let start = Deadline(nanoseconds: 0)
@@ -46,7 +46,7 @@ struct RacingTests {
         #expect(race.next(at: at(290)) == .exhausted)
     }
 
-    @Test("the delay is shorter where the connect limit would end before the last address's turn (R-50)")
+    @Test("the delay is shorter if the connect limit would end before the last attempt (R-50)")
     func fairness() {
         func delay(_ limit: Duration?, _ count: Int) -> Duration {
             AddressRace.delay(.milliseconds(250), within: limit, among: count)
@@ -58,7 +58,7 @@ struct RacingTests {
         #expect(delay(.seconds(1), 0) == .milliseconds(250))
     }
 
-    @Test("however late it is asked, no address is lost (R-50)")
+    @Test("no address is skipped, however late the race continues (R-50)")
     func late() throws {
         let (a, b) = (try Self.four(1), try Self.four(2))
         var race = AddressRace([a, b], delay: .zero)
@@ -69,7 +69,7 @@ struct RacingTests {
         #expect(race.alarm == nil)
     }
 
-    @Test("a race without addresses is over, and one of a single address waits for nobody (R-50)")
+    @Test("a race without addresses is exhausted, and one with a single address has no next attempt (R-50)")
     func shortRaces() throws {
         var none = AddressRace([], delay: .seconds(1))
         #expect(none.next(at: .now) == .exhausted)
@@ -83,14 +83,14 @@ struct RacingTests {
 // MARK: Over sockets
 
 extension RacingTests {
-    /// An executor for which every name has `addresses`.
+    /// Returns an executor for which every name has `addresses`.
     private func executor(
-        _ addresses: [SocketAddress], delay: Duration = .milliseconds(20), asked: Counter = Counter()
+        _ addresses: [SocketAddress], delay: Duration = .milliseconds(20), lookups: Counter = Counter()
     ) -> SocketExecutor {
         .with {
             $0.attemptDelay = delay
             $0.resolver = Resolver(for: .seconds(3_600)) { _ throws(ResolverError) in
-                asked.add(1)
+                lookups.add(1)
                 return addresses
             }
         }
@@ -98,58 +98,58 @@ extension RacingTests {
 
     private func request(_ port: UInt16?) throws -> PreparedRequest {
         PreparedRequest(target: try TargetURI("http://many.example:\(try #require(port))/")).with {
-            // However slow the machine is, only what a test sets ends a race.
+            // Only the limits that a test sets end a race, however slow the machine.
             $0.timeouts.connect = nil
         }
     }
 
-    @Test("addresses are tried in turn: a refused one at once leads to the next (R-50)")
+    @Test("a refused connection starts the next attempt at once (R-50)")
     func refused() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
-        // With such a delay only the failures themselves can lead on.
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        // With this delay only failures start the next attempt.
         let executor = executor([.loopbackIPv6(), try Self.four(9), .loopback()], delay: .seconds(300))
         #expect(try await executor.execute(request(peer.address.port)).text == "ok")
     }
 
-    @Test("an address that never answers has company after the delay, and whoever answers wins (R-50)")
-    func unanswered() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+    @Test("attempts that do not complete are raced, and the first established connection is used (R-50)")
+    func unresponsive() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let port = try #require(peer.address.port)
-        let dead = try (2..<12).map { try FullListener(on: Self.four($0, port)) }
+        let unresponsive = try (2..<12).map { try FullListener(on: Self.four($0, port)) }
         let start = ContinuousClock.now
-        let executor = executor(dead.map(\.address) + [.loopback()], delay: .milliseconds(5))
+        let executor = executor(unresponsive.map(\.address) + [.loopback()], delay: .milliseconds(5))
         #expect(try await executor.execute(request(port)).text == "ok")
         #expect(ContinuousClock.now - start >= .milliseconds(50))
         #expect(peer.connections == 1)
     }
 
-    @Test("the losers' sockets are closed, however the race ends (R-50, R-53)")
-    func losers() async {
+    @Test("the sockets of the other attempts are closed, however the race ends (R-50, R-53)")
+    func otherAttempts() async {
         await #expect(processExitsWith: .success) {
-            let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+            let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
             let port = try #require(peer.address.port)
-            let dead = try (2..<5).map { try FullListener(on: Self.four($0, port)) }
-            let addresses = dead.map(\.address)
+            let unresponsive = try (2..<5).map { try FullListener(on: Self.four($0, port)) }
+            let addresses = unresponsive.map(\.address)
             let request = try RacingTests().request(port)
             let before = openSockets()
             do {
-                let winning = RacingTests().executor(addresses + [.loopback()], delay: .milliseconds(1))
-                let losing = RacingTests().executor(addresses, delay: .milliseconds(1))
-                #expect(try await winning.execute(request).text == "ok")
-                #expect(winning.connections == (1, 1))
-                let late = await losing.failure(of: request.with { $0.timeouts.connect = .milliseconds(30) })
+                let succeeding = RacingTests().executor(addresses + [.loopback()], delay: .milliseconds(1))
+                let failing = RacingTests().executor(addresses, delay: .milliseconds(1))
+                #expect(try await succeeding.execute(request).text == "ok")
+                #expect(succeeding.connections == (1, 1))
+                let late = await failing.failure(of: request.with { $0.timeouts.connect = .milliseconds(30) })
                 #expect(late?.reason == .timedOut(.connecting))
-                let call = Task { await losing.failure(of: request) }
+                let call = Task { await failing.failure(of: request) }
                 await eventually { openSockets() >= before + 3 }
                 call.cancel()
                 #expect(await call.value?.reason == .cancelled)
-                #expect(losing.connections == (0, 0))
+                #expect(failing.connections == (0, 0))
             }
             await eventually { openSockets() == before }
         }
     }
 
-    @Test("every address shares the one connect limit, and the whole call's (R-48, R-50)")
+    @Test("all attempts share the connect limit and the deadline (R-48, R-50)")
     func sharedLimit() async throws {
         let first = try FullListener(on: Self.four(2))
         let port = try #require(first.address.port)
@@ -165,29 +165,29 @@ extension RacingTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("a thread that blocks races addresses as a task does (R-50)")
+    @Test("a blocking call races addresses (R-50)")
     func blocking() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let port = try #require(peer.address.port)
-        let dead = try FullListener(on: Self.four(2, port))
-        let executor = executor([dead.address, .loopback()], delay: .milliseconds(5))
+        let unresponsive = try FullListener(on: Self.four(2, port))
+        let executor = executor([unresponsive.address, .loopback()], delay: .milliseconds(5))
         let request = try request(port)
         let text = try await onThread { (try? executor.executeAndWait(request))?.text }
         #expect(text == "ok")
     }
 
-    @Test("the addresses of a host are kept for the next call, unless all of them failed (R-50)")
+    @Test("the addresses of a host are cached for the next call unless all of them failed (R-50)")
     func keeping() async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receiveRequest() != nil { line.send(ok); return } }
-        let asked = Counter()
-        let living = executor([.loopback()], asked: asked)
-        for _ in 0..<3 { _ = try await living.execute(request(peer.address.port)) }
-        #expect(asked.value == 1)
-        let dead = executor([try Self.four(9)], asked: asked)
+        let lookups = Counter()
+        let reachable = executor([.loopback()], lookups: lookups)
+        for _ in 0..<3 { _ = try await reachable.execute(request(peer.address.port)) }
+        #expect(lookups.value == 1)
+        let unreachable = executor([try Self.four(9)], lookups: lookups)
         for _ in 0..<2 {
-            let error = await dead.failure(of: try request(peer.address.port))
+            let error = await unreachable.failure(of: try request(peer.address.port))
             #expect(error?.reason == .connectionFailed)
         }
-        #expect(asked.value == 3)
+        #expect(lookups.value == 3)
     }
 }

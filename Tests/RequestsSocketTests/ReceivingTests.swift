@@ -7,15 +7,15 @@ import Testing
 struct ReceivingTests {
     private static let chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// A peer that answers the first request of each connection with a text and closes.
-    private func closing(after answer: String) throws -> ScriptedPeer {
+    /// Returns a peer that responds to the first request of each connection with `response` and closes it.
+    private func closing(after response: String) throws -> ScriptedPeer {
         try ScriptedPeer { line, _, _ in
-            if line.receiveRequest() != nil { line.send(answer) }
+            if line.receiveRequest() != nil { line.send(response) }
         }
     }
 
     @Test(
-        "responses without a body leave the connection as it was (R-19)",
+        "after a response without a body the connection is reused (R-19)",
         arguments: [
             (.head, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
             (.head, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -23,12 +23,12 @@ struct ReceivingTests {
             (.get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"),
             (.get, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
         ] as [(HTTPMethod, String)],
-        [Delivery.collected(limit: 100), .streamed])
-    func noBody(answer: (HTTPMethod, String), delivery: Delivery) async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(answer.1) }
+        [ResponseBody.Delivery.collected(limit: 100), .streamed])
+    func noBody(exchange: (method: HTTPMethod, response: String), delivery: ResponseBody.Delivery) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(exchange.response) }
         let executor = SocketExecutor()
         for _ in 0..<2 {
-            let response = try await executor.execute(try peer.request(answer.0, delivery: delivery))
+            let response = try await executor.execute(try peer.request(exchange.method, delivery: delivery))
             if let stream = response.stream {
                 #expect(try await stream.next() == nil)
                 #expect(stream.length == 0)
@@ -39,7 +39,7 @@ struct ReceivingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a body that ends with the connection is whole, and the connection is gone (R-47)")
+    @Test("a body that ends when the connection closes is complete (R-47)")
     func untilClose() async throws {
         let peer = try closing(after: "HTTP/1.1 200 OK\r\n\r\nall of it")
         let executor = SocketExecutor()
@@ -48,15 +48,15 @@ struct ReceivingTests {
     }
 
     @Test(
-        "a response cut short is a lost connection with what had come of it (R-20)",
+        "a truncated response is a lost connection, with the received part (R-20)",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", "abc"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "abc"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n", "abc"),
             ("HTTP/1.1 200 OK\r\nContent-Le", nil), ("HTTP", nil),
         ] as [(String, String?)])
-    func truncated(answer: String, body: String?) async throws {
-        let peer = try closing(after: answer)
+    func truncated(response: String, body: String?) async throws {
+        let peer = try closing(after: response)
         let error = await SocketExecutor().failure(of: try peer.request())
         #expect(error?.reason == .connectionLost)
         #expect(error?.body == body.map { Data($0.utf8) })
@@ -65,29 +65,29 @@ struct ReceivingTests {
     }
 
     @Test(
-        "what is not HTTP/1 is a protocol violation, and the connection is closed",
+        "a response that is not HTTP/1 is a protocol violation, and the connection is closed",
         arguments: ["SSH-2.0-OpenSSH\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nA : b\r\n\r\n"])
-    func garbage(answer: String) async throws {
-        let peer = try closing(after: answer)
+    func garbage(response: String) async throws {
+        let peer = try closing(after: response)
         let executor = SocketExecutor()
         #expect(await executor.failure(of: try peer.request())?.reason == .protocolViolation)
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a head without an end stops at the limit (R-17)")
-    func headLimit() async throws {
+    @Test("an endless head exceeds its limit (R-17)")
+    func maximumHeadSize() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             guard line.receiveRequest() != nil else { return }
             line.send("HTTP/1.1 200 OK\r\n")
             while line.send("X: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n") {}
         }
-        let executor = SocketExecutor.with { $0.headLimit = 10_000 }
+        let executor = SocketExecutor.with { $0.maximumHeadSize = 10_000 }
         #expect(await executor.failure(of: try peer.request())?.reason == .tooLarge(limit: 10_000))
         #expect(executor.connections == (0, 0))
     }
 
     @Test(
-        "a body over the limit is refused: by Content-Length before it is read, else while it is (R-25)",
+        "a body over the limit is an error, by its Content-Length before it is read, or else while reading (R-25)",
         arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n", chunkedHead + "400\r\n"])
     func bodyLimit(head: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -103,16 +103,16 @@ struct ReceivingTests {
     }
 
     @Test(
-        "a body of exactly the limit is whole",
+        "a body of the maximum size is returned",
         arguments: ["Content-Length: 5\r\n\r\nabcde", "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"])
-    func exactLimit(rest: String) async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll("HTTP/1.1 200 OK\r\n" + rest) }
+    func exactLimit(message: String) async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll("HTTP/1.1 200 OK\r\n" + message) }
         let executor = SocketExecutor()
         #expect(try await executor.execute(try peer.request(delivery: .collected(limit: 5))).text == "abcde")
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("large bodies arrive whole in every delivery", arguments: [true, false])
+    @Test("a large body is received in every delivery", arguments: [true, false])
     func large(isChunked: Bool) async throws {
         let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 131) }
         let peer = try ScriptedPeer { line, _, _ in
@@ -142,7 +142,7 @@ struct ReceivingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a file appears only when its body is whole; what explains a refusal is collected")
+    @Test("a truncated download creates no file, and the body of an error status is collected")
     func file() async throws {
         let folder = TemporaryDirectory()
         let cut = try closing(after: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")
@@ -150,16 +150,16 @@ struct ReceivingTests {
         let error = await SocketExecutor().failure(of: request)
         #expect(error?.reason == .connectionLost)
         #expect(error?.status == 200)
-        let refusing = try closing(after: "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnope")
-        let refused = try refusing.request(delivery: .file(path: folder.path(of: "a")))
-        #expect(try await SocketExecutor().execute(refused).text == "nope")
+        let missing = try closing(after: "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnope")
+        let download = try missing.request(delivery: .file(path: folder.path(of: "a")))
+        #expect(try await SocketExecutor().execute(download).text == "nope")
         #expect(folder.names.isEmpty)
     }
 
-    @Test("trailers of a stream are there at its end, and the connection goes back then (R-14)")
+    @Test("trailers of a stream are available at its end, when its connection becomes idle (R-14)")
     func trailers() async throws {
         let peer = try ScriptedPeer { line, _, _ in
-            line.answerAll(Self.chunkedHead + "2\r\nok\r\n0\r\nX-Sum: 1\r\nContent-Length: 9\r\n\r\n")
+            line.respondToAll(Self.chunkedHead + "2\r\nok\r\n0\r\nX-Sum: 1\r\nContent-Length: 9\r\n\r\n")
         }
         let executor = SocketExecutor()
         let response = try await executor.execute(try peer.request(delivery: .streamed))
@@ -172,7 +172,7 @@ struct ReceivingTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a stream that is dropped, or read by two at once, gives its connection to nobody (R-44)")
+    @Test("the connection of a stream with two concurrent reads is not reused (R-44)")
     func dropped() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
@@ -183,7 +183,7 @@ struct ReceivingTests {
         let response = try await executor.execute(try peer.request(delivery: .streamed))
         let stream = try #require(response.stream)
         #expect(try await stream.next() == Data("ab".utf8))
-        // Two readers: whichever comes second is told so, and cancelling the first ends it.
+        // The second of two concurrent reads is an error, and cancellation ends the first.
         let readers = [Task { try await stream.next() }, Task { try await stream.next() }]
         let errors = await withTaskGroup(of: (any Error)?.self) { group in
             for reader in readers { group.addTask { await reader.failure } }
@@ -195,10 +195,10 @@ struct ReceivingTests {
         #expect((errors[1] as? RequestError)?.reason == .cancelled)
         await #expect(throws: RequestError.self) { try await stream.next() }
         let second = try await executor.execute(try peer.request(delivery: .streamed))
-        #expect(second.metrics.reusedConnection == false)
+        #expect(second.metrics.isReusedConnection == false)
     }
 
-    @Test("a slow consumer stops the sender: nothing is received that nobody asked for (R-69)")
+    @Test("a slow reader stops the sender: bytes are received only when they are read (R-69)")
     func backPressure() async throws {
         let sent = Counter()
         let peer = try ScriptedPeer { line, _, peer in
@@ -211,7 +211,7 @@ struct ReceivingTests {
         let response = try await executor.execute(try peer.request(delivery: .streamed))
         let stream = try #require(response.stream)
         await eventually { !peer.notes.isEmpty }
-        // What the kernel's buffers take, and not a byte of it in this process but what was asked for.
+        // The kernel buffers the bytes; the process receives only those that are read.
         #expect(sent.value < 256)
         _ = try await stream.next()
         #expect(executor.connections == (1, 0))

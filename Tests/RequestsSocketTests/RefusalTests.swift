@@ -2,10 +2,10 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("What is never sent", .timeLimit(.minutes(5)))
+@Suite("Requests that are not sent", .timeLimit(.minutes(5)))
 struct RefusalTests {
     @Test(
-        "control bytes in a field's name or value are refused and no connection is made (R-1)",
+        "a control character in a field name or value is an error, and no connection is opened (R-1)",
         arguments: ["\r", "\n", "\0", "\u{7F}", "\u{1}", "\r\n X: 1"])
     func controlBytes(text: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
@@ -23,7 +23,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a method that is no token is refused (R-2)",
+        "a method that is not a token, or CONNECT, is an error (R-2)",
         arguments: ["", "GET ", "GET /x HTTP/1.1\r\nX: ", "G\u{0}T", "CONNECT"])
     func method(text: String) async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
@@ -32,7 +32,7 @@ struct RefusalTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("framing fields of the caller's are left out (R-3)")
+    @Test("framing fields of the request are not sent (R-3)")
     func framingFields() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             if let request = line.receiveRequest(bodyLength: 5) { peer.note(request) }
@@ -51,7 +51,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "Host comes first and from the URL: brackets kept, zone and default port left out (R-4)",
+        "Host is first and derived from the URL, with brackets, without zone and default port (R-4)",
         arguments: [
             ("http://[fe80::1%25lo]:8080/", "[fe80::1]:8080"), ("http://[::1]/", "[::1]"),
             ("http://EXAMPLE.com:80/", "example.com"), ("http://user:pass@a.example/", "a.example"),
@@ -67,7 +67,7 @@ struct RefusalTests {
         #expect(peer.notes.first?.hasPrefix("GET / HTTP/1.1\r\nHost: \(host)\r\n") == true)
     }
 
-    @Test("https is refused with a word on who speaks it")
+    @Test("the error of an https URL names the executor that supports it")
     func scheme() async throws {
         for executor in [SocketExecutor(), SocketExecutor(.unix(path: "/nowhere"))] {
             let error = await executor.failure(of: PreparedRequest(target: try TargetURI("https://127.0.0.1/")))
@@ -77,10 +77,10 @@ struct RefusalTests {
         }
     }
 
-    @Test("a unix socket does not follow a redirect to another origin, and does within its own")
+    @Test("a redirect over a unix socket is followed within its origin only")
     func redirects() async throws {
         let path = "@requests-\(UInt64.random(in: .min ... .max))"
-        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor(.unix(path: path))
         let other = try peer.request().with { $0.redirectedFrom = try? TargetURI("http://other/") }
         #expect(await executor.failure(of: other)?.reason == .unexpectedRedirect)
@@ -88,7 +88,7 @@ struct RefusalTests {
         #expect(try await executor.execute(same).text == "ok")
     }
 
-    @Test("paths that are no unix socket are clear errors (R-59)")
+    @Test("an invalid or missing unix socket path is an error (R-59)")
     func socketPaths() async throws {
         let request = PreparedRequest(target: try TargetURI("http://engine/"))
         for path in ["", String(repeating: "a", count: 108), "/a\0b"] {
@@ -103,9 +103,9 @@ struct RefusalTests {
         }
     }
 
-    @Test("a task that is cancelled already sends nothing (R-67)")
+    @Test("a call in a cancelled task sends nothing (R-67)")
     func cancelledBefore() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let request = try peer.request()
         let task = Task { () -> RequestError? in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -117,16 +117,16 @@ struct RefusalTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("a deadline that has passed sends nothing (R-48)")
+    @Test("a call whose deadline has passed sends nothing (R-48)")
     func deadlineBefore() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let error = await SocketExecutor().failure(of: try peer.request().with { $0.deadline = .now })
         #expect(error?.reason == .timedOut(.total))
         #expect(error?.mayHaveReachedServer == false)
         #expect(peer.connections == 0)
     }
 
-    @Test("a refused port is a failed connection that reached nobody, and a name without address is not found")
+    @Test("a refused connection is a connection failure, and a name without an address is not found")
     func noConnection() async throws {
         let holder = try Socket.bound(to: .loopback())
         defer { holder.shutDown(.both) }
@@ -138,7 +138,7 @@ struct RefusalTests {
         let executor = SocketExecutor.with {
             $0.resolver = Resolver { _ throws(ResolverError) in throw .hostNotFound("no such name") }
         }
-        let unknown = await executor.failure(of: PreparedRequest(target: try TargetURI("http://nobody.example/")))
+        let unknown = await executor.failure(of: PreparedRequest(target: try TargetURI("http://unknown.example/")))
         #expect(unknown?.reason == .hostNotFound)
     }
 }

@@ -4,16 +4,18 @@ import RequestsSocket
 import TestCorpora
 import Testing
 
-// The cases are not in the repository: without the folder this suite skips.
+// The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
     "Response corpus over sockets", .timeLimit(.minutes(5)),
-    .enabled(if: Corpora.arePresent, "no corpora beside the package"))
+    .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct ResponseCorpusTests {
-    /// How a case's bytes reach the reader; over TCP writes coalesce, so the executor's reads are capped.
+    /// The maximum number of bytes of a read.
+    ///
+    /// The executor limits its reads, because TCP coalesces writes.
     static let readCaps = [Int.max, 1, 3]
 
     @Test(
-        "every response is taken or refused as the corpus says, and the next request gets its own (R-9, R-20, R-22)",
+        "every response is accepted or rejected as the corpus states, and the next is not affected (R-9, R-20, R-22)",
         arguments: readCaps)
     func verdicts(cap: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in Self.serve(line) }
@@ -29,14 +31,14 @@ struct ResponseCorpusTests {
                 result = .failure(error)
             }
             try check(result, of: test)
-            // Whatever came before, a request on the same executor gets the answer that is its own.
+            // The next request of the executor gets its own response.
             #expect(try await executor.execute(peer.request(.get, "/own")).text == "own", "after \(test.id)")
         }
     }
 
     private static let accepted = Corpora.responses.filter { $0.expect.verdict == .accept }
 
-    @Test("every response is read alike wherever a read splits it (R-20)", arguments: accepted)
+    @Test("every response is read the same, wherever a read splits it (R-20)", arguments: accepted)
     func splits(test: ResponseCase) async throws {
         let path = Self.freeName()
         let peer = try ScriptedPeer(on: SocketAddress(unixPath: path)) { line, _, _ in
@@ -55,7 +57,7 @@ struct ResponseCorpusTests {
     }
 
     @Test(
-        "a response cut short at any byte is an error, unless its body ends with the connection (R-20)",
+        "a truncated response is an error, unless its body ends when the connection closes (R-20)",
         arguments: accepted)
     func cuts(test: ResponseCase) async throws {
         let expected = try #require(test.expect.ifAccepted)
@@ -73,10 +75,10 @@ struct ResponseCorpusTests {
         }
     }
 
-    /// An address without a port, so that thousands of connections leave nothing waiting behind.
+    /// Returns an abstract name, because thousands of TCP connections would remain in TIME_WAIT.
     private static func freeName() -> String { "@requests-\(UInt64.random(in: .min ... .max))" }
 
-    /// Answers `/N` with the bytes of case N and then does what the case says; anything else with its own answer.
+    /// Responds to `/N` with the bytes of case N and closes if the case says so, and to other paths with `own`.
     private static func serve(_ line: borrowing ScriptedPeer.Line) {
         while let request = line.receiveRequest() {
             let target = request.split(separator: " ").dropFirst().first.flatMap { Int($0.dropFirst()) }
@@ -91,8 +93,8 @@ struct ResponseCorpusTests {
 
     private func check(_ result: Result<RawResponse, RequestError>, of test: ResponseCase) throws {
         switch (test.expect.verdict, result) {
-        case (.accept, .failure(let error)): Issue.record("\(test.description) refused: \(error)")
-        case (.reject, .success(let response)): Issue.record("\(test.description) read as \(response.head)")
+        case (.accept, .failure(let error)): Issue.record("\(test.description) rejected: \(error)")
+        case (.reject, .success(let response)): Issue.record("\(test.description) accepted as \(response.head)")
         case (_, .success(let response)): try expect(response, of: test)
         case (_, .failure(let error)):
             switch error.reason {

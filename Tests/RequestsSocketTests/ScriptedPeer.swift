@@ -2,16 +2,18 @@
 import RequestsPOSIX
 import Synchronization
 
-/// A server that does what a test tells it to, byte by byte, on threads of its own.
+/// A server whose behavior is a script, byte by byte.
 ///
-/// Each connection is given to `script` on its own thread, numbered from 0 in the order of acceptance.
+/// The script runs for each connection on a separate thread, with the number of the connection in order of acceptance.
 final class ScriptedPeer: Sendable {
-    /// One accepted connection; every call blocks its thread, never longer than until the peer is stopped.
+    /// An accepted connection.
+    ///
+    /// Every method blocks its thread, at most until the peer is stopped.
     struct Line: ~Copyable, Sendable {
         let socket: Socket
-        let stopping: SharedSignal
+        let stopSignal: StopSignal
 
-        /// Sends all of a text, in pieces of at most `piece` bytes; false when the client is gone.
+        /// Sends `text` in pieces of at most `piece` bytes, and returns false if the client has closed the connection.
         @discardableResult
         func send(_ text: String, piece: Int = .max) -> Bool {
             send(Array(text.utf8), piece: piece)
@@ -19,11 +21,11 @@ final class ScriptedPeer: Sendable {
 
         @discardableResult
         func send(_ bytes: [UInt8], piece: Int = .max, whenFull: () -> Void = {}) -> Bool {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let result = rest.prefix(piece).withUnsafeBytes { part in Result { try socket.send(part) } }
+            var remainder = bytes[...]
+            while !remainder.isEmpty {
+                let result = remainder.prefix(piece).withUnsafeBytes { part in Result { try socket.send(part) } }
                 switch result {
-                case .success(.bytes(let count)): rest = rest.dropFirst(count)
+                case .success(.bytes(let count)): remainder = remainder.dropFirst(count)
                 case .success:
                     whenFull()
                     guard wait(.writing) else { return false }
@@ -33,11 +35,11 @@ final class ScriptedPeer: Sendable {
             return true
         }
 
-        /// What has arrived next; nil when the client has ended or the peer stops.
+        /// Receives the next bytes, or nil if the client has ended the connection or the peer stops.
         func receive(_ limit: Int = 64 << 10) -> [UInt8]? {
             var part = [UInt8](repeating: 0, count: limit)
             while true {
-                switch part.withUnsafeMutableBytes({ room in Result { try socket.receive(into: room) } }) {
+                switch part.withUnsafeMutableBytes({ buffer in Result { try socket.receive(into: buffer) } }) {
                 case .success(.bytes(let count)): return Array(part[..<count])
                 case .success(.wouldBlock): guard wait(.reading) else { return nil }
                 default: return nil
@@ -45,7 +47,7 @@ final class ScriptedPeer: Sendable {
             }
         }
 
-        /// A request up to the empty line, and what follows it up to `bodyLength` bytes; nil when none comes.
+        /// Receives a request up to the empty line and at least `bodyLength` more bytes; nil if none arrives.
         func receiveRequest(bodyLength: Int = 0) -> String? {
             var all: [UInt8] = []
             while true {
@@ -60,58 +62,58 @@ final class ScriptedPeer: Sendable {
             }
         }
 
-        /// Everything until the client ends.
+        /// Receives all bytes until the client ends the connection.
         func receiveAll() -> [UInt8] {
             var all: [UInt8] = []
             while let more = receive() { all += more }
             return all
         }
 
-        /// Answers every request with `text` until the client is gone.
-        func answerAll(_ text: String) {
+        /// Responds to every request with `text` until the client closes the connection.
+        func respondToAll(_ text: String) {
             while receiveRequest() != nil { send(text) }
         }
 
         func wait(_ direction: Direction) -> Bool {
             do {
-                try socket.waitInPlace(for: direction, orUntil: stopping.signal)
+                try socket.waitInPlace(for: direction, orUntil: stopSignal.signal)
                 return true
             } catch {
                 return false
             }
         }
 
-        /// Blocks until the peer is stopped, and reads nothing.
+        /// Blocks until the peer is stopped, without reading.
         func waitForStop() {
-            rest(by: nil)
+            block(until: nil)
         }
 
         /// Blocks for 5 ms.
         func pause() {
-            rest(by: .after(.milliseconds(5)))
+            block(until: .after(.milliseconds(5)))
         }
 
-        private func rest(by deadline: Deadline?) {
-            // Nothing ever arrives at one end for as long as the other is open.
+        private func block(until deadline: Deadline?) {
+            // No bytes arrive at one end while the other is open.
             try? Socket.Pair().apart { near, far in
-                try? near.waitInPlace(for: .reading, by: deadline, orUntil: stopping.signal)
+                try? near.waitInPlace(for: .reading, by: deadline, orUntil: stopSignal.signal)
                 far.shutDown(.both)
             }
         }
 
-        /// Blocks until the client closes, whatever it sends.
+        /// Blocks until the client closes the connection, whatever it sends.
         func waitForEnd() { while receive() != nil {} }
     }
 
-    final class SharedSignal: Sendable {
+    final class StopSignal: Sendable {
         let signal: WakeSignal
         init() throws { signal = try WakeSignal() }
     }
 
     let address: SocketAddress
-    private let stopping: SharedSignal
+    private let stopSignal: StopSignal
     private let accepted = Atomic(0)
-    private let steps = Steps()
+    private let permits = Permits()
     private let isStopped = Atomic(false)
     private let log = Lock<[String]>([])
     private let open = Lock<(lines: [WeakLine], most: Int)>(([], 0))
@@ -119,22 +121,22 @@ final class ScriptedPeer: Sendable {
     /// The greatest number of connections that were open at the same time.
     var mostConnections: Int { open.withLock { $0.most } }
 
-    /// Connections accepted so far.
+    /// The number of accepted connections.
     var connections: Int { accepted.load(ordering: .acquiring) }
 
-    /// Lets `count` scripts that wait in `next()` go on.
-    func go(_ count: Int = 1) { steps.add(count) }
+    /// Resumes `count` scripts that wait in ``waitForResume()``.
+    func resume(_ count: Int = 1) { permits.add(count) }
 
-    /// Blocks a script's thread until the test lets it go on; false when the peer stops.
-    func next() -> Bool {
-        while !steps.take() {
+    /// Blocks the thread of a script until the test resumes it, and returns false if the peer stops.
+    func waitForResume() -> Bool {
+        while !permits.take() {
             if isStopped.load(ordering: .acquiring) { return false }
             DetachedThread.yield()
         }
         return true
     }
 
-    /// What scripts noted.
+    /// The notes of the scripts.
     var notes: [String] { log.withLock { $0 } }
     func note(_ text: String) { log.withLock { $0.append(text) } }
 
@@ -144,17 +146,17 @@ final class ScriptedPeer: Sendable {
     ) throws {
         let listener = try Socket.listening(on: address)
         self.address = try listener.localAddress()
-        stopping = try SharedSignal()
-        let listening = Listening(socket: listener)
-        try DetachedThread.start(named: "peer") { [stopping, weak self] in
-            while (try? listening.socket.waitInPlace(for: .reading, orUntil: stopping.signal)) != nil {
-                guard let socket = try? listening.socket.accept() else { continue }
+        stopSignal = try StopSignal()
+        let shared = SharedSocket(socket: listener)
+        try DetachedThread.start(named: "peer") { [stopSignal, weak self] in
+            while (try? shared.socket.waitInPlace(for: .reading, orUntil: stopSignal.signal)) != nil {
+                guard let socket = try? shared.socket.accept() else { continue }
                 guard let number = self?.accepted.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue else {
                     return
                 }
-                // What a script has sent must be on its way when it closes.
+                // The bytes of a script must be sent when its connection closes.
                 socket.setNoDelay()
-                let line = OneLine(socket: socket, stopping: stopping)
+                let line = SharedLine(socket: socket, stopSignal: stopSignal)
                 self?.count(line)
                 try? DetachedThread.start(named: "peer.line") { [weak self] in
                     guard let self else { return }
@@ -165,17 +167,17 @@ final class ScriptedPeer: Sendable {
     }
 
     deinit {
-        stopping.signal.signal()
+        stopSignal.signal.signal()
     }
 
-    /// Ends every script's waits and the listening.
+    /// Ends the waits of all scripts, and stops listening.
     func stop() {
         isStopped.store(true, ordering: .releasing)
-        stopping.signal.signal()
+        stopSignal.signal.signal()
     }
 
-    /// Counts the connections that are open when `line` is; one that the client has closed is not, read or unread.
-    private func count(_ line: OneLine) {
+    /// Counts the connections that are open at the same time as `line`, without those that the client has closed.
+    private func count(_ line: SharedLine) {
         open.withLock { open in
             open.lines.removeAll { $0.line.map { $0.line.socket.liveness() == .closed } ?? true }
             open.lines.append(WeakLine(line: line))
@@ -184,10 +186,10 @@ final class ScriptedPeer: Sendable {
     }
 
     private struct WeakLine: Sendable {
-        weak let line: OneLine?
+        weak let line: SharedLine?
     }
 
-    private final class Steps: Sendable {
+    private final class Permits: Sendable {
         private let count = Lock(0)
         func add(_ number: Int) { count.withLock { $0 += number } }
         func take() -> Bool {
@@ -199,15 +201,15 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    private final class Listening: Sendable {
+    private final class SharedSocket: Sendable {
         let socket: Socket
         init(socket: consuming Socket) { self.socket = socket }
     }
 
-    private final class OneLine: Sendable {
+    private final class SharedLine: Sendable {
         let line: Line
-        init(socket: consuming Socket, stopping: SharedSignal) {
-            line = Line(socket: socket, stopping: stopping)
+        init(socket: consuming Socket, stopSignal: StopSignal) {
+            line = Line(socket: socket, stopSignal: stopSignal)
         }
     }
 }

@@ -3,8 +3,8 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// Gives chunks, and an error at the end when told to.
-struct Chunks: RequestBodySource {
+/// A source of chunks, with an optional error at the end.
+struct Chunks: RequestBody.Source {
     var chunks: [String]
     var failsAtEnd = false
 
@@ -20,16 +20,16 @@ struct Chunks: RequestBodySource {
 }
 
 func stream(_ chunks: [String], length: Int? = nil, failsAtEnd: Bool = false) -> RequestBody {
-    .stream(length: length, replayable: true) { Chunks(chunks: chunks, failsAtEnd: failsAtEnd) }
+    .stream(length: length, isReplayable: true) { Chunks(chunks: chunks, failsAtEnd: failsAtEnd) }
 }
 
-/// Gives a block again and again.
-struct Blocks: RequestBodySource {
-    var left: Int
+/// A source of blocks of 64 KiB.
+struct Blocks: RequestBody.Source {
+    var remaining: Int
 
     mutating func next() async throws -> Data? {
-        guard left > 0 else { return nil }
-        left -= 64 << 10
+        guard remaining > 0 else { return nil }
+        remaining -= 64 << 10
         return Data(repeating: 97, count: 64 << 10)
     }
 }
@@ -37,7 +37,7 @@ struct Blocks: RequestBodySource {
 @Suite("Sending bodies", .timeLimit(.minutes(5)))
 struct SendingTests {
     @Test(
-        "a stream shorter or longer than declared, or that fails, is an error, and the server sees no whole body (R-5)",
+        "a stream of another length than declared, or that fails, is an error and not sent completely (R-5)",
         arguments: [
             (["ab", "c"], 4, false), (["ab", "cde"], 4, false), (["abcd", "", "e"], 4, false), (["abc"], 4, true),
             ([], 1, false), (["a"], 0, false),
@@ -49,14 +49,14 @@ struct SendingTests {
         let body = stream(chunks, length: length, failsAtEnd: fails)
         let executor = SocketExecutor()
         let error = await executor.failure(of: try peer.request(.post, body: body))
-        #expect(error?.reason == .bodyNotEncoded)
+        #expect(error?.reason == .bodyEncodingFailed)
         await eventually { !peer.notes.isEmpty }
         let sent = peer.notes[0].split(separator: "\r\n\r\n", omittingEmptySubsequences: false).last ?? ""
         #expect(length == 0 || sent.utf8.count < length)
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a stream without a length goes out in chunks, empty ones left out, and the connection goes on (R-6)")
+    @Test("a stream of unknown length is sent in chunks, without empty ones, and the connection is reused (R-6)")
     func chunked() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             for end in ["0\r\n\r\n", "1\r\nx\r\n0\r\n\r\n"] {
@@ -76,20 +76,20 @@ struct SendingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a chunked stream that fails never sends its last chunk (R-5)")
+    @Test("the last chunk of a stream that fails is not sent (R-5)")
     func chunkedFailure() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note(String(decoding: line.receiveAll(), as: UTF8.self))
         }
         let error = await SocketExecutor().failure(
             of: try peer.request(.post, body: stream(["abc"], failsAtEnd: true)))
-        #expect(error?.reason == .bodyNotEncoded)
+        #expect(error?.reason == .bodyEncodingFailed)
         #expect(error?.underlying is Chunks.Failure)
         await eventually { !peer.notes.isEmpty }
         #expect(!peer.notes[0].contains("0\r\n\r\n"))
     }
 
-    @Test("a file is sent whole or in part, and what cannot be read is known before anything is sent")
+    @Test("a file or a range is sent, and an unreadable file is an error before anything is sent")
     func files() async throws {
         let folder = TemporaryDirectory()
         let content = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -127,37 +127,37 @@ struct SendingTests {
     }
 
     @Test(
-        "an answer before the body's end is delivered, the upload stops and the connection is not used again (R-45)",
+        "a response before the end of the body is returned, and the connection is not reused (R-45)",
         arguments: [true, false])
-    func earlyAnswer(closes: Bool) async throws {
+    func earlyResponse(closes: Bool) async throws {
         let peer = try ScriptedPeer { line, number, _ in
-            guard number == 0 else { return line.answerAll(ok) }
+            guard number == 0 else { return line.respondToAll(ok) }
             var count = 0
             while count < 64 << 10, let more = line.receive() { count += more.count }
             line.send("HTTP/1.1 100 Continue\r\n\r\n")
-            // The client has long been stuck by then, and waits.
+            // By then the client is blocked, and waits.
             if !closes { for _ in 0..<10 { line.pause() } }
             line.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\n\r\nmuch")
             if !closes { line.waitForStop() }
         }
         let executor = SocketExecutor()
-        let body = RequestBody.stream(length: 1 << 30, replayable: true) { Blocks(left: 1 << 30) }
+        let body = RequestBody.stream(length: 1 << 30, isReplayable: true) { Blocks(remaining: 1 << 30) }
         let response = try await executor.execute(try peer.request(.post, body: body))
         #expect(response.head.status == 413)
         #expect(response.text == "much")
         #expect(executor.connections == (0, 0))
-        #expect(try await executor.execute(try peer.request()).metrics.reusedConnection == false)
+        #expect(try await executor.execute(try peer.request()).metrics.isReusedConnection == false)
         peer.stop()
     }
 
-    @Test("a peer that resets the connection during an upload is a lost connection, never a signal (R-56)")
+    @Test("a reset during an upload is a lost connection, never a signal (R-56)")
     func reset() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receive(1)
             try? line.socket.setResetOnClose()
         }
         for _ in 0..<20 {
-            let body = RequestBody.stream(length: nil, replayable: true) { Blocks(left: 64 << 20) }
+            let body = RequestBody.stream(length: nil, isReplayable: true) { Blocks(remaining: 64 << 20) }
             let error = await SocketExecutor().failure(of: try peer.request(.post, body: body))
             #expect(error?.reason == .connectionLost)
             #expect(error?.mayHaveReachedServer == true)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension SocketExecutor {
-    /// The text of a response, or why there is none; blocks the calling thread.
+    /// Returns the text of the response, or the error as text; blocks the calling thread.
     fileprivate func textInPlace(_ request: PreparedRequest) -> String? {
         do throws(RequestError) {
             return try executeAndWait(request).text
@@ -23,10 +23,10 @@ extension SocketExecutor {
     }
 }
 
-@Suite("Blocked threads and the pool's limits", .timeLimit(.minutes(5)))
+@Suite("Blocked threads and pool limits", .timeLimit(.minutes(5)))
 struct StalledThreadTests {
     @Test(
-        "awaited and blocking calls of one task group all complete with one connection (R-52, HT-1)",
+        "awaited and blocking calls of one task group complete with few connections (R-52, HT-1)",
         arguments: [nil, 1, 2, 16], [1, 3])
     func storm(threads: Int?, connections: Int) async throws {
         let peer = try ScriptedPeer { line, _, _ in
@@ -35,14 +35,14 @@ struct StalledThreadTests {
                 line.send(ok)
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = connections }
-        // All threads of the pool may be busy with other tests for longer than the usual 10 s.
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = connections }
+        // Other tests can occupy all threads of the pool for longer than 10 s, the default limit.
         let request = try peer.request().with { $0.timeouts.connect = .seconds(100) }
         func calls() async -> [String?] {
             await withTaskGroup(of: String?.self) { group in
                 for number in 0..<32 {
                     group.addTask {
-                        // In turns, so that an awaited call has the connection when the threads are blocked.
+                        // Alternating, so that an awaited call has the connection when the threads are blocked.
                         number % 2 == 0 ? await executor.text(request) : executor.textInPlace(request)
                     }
                 }
@@ -63,29 +63,29 @@ struct StalledThreadTests {
         #expect(executor.connections.open <= connections)
     }
 
-    @Test("a connection held by a call that no thread can run is no obstacle to the thread that is blocked (R-52)")
+    @Test("a blocked thread opens a connection if the call with the last one cannot run (R-52)")
     func held() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             while line.receiveRequest() != nil {
                 if number == 0 {
                     peer.note("held")
-                    _ = peer.next()
+                    _ = peer.waitForResume()
                 }
                 line.send(ok)
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let request = try peer.request()
         try await withThreads(1) { threads in
             let held = Task(executorPreference: threads) { await executor.text(request) }
             await eventually { peer.notes == ["held"] }
             let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
             await eventually { executor.waiters == 1 }
-            // The server is slow: that is no reason to exceed the limit.
+            // The limit is not exceeded only because the server is slow.
             let end = Deadline.after(.milliseconds(400))
             await eventually { end.hasPassed }
             #expect(executor.connections.open == 1 && executor.waiters == 1)
-            peer.go()
+            peer.resume()
             #expect(await blocked.value == "ok")
             #expect(await held.value == "ok")
         }
@@ -93,18 +93,18 @@ struct StalledThreadTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a connection that a call cannot take goes to the thread that is blocked, beyond no limit (R-52)")
+    @Test("a blocked thread gets a connection that a call cannot take, within the limits (R-52)")
     func untaken() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while line.receiveRequest() != nil {
                 peer.note("request")
-                _ = peer.next()
+                _ = peer.waitForResume()
                 line.send(ok)
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let request = try peer.request()
-        // The first call has a thread of its own: the pool's may all be busy with other tests.
+        // The first call has a separate thread, because other tests can occupy those of the pool.
         try await withThreads(1) { others in
             try await withThreads(1) { threads in
                 let first = Task(executorPreference: others) { await executor.text(request) }
@@ -113,7 +113,7 @@ struct StalledThreadTests {
                 await eventually { executor.waiters == 1 }
                 let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
                 await eventually { executor.waiters == 2 }
-                peer.go(3)
+                peer.resume(3)
                 #expect(await first.value == "ok")
                 #expect(await blocked.value == "ok")
                 #expect(await late.value == "ok")
@@ -123,44 +123,44 @@ struct StalledThreadTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a connection to another origin that no thread can use is no obstacle either (R-52)")
+    @Test("a blocked thread opens a connection if one to another origin cannot be used (R-52)")
     func total() async throws {
         let peers = try (0..<2).map { _ in
             try ScriptedPeer { line, _, peer in
                 while line.receiveRequest() != nil {
                     peer.note("request")
-                    _ = peer.next()
+                    _ = peer.waitForResume()
                     line.send(ok)
                 }
             }
         }
-        let executor = SocketExecutor.with { $0.connections = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnections = 1 }
         let requests = try peers.map { try $0.request() }
         try await withThreads(1) { threads in
             let held = Task(executorPreference: threads) { await executor.text(requests[0]) }
             await eventually { peers[0].notes.count == 1 }
             let blocked = Task(executorPreference: threads) { executor.textInPlace(requests[1]) }
             await eventually { executor.waiters == 1 }
-            for peer in peers { peer.go() }
+            for peer in peers { peer.resume() }
             #expect(await blocked.value == "ok")
             #expect(await held.value == "ok")
         }
         #expect(executor.connections.open == 1)
     }
 
-    @Test("a connection that is not established, because no thread can run its call, is no obstacle (R-52)")
+    @Test("a connection that is not established, because no thread can run its call, does not block others (R-52)")
     func unresolved() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let lookup = Lock<(@Sendable () -> Void)?>(nil)
         let executor = SocketExecutor.with {
-            $0.connections = 1
+            $0.maximumConnections = 1
             $0.resolver = Resolver(keeping: 0) { _ throws(ResolverError) in
                 lookup.withLock { $0 }?()
                 return [.loopback()]
             }
         }
         let request = try peer.request()
-        // Other tests may have the machine for longer than the usual 10 s.
+        // Other tests may occupy the machine for longer than the default of 10 s.
         let named = PreparedRequest(target: try TargetURI("http://name.example:\(peer.address.port ?? 0)/")).with {
             $0.timeouts.connect = .seconds(100)
         }
@@ -168,7 +168,7 @@ struct StalledThreadTests {
             let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
             lookup.withLock { lookup in
                 lookup = {
-                    // It has the only thread before the call that waits for the address is resumed.
+                    // This call occupies the only thread before the call that waits for the address resumes.
                     blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
                     blocked.continuation.finish()
                 }
@@ -181,22 +181,22 @@ struct StalledThreadTests {
         #expect(executor.connections.open == 1)
     }
 
-    @Test("an upload that lets other calls run, one of which then has the thread, is no obstacle (R-52)")
+    @Test("an upload that suspends, so that another call blocks its thread, does not block that call (R-52)")
     func yielding() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             if number == 0 {
                 _ = line.receiveRequest(bodyLength: 64)
                 line.send(ok)
             }
-            line.answerAll(ok)
+            line.respondToAll(ok)
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let request = try peer.request()
         try await withThreads(1) { threads in
             let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
-            let body = RequestBody.stream(length: 64, replayable: false) {
+            let body = RequestBody.stream(length: 64, isReplayable: false) {
                 SingleBytes(count: 64) { index in
-                    // Not run before the upload suspends, which is when it has sent for long enough.
+                    // The new task runs when the upload suspends, after it has sent for long enough.
                     guard index == 8 else { return }
                     blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
                     blocked.continuation.finish()
@@ -207,14 +207,14 @@ struct StalledThreadTests {
             for await call in blocked.stream { #expect(await call.value == "ok") }
             #expect(await uploading.value == "ok")
         }
-        // The upload had the first one when the second was made.
+        // The upload still used the first connection when the second was opened.
         #expect(peer.connections == 2)
         #expect(executor.connections == (1, 1))
     }
 }
 
-/// A body in pieces of one byte, which the socket takes at once.
-private struct SingleBytes: RequestBodySource {
+/// A body in parts of one byte, which the socket accepts at once.
+private struct SingleBytes: RequestBody.Source {
     let count: Int
     let willSend: @Sendable (Int) -> Void
     private var index = 0

@@ -5,8 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// How much is tried; more behind environment variables.
-private enum Effort {
+/// The number of repetitions, which environment variables set.
+private enum Repetitions {
     static let cancellations = number("REQUESTS_CANCELLATIONS") ?? 600
     static let seconds = number("REQUESTS_STRESS_SECONDS") ?? 1
 
@@ -15,18 +15,18 @@ private enum Effort {
     }
 }
 
-/// A peer that answers in pieces with what it was asked, and the calls that are made of it.
-private struct Bench: Sendable {
+/// A peer that responds in pieces with the path of the request, and an executor with calls to it.
+private struct StressFixture: Sendable {
     let peer: ScriptedPeer
     let folder = TemporaryDirectory()
     let executor: SocketExecutor
 
-    /// With few connections, so that calls wait for them, too.
+    /// Creates a fixture with few connections, so that calls also wait for a connection.
     init(connections: Int) throws {
         try folder.write([UInt8](repeating: 97, count: 70_000), to: "body")
         peer = try ScriptedPeer { line, _, _ in Self.serve(line) }
         executor = .with {
-            $0.connectionsPerOrigin = connections
+            $0.maximumConnectionsPerOrigin = connections
             $0.attemptDelay = .milliseconds(1)
             $0.resolver = Resolver(keeping: 0) { _ throws(ResolverError) in
                 DetachedThread.yield()
@@ -60,7 +60,7 @@ private struct Bench: Sendable {
         }
     }
 
-    /// Reads a request's body: counted, or chunks whose end is the only place where one is empty.
+    /// Reads the body of a request, by its length or up to the last chunk.
     private static func drop(_ line: borrowing ScriptedPeer.Line, _ head: String, _ unread: inout [UInt8]) -> Bool {
         let end = Array("\r\n0\r\n\r\n".utf8)
         let field = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
@@ -74,16 +74,16 @@ private struct Bench: Sendable {
         return true
     }
 
-    /// One of the sorts of calls there are, and what must come of it.
-    func call(_ id: String, _ sort: Int) async throws {
+    /// Performs a call of one of six kinds, and checks its result.
+    func call(_ id: String, _ kind: Int) async throws {
         let path = "/\(id)"
         var request = try peer.request(.get, path)
-        switch sort % 6 {
+        switch kind % 6 {
         case 1: request = try peer.request(.put, path, body: .file(path: folder.path(of: "body")))
         case 2: request = try peer.request(.post, path, body: stream(["a", "bc"]))
         case 3:
             request = try peer.request(.put, path, body: .bytes(Data("abc".utf8)))
-            request.continueWait = .seconds(300)
+            request.continueTimeout = .seconds(300)
         case 4: request.delivery = .streamed
         case 5:
             let port = peer.address.port ?? 0
@@ -96,14 +96,14 @@ private struct Bench: Sendable {
         #expect((response.text ?? streamed.map { String(decoding: $0, as: UTF8.self) }) == path)
     }
 
-    /// Whether nobody waits and nothing is open but what is idle.
+    /// Whether no call waits and all open connections are idle.
     var isQuiet: Bool { executor.waiters == 0 && executor.connections.open == executor.connections.idle }
 }
 
 @Suite("Stress", .timeLimit(.minutes(30)))
 struct StressTests {
     @Test(
-        "cancelled at any time, a call gives its bytes to nobody else; sockets and waits go back to none (R-44, R-49, R-67, R-68)"
+        "calls cancelled at any time do not affect others, and release sockets and waits (R-44, R-49, R-67, R-68)"
     )
     func cancelling() async {
         await #expect(processExitsWith: .success) {
@@ -111,13 +111,13 @@ struct StressTests {
             let before = openSockets()
             let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
             do {
-                let bench = try Bench(connections: 5)
+                let fixture = try StressFixture(connections: 5)
                 let ended = Counter()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for worker in 0..<8 {
                         group.addTask {
-                            for round in 0..<Effort.cancellations / 8 {
-                                let call = Task { try await bench.call("\(worker)-\(round)", worker + round) }
+                            for round in 0..<Repetitions.cancellations / 8 {
+                                let call = Task { try await fixture.call("\(worker)-\(round)", worker + round) }
                                 for _ in 0..<Int.random(in: 0..<40) { await Task.yield() }
                                 if round % 8 != 0 { call.cancel() }
                                 let failure = await call.failure
@@ -128,32 +128,32 @@ struct StressTests {
                     }
                     try await group.waitForAll()
                 }
-                print("\(Effort.cancellations) calls, \(ended.value) of them came to their end")
-                #expect(ended.value >= Effort.cancellations / 8)
-                await eventually { bench.isQuiet }
+                print("\(Repetitions.cancellations) calls, of which \(ended.value) completed")
+                #expect(ended.value >= Repetitions.cancellations / 8)
+                await eventually { fixture.isQuiet }
             }
             await eventually { openSockets() <= before }
             await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
         }
     }
 
-    @Test("64 tasks share one executor, and leave nothing behind (R-49, R-52, R-53, R-68)")
+    @Test("64 tasks share one executor, and no socket or wait remains (R-49, R-52, R-53, R-68)")
     func sharing() async {
         await #expect(processExitsWith: .success) {
             let reactor = try Reactor.shared()
             let before = openSockets()
             let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
             do {
-                let bench = try Bench(connections: 16)
+                let fixture = try StressFixture(connections: 16)
                 let calls = Counter()
-                let end = Deadline.after(.seconds(Effort.seconds))
+                let end = Deadline.after(.seconds(Repetitions.seconds))
                 await withTaskGroup(of: Void.self) { group in
                     for worker in 0..<64 {
                         group.addTask {
                             var round = 0
                             repeat {
                                 await #expect(throws: Never.self) {
-                                    try await bench.call("\(worker)-\(round)", worker + round)
+                                    try await fixture.call("\(worker)-\(round)", worker + round)
                                 }
                                 calls.add(1)
                                 round += 1
@@ -161,9 +161,9 @@ struct StressTests {
                         }
                     }
                 }
-                print("\(calls.value) calls by 64 tasks in \(Effort.seconds) s")
+                print("\(calls.value) calls by 64 tasks in \(Repetitions.seconds) s")
                 #expect(calls.value >= 64)
-                #expect(bench.isQuiet)
+                #expect(fixture.isQuiet)
             }
             await eventually { openSockets() <= before }
             await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }

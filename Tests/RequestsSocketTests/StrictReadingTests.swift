@@ -2,12 +2,12 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Strict reading over sockets", .timeLimit(.minutes(5)))
+@Suite("Strict parsing over sockets", .timeLimit(.minutes(5)))
 struct StrictReadingTests {
-    /// A peer whose first connection answers with `text` and stays open; every other one answers `ok`.
+    /// Returns a peer that sends `text` on its first connection, which stays open, and responds with `ok` on others.
     private func peer(_ text: String) throws -> ScriptedPeer {
         try ScriptedPeer { line, number, _ in
-            guard number == 0 else { return line.answerAll(ok) }
+            guard number == 0 else { return line.respondToAll(ok) }
             _ = line.receiveRequest()
             line.send(text)
             line.waitForEnd()
@@ -21,7 +21,7 @@ struct StrictReadingTests {
     private static func head(_ fields: String) -> String { "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhello" }
 
     @Test(
-        "what frames a message wrongly is refused, and the next request has a new connection (R-9, R-10, R-11, R-12, R-15, R-26)",
+        "after an invalid response the next request uses a new connection (R-9, R-10, R-11, R-12, R-15, R-26)",
         arguments: [
             head("Content-Length: 5\r\nContent-Length: 6"), head("Content-Length: +5"), head("Content-Length: -1"),
             head("Content-Length: 5, 6"), head("Content-Length: 99999999999999999999"), head("Content-Length: 5 5"),
@@ -41,18 +41,18 @@ struct StrictReadingTests {
             "HTTP/1.1 2x0 No\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n",
             "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n",
         ])
-    func refused(text: String) async throws {
+    func invalid(text: String) async throws {
         let peer = try peer(text)
         let executor = SocketExecutor()
         let error = await executor.failure(of: try peer.request())
         #expect(error?.reason == .protocolViolation, "\(text.debugDescription)")
         #expect(error?.mayHaveReachedServer == true)
         #expect(executor.connections == (0, 0))
-        #expect(try await executor.execute(peer.request()).metrics.reusedConnection == false)
+        #expect(try await executor.execute(peer.request()).metrics.isReusedConnection == false)
         #expect(peer.connections == 2)
     }
 
-    @Test("a folded line belongs to the field before it and frames nothing (R-16)")
+    @Test("a folded line continues the previous field and is not a framing field (R-16)")
     func folded() async throws {
         let peer = try peer("HTTP/1.1 200 OK\r\nX: a\r\n\t b\r\n Content-Length: 9\r\nContent-Length: 2\r\n\r\nok")
         let response = try await SocketExecutor().execute(peer.request())
@@ -62,7 +62,7 @@ struct StrictReadingTests {
         #expect(await SocketExecutor().failure(of: try framing.request())?.reason == .protocolViolation)
     }
 
-    @Test("chunks of one byte are fine, however many; what is said about them is limited, and so are trailers (R-13)")
+    @Test("any number of small chunks is read, and chunk extensions and trailers are limited (R-13)")
     func overhead() async throws {
         let small = try peer(Self.chunked(String(repeating: "1\r\na\r\n", count: 100_000) + "0\r\n\r\n"))
         #expect(try await SocketExecutor().execute(small.request()).text?.utf8.count == 100_000)
@@ -84,12 +84,12 @@ struct StrictReadingTests {
             }
             #expect(executor.connections == (0, 0))
             await eventually { !peer.notes.isEmpty }
-            // What the kernel had taken by then is not the reader's.
+            // The count includes the bytes in the buffers of the kernel.
             #expect(Int(peer.notes[0]).map { $0 < 16 << 20 } == true)
         }
     }
 
-    @Test("a peer that ends its side after the response is fine, one that does before is not, and nobody spins (R-54)")
+    @Test("a peer may end its side after the response, but not before, and no call spins (R-54)")
     func halfClosed() async throws {
         let peer = try ScriptedPeer { line, number, peer in
             _ = line.receiveRequest()
@@ -101,20 +101,20 @@ struct StrictReadingTests {
         }
         let executor = SocketExecutor()
         #expect(try await executor.execute(peer.request()).text == "ok")
-        // Until then the connection may pass for one that can be used again.
+        // Until then the connection may be taken for one that can be reused.
         await eventually { peer.notes.contains("ended") }
         #expect(await executor.failure(of: try peer.request(.post))?.reason == .connectionLost)
-        // A body that is still being made stops with the peer's end, and is not made in vain.
+        // The production of a body stops when the peer ends its side.
         let made = Counter()
-        let body = RequestBody.stream(length: nil, replayable: true) { CountedBlocks(made: made) }
-        let answered = try await executor.execute(peer.request(.post, body: body))
-        #expect(answered.text == "ok")
+        let body = RequestBody.stream(length: nil, isReplayable: true) { CountedBlocks(made: made) }
+        let response = try await executor.execute(peer.request(.post, body: body))
+        #expect(response.text == "ok")
         await eventually { peer.notes.count { $0 == "closed" } == 3 }
         #expect(made.value < 10_000)
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("the client's side stays open until the answer is here (R-54)")
+    @Test("the client keeps its side open until the response arrives (R-54)")
     func openSide() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
@@ -127,10 +127,10 @@ struct StrictReadingTests {
         #expect(peer.notes == ["idle"])
     }
 
-    @Test("host, port and path of a socket each have connections of their own (R-51)")
+    @Test("connections are separate for each host and port (R-51)")
     func keys() async throws {
-        let first = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
-        let second = try ScriptedPeer { line, _, _ in line.answerAll(ok) }
+        let first = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let second = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         let executor = SocketExecutor.with {
             $0.resolver = Resolver { _ throws(ResolverError) in [.loopback()] }
         }
@@ -142,19 +142,19 @@ struct StrictReadingTests {
         for round in 0..<2 {
             for url in urls {
                 let response = try await executor.execute(PreparedRequest(target: try TargetURI(url)))
-                #expect(response.metrics.reusedConnection == (round == 1))
+                #expect(response.metrics.isReusedConnection == (round == 1))
             }
         }
         #expect(first.connections == 3)
         #expect(second.connections == 1)
-        // Letters of a host are of either case, and a default port is none.
+        // The case of letters in a host does not matter.
         let same = PreparedRequest(target: try TargetURI("HTTP://A.Example:\(port)/x"))
-        #expect(try await executor.execute(same).metrics.reusedConnection)
+        #expect(try await executor.execute(same).metrics.isReusedConnection)
     }
 }
 
-/// Gives a block again and again, and counts.
-private struct CountedBlocks: RequestBodySource {
+/// A source of blocks that counts them.
+private struct CountedBlocks: RequestBody.Source {
     let made: Counter
 
     mutating func next() async throws -> Data? {

@@ -4,13 +4,13 @@ import Synchronization
 import Testing
 
 extension ScriptedPeer {
-    /// The authority of the peer's URL.
+    /// The authority of the URL of the peer.
     var authority: String { address.description }
 
-    /// A request to the peer.
+    /// Returns a request to the peer.
     func request(
         _ method: HTTPMethod = .get, _ path: String = "/", header: Header = .empty, body: RequestBody = .none,
-        delivery: Delivery = .collected(limit: 1 << 20)
+        delivery: ResponseBody.Delivery = .collected(limit: 1 << 20)
     ) throws -> PreparedRequest {
         let target = try TargetURI("http://\(address.family == .unix ? "engine" : authority)\(path)")
         return PreparedRequest(method: method, target: target, header: header, body: body, delivery: delivery)
@@ -37,7 +37,7 @@ extension RawResponse {
 }
 
 extension SocketExecutor {
-    /// The error of a call that must fail.
+    /// Executes `request`, and returns the error, or nil if it succeeds.
     func failure(of request: PreparedRequest) async -> RequestError? {
         do throws(RequestError) {
             _ = try await execute(request)
@@ -47,7 +47,7 @@ extension SocketExecutor {
         }
     }
 
-    /// An executor whose configuration is changed.
+    /// Returns an executor whose configuration `change` has changed.
     static func with(
         _ destination: Destination = .url, _ change: (inout Configuration) -> Void
     ) -> SocketExecutor {
@@ -58,7 +58,7 @@ extension SocketExecutor {
 }
 
 extension Task {
-    /// The error it ended with.
+    /// The error of the task, or nil if it succeeded.
     var failure: (any Error)? {
         get async {
             if case .failure(let error) = await result { error } else { nil }
@@ -66,7 +66,7 @@ extension Task {
     }
 }
 
-/// Counts from any thread.
+/// A counter for all threads.
 final class Counter: Sendable {
     private let count = Atomic(0)
 
@@ -78,12 +78,12 @@ final class Counter: Sendable {
     }
 }
 
-/// Lets other tasks run until a condition holds; patience ends before the suite's time limit does.
+/// Runs other tasks until `condition` is true, for at most 45 s, which is shorter than the limit of the suites.
 func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
     let end = Deadline.after(.seconds(45))
     while !condition() {
         guard !end.hasPassed else {
-            Issue.record("never came true", sourceLocation: sourceLocation)
+            Issue.record("the condition is not true after 45 s", sourceLocation: sourceLocation)
             return
         }
         await Task.yield()

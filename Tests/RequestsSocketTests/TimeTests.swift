@@ -4,11 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Limits of time, and cancellation", .timeLimit(.minutes(5)))
+@Suite("Time limits and cancellation", .timeLimit(.minutes(5)))
 struct TimeTests {
     private static let brief = Duration.milliseconds(30)
 
-    /// The error of a call that must fail, having waited at least `brief`.
+    /// Returns the error of a call that fails after at least `brief`.
     private func failure(
         _ executor: SocketExecutor, _ request: PreparedRequest
     ) async -> RequestError? {
@@ -18,7 +18,7 @@ struct TimeTests {
         return error
     }
 
-    @Test("a lookup that never ends is the connect limit's (R-48)")
+    @Test("the connect limit ends a lookup (R-48)")
     func resolving() async throws {
         let gate = Gate()
         let executor = SocketExecutor.with {
@@ -34,10 +34,10 @@ struct TimeTests {
         gate.open()
     }
 
-    @Test("waiting for a place in the pool is the connect limit's (R-48)")
+    @Test("the connect limit ends the wait for a connection of the pool (R-48)")
     func waitingForConnection() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForEnd() }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 1 }
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let request = try peer.request()
         let first = Task { await executor.failure(of: request) }
         await eventually { executor.connections.open == 1 }
@@ -49,7 +49,7 @@ struct TimeTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a listener that takes nobody is the connect limit's (R-48)")
+    @Test("the connect limit ends a connection attempt (R-48)")
     func connecting() async throws {
         let full = try FullListener()
         let address = full.address
@@ -62,7 +62,7 @@ struct TimeTests {
         withExtendedLifetime(full) {}
     }
 
-    @Test("a peer that reads nothing is the limit between bytes, while sending (R-48)")
+    @Test("the limit between bytes ends sending to a peer that does not read (R-48)")
     func sending() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.waitForStop() }
         let body = RequestBody.bytes(Data(repeating: 1, count: 64 << 20))
@@ -71,15 +71,15 @@ struct TimeTests {
         peer.stop()
     }
 
-    @Test("no answer is the first byte's limit, and half an answer that between bytes (R-48)")
+    @Test("the first-byte limit applies to the first byte, and the limit between bytes to later ones (R-48)")
     func receiving() async throws {
-        for (answer, phase) in [
+        for (response, phase) in [
             ("", RequestError.Phase.firstByte), ("HTTP/1.1 200", .betweenBytes),
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", .betweenBytes),
         ] {
             let peer = try ScriptedPeer { line, _, _ in
                 _ = line.receiveRequest()
-                line.send(answer)
+                line.send(response)
                 line.waitForEnd()
             }
             let executor = SocketExecutor()
@@ -94,14 +94,14 @@ struct TimeTests {
         }
     }
 
-    @Test("bytes that trickle pass the limit between them and run into the deadline (R-48)")
+    @Test("a slow response within the limit between bytes ends at the deadline (R-48)")
     func total() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             _ = line.receiveRequest()
             line.send("HTTP/1.1 200 OK\r\n\r\n")
             while line.send("a") { line.pause() }
         }
-        for delivery in [Delivery.collected(limit: 1 << 20), .streamed] {
+        for delivery in [ResponseBody.Delivery.collected(limit: 1 << 20), .streamed] {
             let request = try peer.request(delivery: delivery).with {
                 $0.timeouts.betweenBytes = .seconds(30)
                 $0.deadline = .now + .milliseconds(100)
@@ -118,7 +118,7 @@ struct TimeTests {
         }
     }
 
-    @Test("cancelling ends a call wherever it waits, and its connection with it (R-44, R-67)")
+    @Test("cancellation ends a call in every phase, and closes its connection (R-44, R-67)")
     func cancelling() async throws {
         let scripts: [@Sendable (borrowing ScriptedPeer.Line) -> Void] = [
             { $0.waitForStop() },
@@ -137,14 +137,14 @@ struct TimeTests {
                 line.waitForStop()
             },
         ]
-        for (place, script) in scripts.enumerated() {
+        for (index, script) in scripts.enumerated() {
             let peer = try ScriptedPeer { line, _, _ in script(line) }
             let executor = SocketExecutor()
-            let body: RequestBody = place == 0 ? .bytes(Data(repeating: 1, count: 64 << 20)) : .none
-            let request = try peer.request(place == 0 ? .post : .get, body: body)
-            let waits = try Reactor.shared()
+            let body: RequestBody = index == 0 ? .bytes(Data(repeating: 1, count: 64 << 20)) : .none
+            let request = try peer.request(index == 0 ? .post : .get, body: body)
+            let reactor = try Reactor.shared()
             let call = Task { await executor.failure(of: request) }
-            await eventually { peer.connections == 1 && waits.pendingWaits > 0 }
+            await eventually { peer.connections == 1 && reactor.pendingWaits > 0 }
             for _ in 0..<100 { await Task.yield() }
             call.cancel()
             #expect(await call.value?.reason == .cancelled)
@@ -153,17 +153,17 @@ struct TimeTests {
         }
     }
 
-    @Test("an upload that need not wait looks up every MiB: cancelled, it ends (R-67)", arguments: FileSending.allCases)
-    func cancelledInFile(way: FileSending) async throws {
+    @Test("a file upload that never waits checks for cancellation every MiB (R-67)", arguments: FileSending.allCases)
+    func cancelledInFile(sending: FileSending) async throws {
         let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
         let sent = Counter()
-        let executor = SocketExecutor.with { $0.fileSending = way }
+        let executor = SocketExecutor.with { $0.fileSending = sending }
         let request = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
-            $0.onProgress = {
+            $0.progressHandler = {
                 withUnsafeCurrentTask { $0?.cancel() }
-                sent.add($0.sent - sent.value)
+                sent.add($0.bytesSent - sent.value)
             }
         }
         #expect(await Task { await executor.failure(of: request) }.value?.reason == .cancelled)
@@ -171,19 +171,20 @@ struct TimeTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("a stream that need not wait looks up every 32 chunks: cancelled, it ends (R-67)", arguments: [1 << 20, nil])
+    @Test(
+        "a streamed upload that never waits checks for cancellation every 32 chunks (R-67)", arguments: [1 << 20, nil])
     func cancelledInStream(length: Int?) async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
         let chunks = Counter()
         let executor = SocketExecutor()
-        let body = RequestBody.stream(length: length, replayable: true) { CancellingChunks(count: chunks) }
+        let body = RequestBody.stream(length: length, isReplayable: true) { CancellingChunks(count: chunks) }
         let request = try peer.request(.put, body: body)
         #expect(await Task { await executor.failure(of: request) }.value?.reason == .cancelled)
         #expect(chunks.value < 100)
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("cancelled at any time, a call never gives its connection's bytes to another (R-44, R-67, R-68)")
+    @Test("a call that is cancelled at any time never affects the response of another (R-44, R-67, R-68)")
     func randomCancels() async throws {
         let peer = try ScriptedPeer { line, _, _ in
             while let request = line.receiveRequest() {
@@ -192,11 +193,11 @@ struct TimeTests {
                 line.send(String(id))
             }
         }
-        let executor = SocketExecutor.with { $0.connectionsPerOrigin = 8 }
-        let outcomes = try await withThrowingTaskGroup(of: (good: Int, cancelled: Int).self) { group in
+        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 8 }
+        let outcomes = try await withThrowingTaskGroup(of: (completed: Int, cancelled: Int).self) { group in
             for worker in 0..<16 {
                 group.addTask {
-                    var outcomes = (good: 0, cancelled: 0)
+                    var outcomes = (completed: 0, cancelled: 0)
                     for round in 0..<100 {
                         let request = try peer.request(.get, "/\(worker)-\(round)")
                         let call = Task { try await executor.execute(request).text }
@@ -204,7 +205,7 @@ struct TimeTests {
                         if round % 3 != 0 { call.cancel() }
                         do {
                             #expect(try await call.value == "/\(worker)-\(round)")
-                            outcomes.good += 1
+                            outcomes.completed += 1
                         } catch {
                             #expect((error as? RequestError)?.isCancellation == true)
                             outcomes.cancelled += 1
@@ -213,7 +214,7 @@ struct TimeTests {
                     return outcomes
                 }
             }
-            return try await group.reduce(into: (0, 0)) { $0 = ($0.0 + $1.good, $0.1 + $1.cancelled) }
+            return try await group.reduce(into: (0, 0)) { $0 = ($0.0 + $1.completed, $0.1 + $1.cancelled) }
         }
         #expect(outcomes.0 + outcomes.1 == 1600)
         #expect(outcomes.0 >= 500)
@@ -222,8 +223,8 @@ struct TimeTests {
     }
 }
 
-/// Gives 1,024 chunks of 1 KiB, and cancels the task that takes them.
-private struct CancellingChunks: RequestBodySource {
+/// A source of 1,024 chunks of 1 KiB that cancels the task that reads it.
+private struct CancellingChunks: RequestBody.Source {
     let count: Counter
 
     mutating func next() async throws -> Data? {

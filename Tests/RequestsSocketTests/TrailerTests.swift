@@ -7,7 +7,7 @@ import Testing
 struct TrailerTests {
     private static let end = "\r\n0\r\nX-Sum: 1\r\n\r\n"
 
-    /// A peer that notes each request, which ends with `end`, and answers it.
+    /// Returns a peer that records each request, which ends with `end`, and responds.
     private func peer() throws -> ScriptedPeer {
         try ScriptedPeer { line, _, peer in
             while true {
@@ -21,7 +21,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("trailers follow the last chunk of whatever body there is, and the connection goes on (R-14)")
+    @Test("trailers follow the last chunk of every kind of body, and the connection is reused (R-14)")
     func sent() async throws {
         let folder = TemporaryDirectory()
         try folder.write(Array("hello".utf8), to: "body")
@@ -32,7 +32,7 @@ struct TrailerTests {
             stream(["hel", "lo"], length: 5),
         ] {
             let request = try peer.request(.put, body: body).with {
-                $0.trailers = RequestTrailers([Field(name: "X-Sum", value: "1")])
+                $0.trailers = PreparedRequest.Trailers([Field(name: "X-Sum", value: "1")])
             }
             #expect(try await executor.execute(request).text == "ok")
         }
@@ -45,52 +45,52 @@ struct TrailerTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("trailers are made once the body has been, for each sending (R-14)")
+    @Test("trailers are produced after the body (R-14)")
     func made() async throws {
         let peer = try peer()
         let count = Counter()
-        let body = RequestBody.stream(length: nil, replayable: true) {
+        let body = RequestBody.stream(length: nil, isReplayable: true) {
             count.add(1)
             return Chunks(chunks: ["a"])
         }
         let request = try peer.request(.put, body: body).with {
-            $0.trailers = RequestTrailers(["X-Sum"]) { [Field(name: "X-Sum", value: "\(count.value)")] }
+            $0.trailers = PreparedRequest.Trailers(["X-Sum"]) { [Field(name: "X-Sum", value: "\(count.value)")] }
         }
         _ = try await SocketExecutor().execute(request)
         #expect(peer.notes.count == 1)
     }
 
-    @Test("trailers that were not announced, are malformed, or fail to be made end the exchange (R-1, R-5, R-14)")
-    func refused() async throws {
+    @Test("trailers that are undeclared, invalid or fail to be produced are an error (R-1, R-5, R-14)")
+    func invalid() async throws {
         let peer = try peer()
         let executor = SocketExecutor()
         struct Failure: Error {}
         for trailers in [
-            RequestTrailers(["X-Sum"]) { [Field(name: "X-Other", value: "1")] },
-            RequestTrailers(["X-Sum"]) { [Field(name: "X-Sum", value: "1\r\nA: b")] },
-            RequestTrailers(["X-Sum"]) { throw Failure() },
+            PreparedRequest.Trailers(["X-Sum"]) { [Field(name: "X-Other", value: "1")] },
+            PreparedRequest.Trailers(["X-Sum"]) { [Field(name: "X-Sum", value: "1\r\nA: b")] },
+            PreparedRequest.Trailers(["X-Sum"]) { throw Failure() },
         ] {
             let request = try peer.request(.put, body: stream(["a"])).with { $0.trailers = trailers }
-            #expect(await executor.failure(of: request)?.reason == .bodyNotEncoded)
+            #expect(await executor.failure(of: request)?.reason == .bodyEncodingFailed)
             #expect(executor.connections == (0, 0))
         }
         await eventually { peer.notes.count == 3 }
         #expect(peer.notes.allSatisfy { !$0.contains("0\r\n") })
     }
 
-    @Test("a body with trailers is as long as it was declared, or no whole body (R-5, R-14)")
+    @Test("a body with trailers of another length than declared is not sent completely (R-5, R-14)")
     func declared() async throws {
         let peer = try peer()
         for chunks in [["abc"], ["abcd", "e"]] {
             let request = try peer.request(.put, body: stream(chunks, length: 4)).with {
-                $0.trailers = RequestTrailers([Field(name: "X-Sum", value: "1")])
+                $0.trailers = PreparedRequest.Trailers([Field(name: "X-Sum", value: "1")])
             }
-            #expect(await SocketExecutor().failure(of: request)?.reason == .bodyNotEncoded)
+            #expect(await SocketExecutor().failure(of: request)?.reason == .bodyEncodingFailed)
         }
         await eventually { peer.notes.count == 2 }
         #expect(peer.notes.allSatisfy { !$0.contains("\r\n0\r\n") })
         let missing = try peer.request(.put, body: .file(path: "/nowhere")).with {
-            $0.trailers = RequestTrailers([Field(name: "X-Sum", value: "1")])
+            $0.trailers = PreparedRequest.Trailers([Field(name: "X-Sum", value: "1")])
         }
         #expect(await SocketExecutor().failure(of: missing)?.reason == .invalidRequest(.unreadableFile))
         #expect(peer.connections == 2)

@@ -4,10 +4,10 @@ import Testing
 
 private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
 
-/// A zone tells which network an address is of: it goes into the socket's address, and not onto the wire.
+/// A zone identifies the network of an address: it is part of the socket's address and is never sent.
 @Suite("Zones over sockets", .timeLimit(.minutes(5)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
 struct ZoneTests {
-    @Test("an address with a zone is connected to, Host is without it, and its connections are its own (R-4, R-51)")
+    @Test("an address with a zone has its own connections, and Host does not contain the zone (R-4, R-51)")
     func zones() async throws {
         let peer = try ScriptedPeer(on: .loopbackIPv6()) { line, _, peer in
             while let request = line.receiveRequest() {
@@ -21,7 +21,7 @@ struct ZoneTests {
             for host in ["[::1%251]", "[::1]"] {
                 let request = PreparedRequest(target: try TargetURI("http://\(host):\(port)/"))
                 let response = try await executor.execute(request)
-                #expect(response.metrics.reusedConnection == (round == 1))
+                #expect(response.metrics.isReusedConnection == (round == 1))
             }
         }
         #expect(peer.notes == Array(repeating: "Host: [::1]:\(port)", count: 4))
@@ -32,7 +32,7 @@ struct ZoneTests {
         #expect(error?.mayHaveReachedServer == false)
     }
 
-    /// The name of the loopback interface, which its number 1 names as well.
+    /// The name of the loopback interface, whose number is 1.
     private static let interface = {
         #if os(Linux)
         "lo"
@@ -42,7 +42,7 @@ struct ZoneTests {
     }()
 
     @Test(
-        "secrets stay with the zone of their origin; to another zone, or to none, a connection is its own (R-27, R-28)",
+        "secrets are sent only to the zone of their origin, and another zone has its own connection (R-27, R-28)",
         arguments: [("%25\(interface)", true), ("%251", false), ("", false)])
     func redirects(zone: String, isSameOrigin: Bool) async throws {
         let peer = try ScriptedPeer(on: .loopbackIPv6()) { line, _, peer in

@@ -11,7 +11,7 @@ private let chunkedHead = head.replacing("Content-Length: 10", with: "Transfer-E
 struct FaultTests {
     private let mock = MockExecutor(.ok("0123456789"))
 
-    private func answer(_ behavior: Behavior, _ request: String = get) async throws -> String {
+    private func response(_ behavior: TestServer.Behavior, _ request: String = get) async throws -> String {
         try await withTestServer(serving: mock, behaving: behavior) { server in
             let client = try await RawClient(server)
             try await client.send(request)
@@ -21,55 +21,58 @@ struct FaultTests {
     }
 
     @Test(
-        "a fault is what arrives, byte for byte (PM-130, T-87)",
+        "a fault determines the bytes that arrive (PM-130, T-87)",
         arguments: [
             (.closeBeforeHead, ""), (.stallBeforeHead, ""), (.truncateHead(atByte: 9), "HTTP/1.1 "),
             (.truncateHead(atByte: 0), ""), (.truncateBody(atByte: 4), head + "0123"),
             (.truncateBody(atByte: 0), head), (.truncateBody(atByte: 10), head + "0123456789"),
             (.stallBody(atByte: 3), head + "012"), (.garbage, "garbage, and not a status line\r\n\r\n"),
             (.raw([0, 255]), "\u{0}\u{FFFD}"), (.rawWithoutClosing([65]), "A"),
-            (.extraBytes([65, 66]), head + "0123456789AB"), (.closeAfterResponse, head + "0123456789"),
-        ] as [(Fault, String)])
-    func faults(fault: Fault, expected: String) async throws {
-        #expect(try await answer(.failing(fault)) == expected)
+            (.unsolicitedBytes([65, 66]), head + "0123456789AB"), (.unannouncedClose, head + "0123456789"),
+        ] as [(TestServer.Fault, String)])
+    func faults(fault: TestServer.Fault, expected: String) async throws {
+        #expect(try await response(.failing(fault)) == expected)
     }
 
-    @Test("a reset is a reset", arguments: [Fault.resetBeforeHead, .resetBody(atByte: 3)])
-    func resets(fault: Fault) async throws {
-        let error = await #expect(throws: SystemError.self) { try await answer(.failing(fault)) }
+    @Test("a reset fault resets the connection", arguments: [TestServer.Fault.resetBeforeHead, .resetBody(atByte: 3)])
+    func resets(fault: TestServer.Fault) async throws {
+        let error = await #expect(throws: SystemError.self) { try await response(.failing(fault)) }
         #expect(error?.isReset == true)
     }
 
     @Test(
-        "bodies are framed as ordered (PM-130)",
+        "a behavior determines the framing of the body and the interim responses (PM-130)",
         arguments: [
             (
-                Behavior(framing: .chunked(sizes: [1, 4])),
+                TestServer.Behavior(framing: .chunked(sizes: [1, 4])),
                 chunkedHead + "1\r\n0\r\n4\r\n1234\r\n4\r\n5678\r\n1\r\n9\r\n0\r\n\r\n"
             ),
-            (Behavior(framing: .chunked(sizes: []), fault: .truncateBody(atByte: 10)), chunkedHead + "a\r\n0123456789"),
             (
-                Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: 5)),
+                TestServer.Behavior(framing: .chunked(sizes: []), fault: .truncateBody(atByte: 10)),
+                chunkedHead + "a\r\n0123456789"
+            ),
+            (
+                TestServer.Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: 5)),
                 chunkedHead + "4\r\n0123\r\n4\r\n4"
             ),
             (
-                Behavior(framing: .untilClose),
+                TestServer.Behavior(framing: .untilClose),
                 head.replacing("Content-Length: 10", with: "Connection: close") + "0123456789"
             ),
             (
-                Behavior(interim: [102, 103]),
+                TestServer.Behavior(interim: [102, 103]),
                 "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + head + "0123456789"
             ),
         ])
-    func framing(behavior: Behavior, expected: String) async throws {
-        #expect(try await answer(behavior) == expected)
+    func framing(behavior: TestServer.Behavior, expected: String) async throws {
+        #expect(try await response(behavior) == expected)
     }
 
-    @Test("a slow response arrives whole, and not at once (R-48)")
+    @Test("a slow response arrives whole, at its pace (R-48)")
     func pace() async throws {
         let start = ContinuousClock.now
-        try await withTestServer(serving: mock, behaving: Behavior(pace: .drip(20, every: .milliseconds(5)))) {
-            server in
+        let slow = TestServer.Behavior(pace: .drip(20, every: .milliseconds(5)))
+        try await withTestServer(serving: mock, behaving: slow) { server in
             let client = try await RawClient(server)
             try await client.send(get)
             #expect(try await client.receive(head.utf8.count + 10) == head + "0123456789")
@@ -77,18 +80,18 @@ struct FaultTests {
         #expect(ContinuousClock.now - start >= .milliseconds(5 * (head.utf8.count / 20)))
     }
 
-    @Test("a pace of no bytes is one byte at a time (PM-130)", arguments: [0, -1, .min])
+    @Test("a pace of less than one byte is one byte at a time (PM-130)", arguments: [0, -1, .min])
     func noPace(bytes: Int) async throws {
-        var pace = Behavior.Pace.drip(1, every: .zero)
+        var pace = TestServer.Behavior.Pace.drip(1, every: .zero)
         pace.bytes = bytes
-        try await withTestServer(serving: mock, behaving: Behavior(pace: pace)) { server in
+        try await withTestServer(serving: mock, behaving: TestServer.Behavior(pace: pace)) { server in
             let client = try await RawClient(server)
             try await client.send(get)
             #expect(try await client.receive(head.utf8.count + 10) == head + "0123456789")
         }
     }
 
-    @Test("a body whose length nobody knows is chunked, with its trailers, and closes to a client of HTTP/1.0 (PM-130)")
+    @Test("a body of unknown length is chunked with trailers, or ends with the connection in HTTP/1.0 (PM-130)")
     func unknownLength() async throws {
         let mock = MockExecutor { _ in
             MockResponse(
@@ -106,7 +109,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a body that fails in the executor is cut short on the wire (R-20)")
+    @Test("a body that fails in the executor is truncated on the wire (R-20)")
     func failingBody() async throws {
         var response = MockResponse(body: [.bytes(Data("abc".utf8)), .failure(RequestError(.connectionLost))])
         response.header = [Field(name: .contentLength, value: "64")]
@@ -117,9 +120,9 @@ struct FaultTests {
         }
     }
 
-    @Test("faults are chosen by connection and exchange")
+    @Test("a behavior can depend on the connection and the exchange")
     func chosen() async throws {
-        let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+        let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in
             connection == 0 && exchange == 1 ? .failing(.closeBeforeHead) : .standard
         }
         try await withTestServer(serving: mock, behaving: behavior) { server in
@@ -133,14 +136,14 @@ struct FaultTests {
         }
     }
 
-    @Test("a port refuses, and another never answers (T-87, R-48)")
+    @Test("one port refuses connections, and another does not complete them (T-87, R-48)")
     func unresponsive() async throws {
         try await withRefusingPort { port in
             let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }
             let reason: SystemError? = if case .failed(let reason) = error { reason } else { nil }
             #expect(reason?.isRefused == true)
         }
-        try await withUnansweringPort { port in
+        try await withFullBacklogPort { port in
             await #expect(throws: WaitError.timedOut) { try await connect(to: port, within: .milliseconds(300)) }
         }
     }

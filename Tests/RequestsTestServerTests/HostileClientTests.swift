@@ -3,13 +3,13 @@ import RequestsPOSIX
 import RequestsTestServer
 import Testing
 
-/// How many clients attack; more behind an environment variable.
-private let crowd = ProcessInfo.processInfo.environment["REQUESTS_HOSTILE_CLIENTS"].flatMap(Int.init) ?? 240
+/// The number of hostile clients; `REQUESTS_HOSTILE_CLIENTS` sets another.
+private let clientCount = ProcessInfo.processInfo.environment["REQUESTS_HOSTILE_CLIENTS"].flatMap(Int.init) ?? 240
 
 private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-/// Answers with as many bytes as the path says, and keeps nothing.
-private struct Zeros: RequestExecutor {
+/// An executor whose response has as many zero bytes as the path states, and that records nothing.
+private struct ZerosExecutor: RequestExecutor {
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         let count = Int(
             request.target.path.utf8.dropFirst().reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) })
@@ -20,14 +20,14 @@ private struct Zeros: RequestExecutor {
     }
 }
 
-// What measures memory has a process of its own; one at a time, because each uses all there is of the processor.
+// Tests that measure memory run in a child process. They run one at a time, because each uses the whole processor.
 @Suite("Test server: hostile clients", .serialized, .timeLimit(.minutes(10)))
 struct HostileClientTests {
-    @Test("400 MiB of bodies leave no more than the limits of the record in memory (R-73)")
+    @Test("of 400 MiB of bodies only the limit of the record stays in memory (R-73)")
     func bodies() async {
         await #expect(processExitsWith: .success) {
             try await expectMemory(mebibytes: 192) {
-                try await withTestServer(serving: Zeros()) { server in
+                try await withTestServer(serving: ZerosExecutor()) { server in
                     let body = [UInt8](repeating: 97, count: 1 << 20)
                     try await inParallel(400) { number in
                         let client = try await RawClient(server)
@@ -45,12 +45,12 @@ struct HostileClientTests {
         }
     }
 
-    @Test("bodies that are held at one time are limited together, and room is made again (R-73)")
+    @Test("the total size of the bodies in memory is limited, and released with their requests (R-73)")
     func heldBodies() async throws {
         var limits = TestServer.Limits()
         limits.totalBodyBytes = 1_000
         limits.drainTime = .milliseconds(10)
-        try await withTestServer(serving: Zeros(), limits: limits) { server in
+        try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
             let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n"
             let first = try await RawClient(server)
             try await first.send(head + String(repeating: "a", count: 599))
@@ -69,11 +69,11 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that sends on after a refusal gets the response (R-73, R-45)")
-    func refused() async throws {
+    @Test("a client that keeps sending after an error response receives it (R-73, R-45)")
+    func receivesError() async throws {
         var limits = TestServer.Limits(bodyBytes: 8)
         limits.drainTime = .seconds(600)
-        try await withTestServer(serving: Zeros(), limits: limits) { server in
+        try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
             let client = try await RawClient(server)
             try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 80000\r\n\r\n")
             try await client.send([UInt8](repeating: 0, count: 80_000))
@@ -84,16 +84,16 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a client that sends on without end after a refusal is read no further than the limit (R-73)")
+    @Test("after an error response the server reads at most the limit of further bytes (R-73)")
     func draining() async throws {
         var limits = TestServer.Limits(bodyBytes: 8)
         limits.drainedBytes = 100_000
         limits.drainTime = .milliseconds(300)
-        try await withTestServer(serving: Zeros(), limits: limits) { server in
+        try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
             let head = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n"
             let client = try await RawClient(server)
             try await client.send(head)
-            // Until the server closes.
+            // Sends until the server closes the connection.
             await #expect(throws: (any Error).self) {
                 while true { try await client.send([UInt8](repeating: 0, count: 65_536)) }
             }
@@ -102,11 +102,11 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a refused client that keeps its connection without a word is left after the time for it (R-73)")
+    @Test("after an error response an idle connection is closed when the drain time ends (R-73)")
     func lingering() async throws {
         var limits = TestServer.Limits(methods: [.put])
         limits.drainTime = .milliseconds(50)
-        try await withTestServer(serving: Zeros(), limits: limits) { server in
+        try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
             let client = try await RawClient(server)
             try await client.send(get)
             try await server.waitUntil { $0.acceptedConnections == 1 && $0.openConnections == 0 }
@@ -114,11 +114,11 @@ struct HostileClientTests {
         }
     }
 
-    @Test("clients that never read, and clients that flood a stalled response, cost little memory (R-73)")
+    @Test("clients that never read, and clients that keep sending to a stalled server, cost little memory (R-73)")
     func unread() async {
         await #expect(processExitsWith: .success) {
             try await expectMemory(mebibytes: 128) {
-                try await withTestServer(serving: Zeros()) { server in
+                try await withTestServer(serving: ZerosExecutor()) { server in
                     var clients: [RawClient] = []
                     for _ in 0..<100 {
                         clients.append(try await RawClient(server))
@@ -127,7 +127,7 @@ struct HostileClientTests {
                     try await server.waitUntil { $0.stalledWrites >= 100 }
                     #expect(server.record.openConnections == clients.count)
                 }
-                try await withTestServer(serving: Zeros(), fault: .stallBeforeHead) { server in
+                try await withTestServer(serving: ZerosExecutor(), fault: .stallBeforeHead) { server in
                     let flood = [UInt8](repeating: 97, count: 1 << 20)
                     try await inParallel(8) { _ in
                         let client = try await RawClient(server)
@@ -140,11 +140,11 @@ struct HostileClientTests {
         }
     }
 
-    @Test("more connections than are served at one time wait until one ends (R-73)")
+    @Test("connections beyond the limit wait until another one ends (R-73)")
     func connections() async throws {
         var limits = TestServer.Limits()
         limits.connections = 2
-        try await withTestServer(serving: Zeros(), limits: limits) { server in
+        try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
             let holders = [try await RawClient(server), try await RawClient(server)]
             try await server.waitUntil { $0.openConnections == 2 }
             let waiting = try await RawClient(server)
@@ -157,33 +157,35 @@ struct HostileClientTests {
         }
     }
 
-    @Test("a crowd of hostile clients leaves an honest one served, no descriptor and no thread (R-73)")
+    @Test("with many hostile clients a valid one is served, and no descriptor or thread remains (R-73)")
     func storm() async {
         await #expect(processExitsWith: .success) {
-            try await exchange(with: Zeros())
+            try await exchange(with: ZerosExecutor())
             let before = try descriptors()
             try await expectMemory(mebibytes: 256) {
                 var limits = TestServer.Limits(bodyBytes: 64 << 10)
                 limits.drainTime = .milliseconds(100)
-                try await withTestServer(serving: Zeros(), limits: limits) { server in
-                    // As many as the system has descriptors for, one here and two in the server, and fewer than it serves.
+                try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
+                    // Limited by the descriptors of the system, one here and two in the server, and by its connections.
                     var attached: [RawClient] = []
-                    for number in 0..<min(crowd, descriptorLimit() / 6, 3_000) {
+                    for number in 0..<min(clientCount, descriptorLimit() / 6, 3_000) {
                         attached.append(try await RawClient(server))
-                        // Heads that never end, one byte at a time, and a few that say nothing at all.
+                        // Heads that never end, of every length, and every fourth client sends nothing.
                         if number % 4 != 0 {
                             try await attached.last?.send(String(get.prefix(number % get.utf8.count)))
                         }
                     }
-                    try await inParallel(crowd) { number in try? await Attack.all[number % Attack.all.count](server) }
-                    let honest = try await RawClient(server)
-                    try await honest.send(get)
-                    #expect(try await honest.receive(12).hasPrefix("HTTP/1.1 200"))
+                    try await inParallel(clientCount) { number in
+                        try? await Attack.all[number % Attack.all.count](server)
+                    }
+                    let valid = try await RawClient(server)
+                    try await valid.send(get)
+                    #expect(try await valid.receive(12).hasPrefix("HTTP/1.1 200"))
                     #expect(server.record.openConnections > attached.count)
-                    // The scope ends with all of them attached.
+                    // The scope ends while all of them are connected.
                 }
             }
-            // A thread says that it ends a moment before it has ended.
+            // A thread reports its end shortly before it ends.
             while try threads(named: "test-") > 0 || descriptors() > before {
                 try Task.checkCancellation()
                 await Task.yield()
@@ -192,7 +194,9 @@ struct HostileClientTests {
     }
 }
 
-/// What a hostile client does; each ends with an error when the server has enough.
+/// The attacks of hostile clients.
+///
+/// Each ends with an error when the server closes the connection.
 private enum Attack {
     static let all: [@Sendable (TestServer) async throws -> Void] = [
         { _ = try await RawClient($0) },
@@ -230,7 +234,7 @@ private enum Attack {
 
     private static let chunkedHead = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// Sends `more` until the server refuses, or so many bytes.
+    /// Sends `more` repeatedly until the server closes the connection, or `limit` bytes are sent.
     private static func endlessly(
         _ server: TestServer, after start: String, _ more: String, atMost limit: Int = .max
     ) async throws {
@@ -245,7 +249,7 @@ private enum Attack {
     }
 }
 
-/// One honest exchange, which starts what lives as long as the process.
+/// Performs one valid exchange, which creates the resources that exist as long as the process.
 private func exchange(with executor: some RequestExecutor) async throws {
     try await withTestServer(serving: executor) { server in
         let client = try await RawClient(server)
@@ -265,13 +269,13 @@ private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) async th
     }
 }
 
-/// Expects that the process takes no more than so much memory above what it had, while `body` runs.
+/// Expects that the peak memory of the process grows by less than `mebibytes` MiB while `body` runs.
 private func expectMemory(mebibytes: Int, _ body: () async throws -> Void) async throws {
     let before = try #require(ProcessUsage.peakResidentKiB)
     try await body()
     let peak = try #require(ProcessUsage.peakResidentKiB)
-    print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB of it before")
-    // The sanitizer's own memory comes on top, and grows when it likes.
+    print("peak resident memory: \(peak >> 10) MiB, \(before >> 10) MiB before the test")
+    // The sanitizer uses additional memory, which grows at any time.
     let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
     #expect(isSanitized || peak - before < mebibytes << 10)
 }
@@ -286,7 +290,7 @@ private func descriptorLimit() -> Int {
     return Int(clamping: limit.rlim_cur)
 }
 
-/// Threads of the process whose names begin with `prefix`.
+/// Returns the number of threads of the process whose names begin with `prefix`.
 private func threads(named prefix: String) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { thread in
         let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)

@@ -5,12 +5,14 @@ import Testing
 
 private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
-// Counts what /proc lists for the process under this suite's own names, as other suites run beside it.
+// Counts in /proc only the sockets at the path of this suite, because other suites run at the same time.
 @Suite("Test server: leaks", .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/task")))
 struct LeakTests {
-    @Test("when the scope has ended, its sockets and its path are gone (R-73)", .timeLimit(.minutes(5)))
+    @Test("no socket and no path remain after the scope (R-73)", .timeLimit(.minutes(5)))
     func leaks() async throws {
-        let faults: [Fault?] = [nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .closeBeforeHead]
+        let faults: [TestServer.Fault?] = [
+            nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .closeBeforeHead,
+        ]
         let address = TestServer.Address.temporarySocket()
         for fault in faults {
             try await withTestServer(serving: MockExecutor(.ok("abc")), on: address, behaving: .failing(fault)) {
@@ -18,7 +20,7 @@ struct LeakTests {
                 let clients = [try await RawClient(server), try await RawClient(server)]
                 for client in clients { try await client.send(get) }
                 try await server.waitUntil { $0.exchanges.count == 2 }
-                // The table may be read while it changes, and then lacks a line.
+                // A table that is read while it changes can lack a line.
                 while try Self.sockets(at: address) == 0 {
                     try Task.checkCancellation()
                     await Task.yield()
@@ -29,13 +31,13 @@ struct LeakTests {
         }
     }
 
-    /// Unix sockets of the system bound to the path of `address`: the listener and each accepted connection.
+    /// Returns the number of unix sockets bound to the path of `address`: the listener and each accepted connection.
     private static func sockets(at address: TestServer.Address) throws -> Int {
         let table = String(decoding: try content(of: "/proc/net/unix"), as: UTF8.self)
         return table.split(separator: "\n").count { $0.hasSuffix(" \(address.path)") }
     }
 
-    /// All of a file whose size is not known before: Foundation stops at the first page of those in /proc.
+    /// Returns the content of a file of unknown size; Foundation reads only the first page of a file in /proc.
     private static func content(of path: String) throws -> [UInt8] {
         let file = try FileReader(path: path)
         var content: [UInt8] = []

@@ -2,7 +2,7 @@ import RequestsHTTP1
 import RequestsPOSIX
 import RequestsTestServer
 
-/// A client that sends whatever bytes it is told to.
+/// A client that sends arbitrary bytes.
 struct RawClient {
     private let channel: Channel
 
@@ -21,10 +21,10 @@ struct RawClient {
     }
 
     func send(_ bytes: [UInt8]) async throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            switch try rest.withUnsafeBytes({ try channel.write($0) }) {
-            case .bytes(let count): rest = rest.dropFirst(count)
+        var remainder = bytes[...]
+        while !remainder.isEmpty {
+            switch try remainder.withUnsafeBytes({ try channel.write($0) }) {
+            case .bytes(let count): remainder = remainder.dropFirst(count)
             case .wouldBlock: try await channel.waitUntilWritable()
             case .end: return
             }
@@ -35,7 +35,7 @@ struct RawClient {
         channel.socket.shutDown(.writing)
     }
 
-    /// What arrives until the server closes, or until there are so many bytes; throws when it resets.
+    /// Receives until the server closes the connection or `limit` bytes have arrived; throws if it is reset.
     func receive(_ limit: Int = .max) async throws -> String {
         String(decoding: try await receiveBytes(limit), as: UTF8.self)
     }
@@ -53,16 +53,16 @@ struct RawClient {
         return all
     }
 
-    /// The statuses of the responses in `bytes` to requests of these methods, in order.
-    static func statuses(in bytes: [UInt8], answering methods: [HTTPMethod]) throws -> [Int] {
-        var rest = bytes[...]
+    /// Returns the statuses of the responses in `bytes`, in order; `methods` are those of the requests.
+    static func statuses(in bytes: [UInt8], to methods: [HTTPMethod]) throws -> [Int] {
+        var remainder = bytes[...]
         var statuses: [Int] = []
         var methods = methods[...]
-        while !rest.isEmpty {
+        while !remainder.isEmpty {
             var reader = ResponseReader(answering: methods.popFirst() ?? .get)
             reading: while true {
-                let (consumed, event) = try reader.next(in: rest.span)
-                rest = rest.dropFirst(consumed)
+                let (consumed, event) = try reader.next(in: remainder.span)
+                remainder = remainder.dropFirst(consumed)
                 switch event {
                 case .head(let response): statuses.append(response.line.status.code)
                 case .end: break reading

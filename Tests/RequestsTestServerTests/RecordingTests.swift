@@ -6,9 +6,9 @@ private func post(_ body: String) -> String {
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
 }
 
-@Suite("Test server: what is recorded", .timeLimit(.minutes(5)))
+@Suite("Test server: recording", .timeLimit(.minutes(5)))
 struct RecordingTests {
-    /// Serves `requests` on one connection, and returns the record and what the executor received.
+    /// Serves `requests` on one connection, and returns the record and the bodies that the executor received.
     private func record(
         of requests: [String], _ recording: TestServer.Recording
     ) async throws -> (record: TestServer.Record, served: [Data?]) {
@@ -18,14 +18,14 @@ struct RecordingTests {
             let client = try await RawClient(server)
             try await client.send(requests.joined())
             client.endSending()
-            let statuses = try RawClient.statuses(in: try await client.receiveBytes(), answering: [])
+            let statuses = try RawClient.statuses(in: try await client.receiveBytes(), to: [])
             #expect(statuses == requests.map { _ in 204 })
             return server.record
         }
-        return (record, mock.recorded.map(\.body.bytes))
+        return (record, mock.recordedRequests.map(\.body.bytes))
     }
 
-    @Test("by default a request is recorded whole, and nothing is said to be cut (R-73, PM-130)")
+    @Test("by default a request is recorded whole (R-73, PM-130)")
     func standard() async throws {
         let body = String(repeating: "0123456789", count: 200_000)
         let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: y\r\n\r\n"
@@ -37,7 +37,7 @@ struct RecordingTests {
         #expect(served == [Data(body.utf8), Data("a".utf8)])
     }
 
-    @Test("a longer body is cut in the record, says so, and reaches the executor whole (R-73)")
+    @Test("a long body is cut and marked in the record, and reaches the executor whole (R-73)")
     func cutBodies() async throws {
         let (record, served) = try await record(
             of: [post("1234"), post("12345"), post(""), post("abcdefgh")], TestServer.Recording(bodyBytes: 4))
@@ -47,7 +47,7 @@ struct RecordingTests {
         #expect(served == ["1234", "12345", "", "abcdefgh"].map { Data($0.utf8) })
     }
 
-    @Test("beyond a number of requests the oldest are removed, and all are counted (R-73)")
+    @Test("beyond the maximum number of requests the oldest are removed, and all are counted (R-73)")
     func count() async throws {
         let requests = (0..<50).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
         let (record, _) = try await record(of: requests, TestServer.Recording(requests: 8))
@@ -56,7 +56,7 @@ struct RecordingTests {
         #expect(record.requestCount == 50)
     }
 
-    @Test("beyond a size of all requests the oldest are removed, however many there are (R-73)")
+    @Test("beyond the maximum total size the oldest requests are removed, whatever their number (R-73)")
     func size() async throws {
         let body = String(repeating: "x", count: 10_000)
         let (record, _) = try await record(
@@ -67,7 +67,7 @@ struct RecordingTests {
         #expect(record.exchanges.allSatisfy { $0.body.count == 10_000 && $0.isComplete })
     }
 
-    @Test("a request that is removed while its body arrives is served all the same (R-73)")
+    @Test("a request that is removed from the record while its body arrives is served (R-73)")
     func removedInside() async throws {
         let mock = MockExecutor(.status(204))
         let limits = TestServer.Limits(recording: TestServer.Recording(requests: 1))
@@ -83,10 +83,10 @@ struct RecordingTests {
             #expect(try await slow.receive().hasPrefix("HTTP/1.1 204 "))
             #expect(server.exchanges.map(\.target) == ["/quick"] && server.record.requestCount == 2)
         }
-        #expect(mock.recorded.map(\.body.bytes) == [nil, Data("abcd".utf8)])
+        #expect(mock.recordedRequests.map(\.body.bytes) == [nil, Data("abcd".utf8)])
     }
 
-    @Test("recording can be switched off: requests are served and counted (R-73)")
+    @Test("without recording, requests are served and counted (R-73)")
     func off() async throws {
         let (record, served) = try await record(of: [post("abc"), post("d")], .none)
         #expect(record.exchanges.isEmpty && record.requestCount == 2)

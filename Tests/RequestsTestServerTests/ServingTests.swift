@@ -4,23 +4,23 @@ import Testing
 
 private let get = "GET /a?b=1 HTTP/1.1\r\nHost: test.example\r\n\r\n"
 
-enum Place: CaseIterable {
+enum ServerAddress: CaseIterable {
     case loopback, unixSocket
 
     var address: TestServer.Address { self == .loopback ? .loopback() : .temporarySocket() }
 }
 
-private enum Thread {
-    /// Whether the task that asks runs with an executor of its own.
-    static var isOurs: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } }
+private enum CurrentTask {
+    /// Whether the current task has a preferred executor.
+    static var hasTaskExecutor: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } }
 }
 
 @Suite("Test server: serving", .timeLimit(.minutes(5)))
 struct ServingTests {
-    @Test("serves an executor over TCP and over a unix socket (PM-130)", arguments: Place.allCases)
-    func serves(place: Place) async throws {
+    @Test("an executor is served over TCP and over a unix socket (PM-130)", arguments: ServerAddress.allCases)
+    func serves(on address: ServerAddress) async throws {
         let mock = MockExecutor { request in .ok("\(request.method) \(request.target)") }
-        try await withTestServer(serving: mock, on: place.address) { server in
+        try await withTestServer(serving: mock, on: address.address) { server in
             let client = try await RawClient(server)
             let expected = """
                 HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 31\r\n\r\n\
@@ -29,17 +29,17 @@ struct ServingTests {
             try await client.send(get)
             #expect(try await client.receive(expected.utf8.count) == expected)
         }
-        #expect(mock.recorded.map(\.header) == [.empty])
+        #expect(mock.recordedRequests.map(\.header) == [.empty])
     }
 
-    @Test("counts exchanges by connection and place, so that keep-alive can be told (PM-130)")
+    @Test("an exchange is recorded with the numbers of its connection and its position (PM-130)")
     func keepAlive() async throws {
         try await withTestServer(serving: MockExecutor(.status(204))) { server in
             let first = try await RawClient(server)
             try await first.send(get + get)
             try await first.send(get.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"))
-            let answer = try await first.receiveBytes()
-            #expect(try RawClient.statuses(in: answer, answering: []) == [204, 204, 204])
+            let response = try await first.receiveBytes()
+            #expect(try RawClient.statuses(in: response, to: []) == [204, 204, 204])
             let second = try await RawClient(server)
             try await second.send(get)
             try await server.waitUntil { $0.exchanges.count == 4 && $0.openConnections == 1 }
@@ -49,7 +49,7 @@ struct ServingTests {
         }
     }
 
-    @Test("reads bodies of both framings and their trailers, answers Expect, and serves a client of HTTP/1.0 (PM-130)")
+    @Test("bodies of both framings, trailers, Expect and HTTP/1.0 are supported (PM-130)")
     func bodies() async throws {
         let mock = MockExecutor { request in
             guard case .bytes(let data) = request.body else { return .status(400) }
@@ -62,15 +62,15 @@ struct ServingTests {
             try await client.send("abcPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             try await client.send("2;x=1\r\nde\r\n1\r\nf\r\n0\r\nX-Sum: 3\r\n\r\n")
             try await client.send("POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\ng")
-            let answer = try await client.receive()
-            #expect(answer.split(separator: "\r\n\r\n").compactMap(\.first) == ["H", "a", "d", "g"])
+            let response = try await client.receive()
+            #expect(response.split(separator: "\r\n\r\n").compactMap(\.first) == ["H", "a", "d", "g"])
             #expect(server.exchanges.map(\.body) == ["abc", "def", "g"].map { Data($0.utf8) })
             #expect(server.exchanges[1].trailers["X-Sum"] == "3")
         }
     }
 
     @Test(
-        "refuses what it does not take, each with its status, and closes (PM-130, R-73)",
+        "an invalid or unsupported request gets its status, and the connection closes (PM-130, R-73)",
         arguments: [
             ("GET /\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / HTTP/1.1\r\n\r\n", 400),
             ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405), ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
@@ -87,22 +87,22 @@ struct ServingTests {
             ("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400), ("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ])
-    func refuses(request: String, status: Int) async throws {
+    func errors(request: String, status: Int) async throws {
         let mock = MockExecutor(.ok())
         let limits = TestServer.Limits(bodyBytes: 8, headBytes: 1000, methods: [.get, .put, .connect])
         try await withTestServer(serving: mock, limits: limits, behaving: { _, _ in .standard }) { server in
             let client = try await RawClient(server)
             try await client.send(request)
             if request.hasSuffix("HT") { client.endSending() }
-            let answer = try await client.receive()
-            #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
-            #expect(answer.contains("\r\nConnection: close\r\n"))
+            let response = try await client.receive()
+            #expect(response.hasPrefix("HTTP/1.1 \(status) "))
+            #expect(response.contains("\r\nConnection: close\r\n"))
         }
-        #expect(mock.recorded.isEmpty)
+        #expect(mock.recordedRequests.isEmpty)
     }
 
     @Test(
-        "every form of a target reaches the executor as the URI it stands for (PM-130, R-73)",
+        "every form of a request target reaches the executor as its URI (PM-130, R-73)",
         arguments: [
             ("GET /b?c", "http://a/b?c"), ("GET //b", "http://a//b"), ("OPTIONS *", "http://a/"),
             ("GET http://B:8080/c", "http://b:8080/c"), ("GET http://b?c", "http://b/?c"),
@@ -116,7 +116,7 @@ struct ServingTests {
         }
     }
 
-    @Test("a response without a body has none: HEAD, 204, 304 (PM-130)")
+    @Test("responses to HEAD, and 204 and 304, have no body (PM-130)")
     func bodiless() async throws {
         let mock = MockExecutor { request in
             .status(HTTPStatus(Int(request.target.path.dropFirst()) ?? 200), "body")
@@ -127,20 +127,20 @@ struct ServingTests {
                 try await client.send("\(method) /\(status) HTTP/1.1\r\nHost: a\r\n\r\n")
             }
             try await client.send("HEAD /404 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            let answer = try await client.receiveBytes()
-            let statuses = try RawClient.statuses(in: answer, answering: [.head, .get, .get, .get, .head])
+            let response = try await client.receiveBytes()
+            let statuses = try RawClient.statuses(in: response, to: [.head, .get, .get, .get, .head])
             #expect(statuses == [200, 204, 304, 200, 404])
-            #expect(String(decoding: answer, as: UTF8.self).ranges(of: "body").count == 1)
-            #expect(String(decoding: answer, as: UTF8.self).ranges(of: "Content-Length: 4").count == 3)
+            #expect(String(decoding: response, as: UTF8.self).ranges(of: "body").count == 1)
+            #expect(String(decoding: response, as: UTF8.self).ranges(of: "Content-Length: 4").count == 3)
         }
     }
 
-    @Test("the executor runs on the connection's thread: none of the pool is needed (R-73)")
+    @Test("the executor runs on the thread of the connection, not on the pool (R-73)")
     func ownThreads() async throws {
         let mock = MockExecutor { _ in
-            // Suspends, so that what follows runs where the executor is resumed.
+            // Suspends, so that the rest of the function runs where the task resumes.
             try await Task.sleep(for: .milliseconds(1))
-            return .ok(String(Thread.isOurs))
+            return .ok(String(CurrentTask.hasTaskExecutor))
         }
         try await withTestServer(serving: mock) { server in
             let client = try await RawClient(server)
@@ -149,7 +149,7 @@ struct ServingTests {
         }
     }
 
-    @Test("waiting for a request ends when it arrives, and when the task is cancelled (PM-132)")
+    @Test("a wait for a request ends when it arrives or when the task is cancelled (PM-132)")
     func waiting() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             async let arrival: Void = server.waitUntil {
@@ -158,22 +158,22 @@ struct ServingTests {
             let client = try await RawClient(server)
             try await client.send(get)
             try await arrival
-            let doomed = Task { try await server.waitUntil { $0.exchanges.count == 1_000 } }
-            doomed.cancel()
-            await #expect(throws: CancellationError.self) { try await doomed.value }
+            let cancelled = Task { try await server.waitUntil { $0.exchanges.count == 1_000 } }
+            cancelled.cancel()
+            await #expect(throws: CancellationError.self) { try await cancelled.value }
         }
     }
 
-    @Test("an executor that waits is cancelled when the scope ends, and the error of the scope comes out")
+    @Test("the end of the scope cancels a waiting executor, and the error of the scope is rethrown")
     func ends() async {
-        struct Odd: Error {}
+        struct ScopeFailure: Error {}
         let mock = MockExecutor(.ok().delayed(by: .endless))
-        await #expect(throws: Odd.self) {
+        await #expect(throws: ScopeFailure.self) {
             try await withTestServer(serving: mock) { server in
                 let client = try await RawClient(server)
                 try await client.send(get)
                 try await server.waitUntil { $0.exchanges.last?.isComplete == true }
-                throw Odd()
+                throw ScopeFailure()
             }
         }
     }

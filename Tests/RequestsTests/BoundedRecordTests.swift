@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Bounded record")
 struct BoundedRecordTests {
-    @Test("the newest elements are kept within both limits, whatever is recorded and grows (R-73)")
+    @Test("a record keeps the newest elements within both limits, whatever is appended or grows (R-73)")
     func random() {
         var random = SystemRandomNumberGenerator()
         for (count, size) in [(10, 1_000), (1_000, 100), (7, 7), (1, 1), (50, 100_000), (3, 0)] {
@@ -26,7 +26,7 @@ struct BoundedRecordTests {
         }
     }
 
-    @Test("nine tenths of the limit are kept at least (R-73)")
+    @Test("a record keeps at least nine tenths of its limit (R-73)")
     func tenth() {
         var record = BoundedRecord<Int>(count: 100, size: 1_000)
         for number in 0..<1_000 {
@@ -35,11 +35,12 @@ struct BoundedRecordTests {
         }
     }
 
-    @Test("a limit of none keeps nothing and counts (R-73)", arguments: [0, -1, .min])
+    @Test(
+        "a record with a limit of zero or less keeps nothing and counts its elements (R-73)", arguments: [0, -1, .min])
     func none(limit: Int) {
         var record = BoundedRecord<Int>(count: limit, size: limit)
         for number in 0..<10 { record.append(number, size: 1) }
         #expect(record.elements.isEmpty && record.total == 10)
-        #expect(!record.update(9) { _ in Issue.record("nothing is kept") })
+        #expect(!record.update(9) { _ in Issue.record("an element that was not kept was updated") })
     }
 }

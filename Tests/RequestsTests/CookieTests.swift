@@ -9,18 +9,18 @@ struct CookieTests {
 
     private let request = Site().get(.text, from: "/")
 
-    @Test("a cookie joins those that are there, and replaces the one of its name (HT-10)")
+    @Test("a cookie is added to the others and replaces the one with its name (HT-10)")
     func joining() throws {
         let prepared =
             try request
-            .with(cookie: Cookie(name: "a", value: "1"))
-            .with(cookies: [Cookie(name: "b", value: "2"), Cookie(name: "A", value: "3")])
-            .with(cookie: Cookie(name: "a", value: "4"))
+            .setting(cookie: Cookie(name: "a", value: "1"))
+            .setting(cookies: [Cookie(name: "b", value: "2"), Cookie(name: "A", value: "3")])
+            .setting(cookie: Cookie(name: "a", value: "4"))
             .prepared()
         #expect(prepared.header == [Field(name: .cookie, value: "a=4; b=2; A=3")])
     }
 
-    @Test("what the field has stays, without what stands empty in it (HT-10, T-85)")
+    @Test("setting a cookie keeps the other pairs of the field and drops empty ones (HT-10, T-85)")
     func merging() throws {
         for (old, new) in [
             ("t=a==", "t=a==; n=v"), ("t=a==;", "t=a==; n=v"), (" ; t=1 ;; u", "t=1; u; n=v"),
@@ -35,23 +35,23 @@ struct CookieTests {
         #expect(twice.values(of: .cookie) == ["a=1; b=2; n=v"])
     }
 
-    @Test("no cookies, no field (T-85)")
+    @Test("an empty list of cookies adds no field (T-85)")
     func none() throws {
-        #expect(try request.with(cookies: []).prepared().header.isEmpty)
+        #expect(try request.setting(cookies: []).prepared().header.isEmpty)
     }
 
     @Test(
-        "a name or value that would be read as something else is refused (HT-10, R-1)",
+        "a name or value that would be ambiguous in the field is rejected (HT-10, R-1)",
         arguments: [
             ("", "v"), ("a b", "v"), ("a=b", "v"), ("a;b", "v"), ("é", "v"), ("a", "v;b=1"), ("a", "v\r\nX: 1"),
             ("a", "\0"),
             ("a", " v"), ("a", "v\t"),
         ])
     func refused(name: String, value: String) {
-        #expect(throws: InvalidRequest.invalidCookie) { try Cookie(name: name, value: value) }
+        #expect(throws: RequestError.InvalidRequest.invalidCookie) { try Cookie(name: name, value: value) }
     }
 
-    @Test("its value is never printed", arguments: ["secret"])
+    @Test("the value of a cookie is never printed", arguments: ["secret"])
     func redacted(value: String) throws {
         let cookie = try Cookie(name: "a", value: value)
         var dumped = ""

@@ -91,7 +91,7 @@ struct URLCases: Decodable {
         var cases: [Case]
     }
 
-    /// What a browser makes of a reference, and what a plain resolver of RFC 3986 does.
+    /// The results of resolving a reference in a browser and by RFC 3986.
     struct BrowserCase: Decodable {
         enum Agreement: Decodable {
             case same

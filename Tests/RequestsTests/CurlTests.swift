@@ -7,10 +7,11 @@ struct CurlTests {
         _ method: HTTPMethod = .post, _ header: Header = [.contentType(.json)], body: RequestBody = .none,
         url: String = "https://u:p@e.com/a?b=c"
     ) throws -> String {
-        PreparedRequest(method: method, target: try TargetURI(url), header: header, body: body).curl(.revealing)
+        PreparedRequest(method: method, target: try TargetURI(url), header: header, body: body).curlCommand(
+            secrets: .revealed)
     }
 
-    @Test("each method and body as curl spells it")
+    @Test("each method and body has its curl options")
     func forms() throws {
         let end = " 'https://e.com/a?b=c'"
         #expect(try command(.get, .empty) == "curl" + end)
@@ -31,35 +32,35 @@ struct CurlTests {
             try command(.post, .empty, body: .bytes(Data("a".utf8))).contains("--header Content-Type: --data-raw a"))
     }
 
-    @Test("bytes that are no text, or that a terminal would obey, are written by number")
+    @Test("bytes that are not text, or that a terminal would interpret, are written as octal escapes")
     func bytes() throws {
-        let rest =
+        let suffix =
             " | curl --request POST --header 'Content-Type: application/json' --data-binary @- 'https://e.com/a?b=c'"
         for (bytes, word) in [
             (Array("a\r\n'\\%\u{1}".utf8), #"'a\0015\0012\0047\\%\0001'"#), ([0x61, 0], #"'a\0000'"#),
             ([0xFF], #"'\0377'"#),
             (Array("\u{9B}".utf8), #"'\0302\0233'"#),
         ] {
-            #expect(try command(body: .bytes(Data(bytes))) == "printf %b " + word + rest)
+            #expect(try command(body: .bytes(Data(bytes))) == "printf %b " + word + suffix)
         }
         #expect(
             try command(body: .file(path: "/a\nb'")).contains(#"--data-binary "$(printf %b '@/a\0012b\0047')""#))
     }
 
-    @Test("a field without a value is sent, and brackets of the URL are taken as they are")
+    @Test("an empty field value is sent, and brackets in the URL are literal")
     func specialForms() throws {
         #expect(try command(.get, [Field(name: "X-Empty", value: "")]).hasPrefix("curl --header 'X-Empty;' "))
         #expect(try command(.get, .empty, url: "http://[::1]/a") == "curl --globoff 'http://[::1]/a'")
     }
 
-    @Test("secrets are redacted unless asked for (R-8)")
+    @Test("secrets are redacted unless they are revealed explicitly (R-8)")
     func secrets() throws {
         let request = PreparedRequest(
             target: try TargetURI("https://u:hunter2@e.com/?token=hunter2"),
             header: [Field(name: .authorization, value: "Bearer hunter2"), Field(name: "X", value: "$(rm) `a`;b")])
         #expect(
-            request.curl() == "curl --header 'Authorization: <redacted>' --header 'X: $(rm) `a`;b'"
+            request.curlCommand() == "curl --header 'Authorization: <redacted>' --header 'X: $(rm) `a`;b'"
                 + " 'https://e.com/?token=<redacted>'")
-        #expect(request.curl(.revealing).contains("'Authorization: Bearer hunter2'"))
+        #expect(request.curlCommand(secrets: .revealed).contains("'Authorization: Bearer hunter2'"))
     }
 }

@@ -2,17 +2,19 @@ import Foundation
 import Requests
 import Testing
 
-/// The words that a shell reads of a curl command, and what it pipes into it; a function stands in for curl.
+/// The words that a shell reads from a curl command, and the input that it pipes to curl.
+///
+/// A shell function replaces curl.
 @Suite(
-    "The words of the curl command",
-    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/sh"), "there is no /bin/sh here"),
+    "Shell words of the curl command",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/sh"), "/bin/sh is not available"),
     .timeLimit(.minutes(5)))
 struct CurlWordTests {
     static let shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/zsh", "/bin/busybox"].filter {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    /// Marks and line ends behind everything that means something to a shell.
+    /// Texts with marks and line ends after the characters that are special to a shell.
     static let texts = (Marks.behind + ["", "\r\n", "\n", "\t", "\u{202E}", "\u{9B}"]).flatMap { mark in
         [
             "x'\(mark);touch F;:'\(mark)", "'\(mark)$(touch F)'\(mark)", "`\(mark)touch F`\(mark)", "\\\(mark)'\(mark)",
@@ -21,14 +23,14 @@ struct CurlWordTests {
         ]
     }
 
-    /// The words that `shell` gives to curl for each command, and what it has on standard input.
+    /// Returns the words that `shell` passes to curl for each command, and the standard input of curl.
     private func words(_ commands: [String], with shell: String) throws -> [[[UInt8]]] {
         let folder = FileManager.default.temporaryDirectory.appending(path: "requests-words-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let script = folder.appending(path: "script")
-        let stand = "curl() { printf '%s\\0' \"$@\"; case \" $* \" in *' @- '*) cat;; esac; printf '\\0END\\0'; }\n"
-        try Data((stand + commands.map { $0 + "\n" }.joined()).utf8).write(to: script)
+        let function = "curl() { printf '%s\\0' \"$@\"; case \" $* \" in *' @- '*) cat;; esac; printf '\\0END\\0'; }\n"
+        try Data((function + commands.map { $0 + "\n" }.joined()).utf8).write(to: script)
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: shell)
@@ -43,7 +45,7 @@ struct CurlWordTests {
         process.waitUntilExit()
         #expect(process.terminationStatus == 0, "\(shell)")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(files == ["script"], "\(shell) ran a command of the text")
+        #expect(files == ["script"], "\(shell) ran a command from the text")
         var result: [[[UInt8]]] = [[]]
         for word in bytes.split(separator: 0, omittingEmptySubsequences: false).map(Array.init) {
             if word == Marks.bytes("END") { result.append([]) } else { result[result.count - 1].append(word) }
@@ -51,26 +53,26 @@ struct CurlWordTests {
         return result.dropLast()
     }
 
-    @Test("a shell reads every word as it was meant and runs nothing (R-1, R-8)", arguments: shells)
+    @Test("a shell reads every word unchanged and runs no other command (R-1, R-8)", arguments: shells)
     func words(shell: String) throws {
         let target = try TargetURI("https://e.com/a?b=c'd")
         let requests = Self.texts.map { text in
             PreparedRequest(
                 method: .put, target: target, header: [Field(name: "X-A", value: text)], body: .bytes(Data(text.utf8)))
         }
-        let commands = requests.map { $0.curl() }
+        let commands = requests.map { $0.curlCommand() }
         for command in commands { #expect(!command.utf8.contains(0x0A) && !command.utf8.contains(0x0D)) }
         try check(commands, of: Self.texts, to: target, with: shell)
     }
 
-    /// Expects the shell to read the words of each command, whose field and body are the text at its place in `texts`.
+    /// Checks that `shell` reads every word of each command; the text with the index of the command is its field and body.
     private func check(
         _ commands: [String], of texts: [String], to target: TargetURI, with shell: String
     ) throws {
         let read = try words(commands, with: shell)
         try #require(read.count == texts.count)
         for (index, text) in texts.enumerated() {
-            // The substitution of a command takes line ends away; a field that is sent has none.
+            // Command substitution removes trailing line ends; no field that is sent contains any.
             var value = text
             while value.unicodeScalars.last == "\n" { value.unicodeScalars.removeLast() }
             #expect(read[index].contains(Marks.bytes("X-A: " + value)), "\(commands[index])")
@@ -79,7 +81,7 @@ struct CurlWordTests {
         }
     }
 
-    @Test("an error's command is one line of words that runs nothing (R-1, R-8)", arguments: shells)
+    @Test("an error's curl command is one line and runs no other command (R-1, R-8)", arguments: shells)
     func errors(shell: String) throws {
         let target = try TargetURI("https://e.com/a?b=c'd")
         let commands = try Self.texts.map { text in
@@ -96,11 +98,12 @@ struct CurlWordTests {
         try check(commands, of: Self.texts, to: target, with: shell)
     }
 
-    @Test("a file whose name ends in CR LF is read from standard input, as the shell would change the name (R-1)")
+    @Test(
+        "a file whose name ends in a line end is read from standard input, which keeps the name out of the shell (R-1)")
     func fileNames() throws {
         let target = try TargetURI("https://e.com/")
         for name in ["/f\n", "/f\r\n"] {
-            let command = PreparedRequest(method: .put, target: target, body: .file(path: name)).curl()
+            let command = PreparedRequest(method: .put, target: target, body: .file(path: name)).curlCommand()
             #expect(Marks.holds(command, "--data-binary @- "), "\(command)")
         }
     }

@@ -40,13 +40,13 @@ private struct Echo: RequestExecutor {
 struct DesignExampleTests {
     private let github = Client(GitHub.production, executor: Echo())
 
-    @Test("an endpoint's wire text")
+    @Test("the wire text of an endpoint is its request as sent")
     func wireText() throws {
-        let text = try github.prepared(Users.me).wireText
+        let text = try github.preparedRequest(for: Users.me).wireText
         #expect(text == "GET /user HTTP/1.1\nHost: api.github.com\nAccept: application/json\n\n")
-        let other = try github.prepared(.followers(of: "octo/cat")).wireText
+        let other = try github.preparedRequest(for: .followers(of: "octo/cat")).wireText
         #expect(other.hasPrefix("GET /users/octo%2Fcat/followers?page=1 HTTP/1.1\n"))
-        let post = try github.prepared(Users.create(NewUser(login: "x"))).wireText
+        let post = try github.preparedRequest(for: Users.create(NewUser(login: "x"))).wireText
         let expected = """
             POST /users HTTP/1.1
             Host: api.github.com
@@ -59,7 +59,7 @@ struct DesignExampleTests {
         #expect(post == expected)
     }
 
-    @Test("an endpoint's value, on the main actor")
+    @Test("an endpoint is performed from the main actor and returns its value")
     @MainActor
     func value() async throws {
         let user = try await github.perform(Users.named("octo/cat"))

@@ -1,15 +1,15 @@
 import Requests
 import Testing
 
-@Suite("Options of an exchange")
+@Suite("Exchange options")
 struct ExchangeOptionsTests {
     private let api = AnonymousRequestProvider.example
 
-    @Test("a request that expects to continue says so when it has content, and only then (R-46)")
+    @Test("a request sends Expect: 100-continue only if it has content (R-46)")
     func expecting() throws {
-        let upload = api.put(.raw(data: Data([65])), to: "/a").expectingContinue(after: .seconds(2))
+        let upload = api.put(.raw(data: Data([65])), to: "/a").expectingContinue(timeout: .seconds(2))
         let request = try upload.prepared()
-        #expect(request.continueWait == .seconds(2))
+        #expect(request.continueTimeout == .seconds(2))
         #expect(request.wireText.contains("\nContent-Length: 1\nExpect: 100-continue\n\n"))
         for request in [
             try api.get(.data, from: "/a").expectingContinue().prepared(),
@@ -20,7 +20,7 @@ struct ExchangeOptionsTests {
         #expect(try api.put(.raw(data: Data([65])), to: "/a").prepared() != request)
     }
 
-    @Test("an Expect, Trailer or Upgrade of the caller's own is left out (R-3, R-46)")
+    @Test("an Expect, Trailer or Upgrade field that the caller sets is dropped (R-3, R-46)")
     func byHand() throws {
         let request = try api.put(.raw(data: Data([65])), to: "/a").adding(
             headerFields: Field(name: .expect, value: "100-continue"), Field(name: .upgrade, value: "h2c"),
@@ -29,7 +29,7 @@ struct ExchangeOptionsTests {
         for name in ["Expect", "Upgrade", "Trailer", "TE:"] { #expect(!request.wireText.contains(name)) }
     }
 
-    @Test("trailers make any body chunked, and their names are announced (R-14)")
+    @Test("trailers make any body chunked, and the Trailer field lists their names (R-14)")
     func trailers() throws {
         let request = try api.put(.raw(data: Data([65])), to: "/a").sending(trailers: [
             Field(name: "X-Sum", value: "1"), Field(name: "X-Two", value: "2"),
@@ -48,15 +48,15 @@ struct ExchangeOptionsTests {
     }
 
     @Test(
-        "a field that must come first, or that is malformed, is no trailer (R-1, R-14)",
+        "a field that must precede the body, or that is malformed, is not allowed in trailers (R-1, R-14)",
         arguments: [
-            ("Content-Length", "1", InvalidRequest.fieldNotAllowedInTrailers),
+            ("Content-Length", "1", RequestError.InvalidRequest.fieldNotAllowedInTrailers),
             ("transfer-encoding", "chunked", .fieldNotAllowedInTrailers), ("Host", "a", .fieldNotAllowedInTrailers),
             ("Authorization", "a", .fieldNotAllowedInTrailers), ("Cookie", "a", .fieldNotAllowedInTrailers),
             ("Trailer", "X", .fieldNotAllowedInTrailers), ("Range", "bytes=0-1", .fieldNotAllowedInTrailers),
             ("X y", "a", .invalidFieldName), ("", "a", .invalidFieldName), ("X", "a\r\nB: c", .invalidFieldValue),
         ])
-    func refused(name: String, value: String, problem: InvalidRequest) throws {
+    func refused(name: String, value: String, problem: RequestError.InvalidRequest) throws {
         let field = Field(name: Field.Name(name), value: value)
         let upload = api.put(.raw(data: Data([65])), to: "/a")
         let error = #expect(throws: RequestError.self) { try upload.sending(trailers: [field]).prepared() }
@@ -65,14 +65,14 @@ struct ExchangeOptionsTests {
         #expect(throws: RequestError.self) { try upload.sending(trailers: field.name) { [] }.prepared() }
     }
 
-    @Test("trailers need a body to follow (R-14)")
+    @Test("trailers require a body (R-14)")
     func withoutBody() throws {
         let request = api.delete("/a").sending(trailers: [Field(name: "X", value: "1")])
         let error = #expect(throws: RequestError.self) { try request.prepared() }
         #expect(error?.reason == .invalidRequest(.trailersWithoutBody))
     }
 
-    @Test("trailers go where the body goes: not on to a GET after a redirect (R-32)")
+    @Test("a redirect keeps trailers if it keeps the body, and drops them for a GET (R-32)")
     func redirected() throws {
         let request = try api.post(.raw(data: Data([65])), to: "/a").sending(trailers: [Field(name: "X", value: "1")])
             .prepared()
@@ -86,10 +86,10 @@ struct ExchangeOptionsTests {
         #expect(try next(307)?.trailers != nil)
     }
 
-    @Test("dumping trailers shows their names and no value (R-74)")
+    @Test("a dump of trailers shows their names but not their values (R-74)")
     func dumped() {
         var text = ""
-        dump(RequestTrailers([Field(name: "X-Sum", value: "hunter2")]), to: &text)
+        dump(PreparedRequest.Trailers([Field(name: "X-Sum", value: "hunter2")]), to: &text)
         #expect(text.contains("X-Sum"))
         #expect(!text.contains("hunter2"))
     }

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Exports")
 struct ExportsTests {
-    @Test("one re-export serves every file of the module and every file that imports it")
+    @Test("one re-export applies to every file of the module and every file that imports it")
     func reexport() throws {
         let url: URL = try #require(URL(string: "https://example.com/"))
         #expect(Data(url.absoluteString.utf8).count == 20)
     }
 
-    @Test("methods compare byte for byte, match in a switch and are literals (RQ-20, PM-23, HT-11, L11)")
+    @Test("methods compare byte by byte, match in a switch and can be written as literals (RQ-20, PM-23, HT-11, L11)")
     func methods() {
         #expect(HTTPMethod.get == "GET")
         #expect(HTTPMethod.get != "get")

@@ -3,7 +3,7 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-@Suite("What an error prints of hostile answers")
+@Suite("Errors for hostile responses")
 struct HostileAnswerTests {
     private struct Item: Decodable, Sendable {
         let id: Int
@@ -25,7 +25,7 @@ struct HostileAnswerTests {
     ]
 
     @Test(
-        "it is a typed error; its texts are short, break no line, reach no terminal and repeat no secret",
+        "a hostile body is a typed error whose text is short and contains no control characters or secrets",
         arguments: bodies)
     func printing(body: Data) async throws {
         let request = api.get(.json(Item.self), from: "/x").authenticated(with: .bearerToken("hunter2"))
@@ -35,7 +35,7 @@ struct HostileAnswerTests {
                 body: .bytes(body))
         }
         let error = try #require(await #expect(throws: RequestError.self) { try await executor.perform(request) })
-        #expect(error.reason == .notDecoded)
+        #expect(error.reason == .decodingFailed)
         for text in everyText(of: error) {
             #expect(!text.contains("hunter2"))
             #expect(text.utf8.count < 20_000)

@@ -3,7 +3,7 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-/// A value whose coding runs a check of where it runs.
+/// A value that checks its isolation when it is encoded or decoded.
 private struct Checked: Codable, Sendable {
     let check: Check
 
@@ -23,7 +23,7 @@ private struct Checked: Codable, Sendable {
     }
 }
 
-// Whether code runs on the main actor cannot be asked on Linux, only asserted: the child process must fall.
+// On Linux the main actor can only be asserted, not queried, so a failed check ends a child process.
 @Suite("Isolation", .timeLimit(.minutes(5)))
 struct IsolationTests {
     @MainActor
@@ -42,13 +42,13 @@ struct IsolationTests {
         MainActor.preconditionIsolated()
     }
 
-    @Test("a body is encoded off the main actor, also when the call comes from there (PM-15)")
+    @Test("a body is encoded off the main actor, even if the call is made there (PM-15)")
     func encoder() async {
         await #expect(processExitsWith: .success) { try await IsolationTests.encode(.nothing) }
         await #expect(processExitsWith: .failure) { try await IsolationTests.encode(.mainActor) }
     }
 
-    @Test("a body is decoded off the main actor, also when the call comes from there (PM-15)")
+    @Test("a body is decoded off the main actor, even if the call is made there (PM-15)")
     func decoder() async {
         await #expect(processExitsWith: .success) { try await IsolationTests.decode(.nothing) }
         await #expect(processExitsWith: .failure) { try await IsolationTests.decode(.mainActor) }

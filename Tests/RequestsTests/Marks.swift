@@ -1,8 +1,8 @@
 import Requests
 
-/// Text that makes one `Character` with the delimiter before it, or that a string comparison takes for a delimiter.
+/// Text that forms one `Character` with the delimiter before it, or that compares equal to a delimiter.
 enum Marks {
-    /// What may follow a delimiter: combining marks, joiners, variation selectors, a tag, halves of sequences.
+    /// Text that may follow a delimiter: combining marks, joiners, variation selectors, a tag, halves of sequences.
     static let behind = [
         "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{E0020}", "\u{1F3FD}", "\u{200D}\u{1F469}", "\u{301}\u{301}",
         "\u{1F1E9}", "\u{94D}", "\u{200C}",
@@ -11,7 +11,7 @@ enum Marks {
     /// Scalars that are canonically equivalent to ASCII: K, the semicolon and the grave accent.
     static let doubles = ["\u{212A}", "\u{37E}", "\u{1FEF}"]
 
-    /// `text` with `mark` behind every byte of it that is one of `delimiters`.
+    /// Returns `text` with `mark` inserted after every scalar that is one of `delimiters`.
     static func planted(_ mark: String, behind delimiters: String, in text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -21,15 +21,15 @@ enum Marks {
         return String(scalars)
     }
 
-    /// The places in `text` where the bytes of `other` begin.
+    /// Returns the offsets in `text` at which the bytes of `other` begin.
     static func places(of other: String, in text: String) -> [Int] {
         let (bytes, other) = (Array(text.utf8), Array(other.utf8))
         return bytes.indices.filter { bytes[$0...].starts(with: other) }
     }
 
-    /// Whether the bytes of `other` are in `text`.
+    /// Returns whether `text` contains the bytes of `other`.
     static func holds(_ text: String, _ other: String) -> Bool {
-        // By memory, because the tests of secrets search much text.
+        // Searches contiguous memory, because the tests of secrets search long texts.
         let other = Array(other.utf8)
         var text = text
         return text.withUTF8 { bytes in
@@ -40,6 +40,6 @@ enum Marks {
         }
     }
 
-    /// The bytes of `text` as an array, which compares byte for byte.
+    /// Returns the bytes of `text` as an array, which compares byte by byte.
     static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("MediaType")
 struct MediaTypeTests {
     @Test(
-        "is read as RFC 9110 §8.3.1 has it (RQ-21, PM-67)",
+        "a media type is parsed as in RFC 9110 §8.3.1 (RQ-21, PM-67)",
         arguments: [
             ("text/html", "text/html"), ("Text/HTML;Charset=\"utf-8\"", "Text/HTML; Charset=utf-8"),
             (" text/html ; a=b ;c=d ", "text/html; a=b; c=d"), ("*/*", "*/*"), ("image/*;q=0.1", "image/*; q=0.1"),
@@ -22,7 +22,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "what is no media type is nil (RQ-21)",
+        "text that is not a media type is rejected (RQ-21)",
         arguments: [
             "", "/", "text", "text/", "/html", "text /html", "text/ html", "te xt/html", "text/html x", "tex\u{0}t/a",
         ])
@@ -30,7 +30,7 @@ struct MediaTypeTests {
         #expect(MediaType(text) == nil)
     }
 
-    @Test("equality ignores case and parameters; they are still there (RQ-21, C28)")
+    @Test("equality ignores case and parameters, and parameters are kept (RQ-21, C28)")
     func equality() {
         #expect(MediaType.json == .jsonUTF8)
         #expect(MediaType.json.hashValue == MediaType.jsonUTF8.hashValue)
@@ -41,7 +41,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "ranges match what is within them (C28)",
+        "a media range matches the types within it (C28)",
         arguments: [
             (MediaType.any, MediaType.png, true), (MediaType(type: .image, subtype: .any), .png, true),
             (MediaType(type: .image, subtype: .any), .json, false), (.png, .png, true), (.png, .gif, false),
@@ -52,7 +52,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "a JSON decoder reads every type that is JSON, and no other (RFC 6839 §3.1)",
+        "a JSON decoder accepts every JSON type and no other type (RFC 6839 §3.1)",
         arguments: [
             ("application/json; charset=utf-8", true), ("text/json", true), ("application/problem+json", true),
             ("application/vnd.x+JSON", true), ("application/jsonp", false), ("text/plain", false),
@@ -64,7 +64,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "the constants print as Requests 0.3.2 had them, JSON bare (RQ-21, C10)",
+        "the constants print as in Requests 0.3.2, except that JSON has no charset (RQ-21, C10)",
         arguments: [
             (MediaType.json, "application/json"), (.jsonUTF8, "application/json; charset=utf-8"),
             (.xml, "application/xml; charset=utf-8"),
@@ -81,11 +81,11 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "a WHATWG reader and this one agree on valid types",
+        "valid types are parsed as by a WHATWG parser",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         let cases = try #require(Corpora.mimeTypes)
-        // No field's value holds a line end, and no media type here does.
+        // A field value contains no line end, so cases with one are skipped.
         for item in cases.cases where !item.input.contains(where: \.isNewline) {
             guard let serialized = item.serialized else { continue }
             let expected = try #require(MediaType(serialized))

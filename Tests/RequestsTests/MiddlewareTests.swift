@@ -22,7 +22,7 @@ private let described = AnonymousRequestProvider.example.get(.text, from: "/x")
 
 @Suite("Middleware")
 struct MiddlewareTests {
-    @Test("the last added sees a request first; what is added has a type that can be stored")
+    @Test("the middleware added last sees a request first, and the wrapped executor has a type that can be stored")
     func order() async throws {
         let echo = StubExecutor { .stub(200, $0.header.values(of: "X-Tag").joined(separator: " "), to: $0) }
         let executor: Intercepted<Intercepted<StubExecutor, Tagging>, Tagging> = echo.intercepted(
@@ -31,18 +31,18 @@ struct MiddlewareTests {
         #expect(try await executor.perform(described) == "outer inner")
     }
 
-    @Test("an executor whose type is not known takes middleware too")
+    @Test("an executor of existential type can be wrapped in middleware")
     func unknownType() async throws {
         let echo = StubExecutor { .stub(200, $0.header.values(of: "X-Tag").joined(separator: " "), to: $0) }
         var executor: any RequestExecutor = echo
         executor = executor.intercepted(by: Tagging(tag: "a"))
-        executor = executor.intercepted { request, next in
+        executor = executor.intercepting { request, next in
             try await next.execute(request.header.contains("X-Tag") ? request : Tagging.tagged(request, "b"))
         }
         #expect(try await executor.perform(described) == "b a")
     }
 
-    @Test("what remains may be called not at all, or several times, and each redirect passes again")
+    @Test("middleware may call the next executor several times or not at all, and sees each redirected request")
     func calls() async throws {
         let echo = StubExecutor { request in
             request.target.path == "/api/x"
@@ -50,19 +50,19 @@ struct MiddlewareTests {
                 : .stub(200, request.header["X-Tag"] ?? "", to: request)
         }
         #expect(try await echo.intercepted(by: Tagging(tag: "t")).perform(described) == "t")
-        let answering = echo.intercepted { request, _ in .stub(200, "cached", to: request) }
-        #expect(try await answering.perform(described) == "cached")
-        let twice = StubExecutor(200, "y").intercepted { request, next in
+        let responding = echo.intercepting { request, _ in .stub(200, "cached", to: request) }
+        #expect(try await responding.perform(described) == "cached")
+        let twice = StubExecutor(200, "y").intercepting { request, next in
             _ = try await next.execute(request)
             return try await next.execute(request)
         }
         #expect(try await twice.perform(described) == "y")
     }
 
-    @Test("what a function throws becomes ours, with the request")
+    @Test("an error thrown by a middleware function becomes a RequestError with the request")
     func errors() async throws {
         func reason(_ thrown: any Error & Sendable) async -> RequestError? {
-            let executor = StubExecutor().intercepted { _, _ in throw thrown }
+            let executor = StubExecutor().intercepting { _, _ in throw thrown }
             return await #expect(throws: RequestError.self) { try await executor.perform(described) }
         }
         #expect(await reason(CancellationError())?.isCancellation == true)

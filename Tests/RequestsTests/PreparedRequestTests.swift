@@ -6,7 +6,7 @@ private let api = AnonymousRequestProvider.example
 @Suite("PreparedRequest")
 struct PreparedRequestTests {
     @Test(
-        "the head tells how long the body is, once (R-3, D-17)",
+        "the head states the length of the body once (R-3, D-17)",
         arguments: [
             (HTTPMethod.get, RequestBody.none, ""), (.head, .none, ""), (.delete, .none, ""), (.options, .none, ""),
             ("PURGE", .none, ""), (.post, .none, "Content-Length: 0\n"), (.put, .none, "Content-Length: 0\n"),
@@ -22,7 +22,7 @@ struct PreparedRequestTests {
         #expect(head.hasPrefix("\(method) / HTTP/1.1\nHost: e.com\n\(field)\n"), "\(request.wireText)")
     }
 
-    @Test("the text is the request, secrets hidden unless asked for (R-8, PM-29)")
+    @Test("the wire text is the request as sent, with secrets redacted unless revealed (R-8, PM-29)")
     func wireText() throws {
         let request = try AnonymousRequestProvider(text: "https://[::1]:8443/a?token=hunter2")
             .post(.raw(data: Data([0xFF, 0])), to: "/b").adding(queryItem: ("x", "y z"))
@@ -37,14 +37,14 @@ struct PreparedRequestTests {
 
                 <2 bytes>
                 """)
-        let revealed = request.wireText(.revealing)
+        let revealed = request.wireText(secrets: .revealed)
         #expect(revealed.contains("?token=hunter2&") && revealed.contains("Authorization: Bearer hunter2\n"))
         let own = Redaction(alsoFields: ["content-type"], alsoQueryItems: ["X"])
-        #expect(request.wireText(.redacted, redaction: own).contains("&x=<redacted> HTTP"))
-        #expect(request.wireText(.redacted, redaction: own).contains("Content-Type: <redacted>"))
+        #expect(request.wireText(secrets: .redacted, redaction: own).contains("&x=<redacted> HTTP"))
+        #expect(request.wireText(secrets: .redacted, redaction: own).contains("Content-Type: <redacted>"))
     }
 
-    @Test("the bytes of the head are those of RFC 9112, the Host first (R-4)")
+    @Test("the head has the form of RFC 9112, with Host as the first field (R-4)")
     func bytes() throws {
         let request = PreparedRequest(
             method: "PURGE", target: try TargetURI("http://u:p@[fe80::1%25lo]:80/a?b#c"),
@@ -54,14 +54,14 @@ struct PreparedRequestTests {
                 of: request, framing: .chunked, form: form, adding: additions.map(RequestHeadWriter.Addition.init))
             return String(decoding: bytes, as: UTF8.self)
         }
-        let rest = "Host: [fe80::1]\r\nx-A: é\r\nTransfer-Encoding: chunked\r\n\r\n"
-        #expect(try head(.origin) == "PURGE /a?b HTTP/1.1\r\n" + rest)
-        #expect(try head(.absolute) == "PURGE http://[fe80::1]/a?b HTTP/1.1\r\n" + rest)
+        let fields = "Host: [fe80::1]\r\nx-A: é\r\nTransfer-Encoding: chunked\r\n\r\n"
+        #expect(try head(.origin) == "PURGE /a?b HTTP/1.1\r\n" + fields)
+        #expect(try head(.absolute) == "PURGE http://[fe80::1]/a?b HTTP/1.1\r\n" + fields)
         let added = try head(.origin, adding: [Field(name: "X-a", value: "no"), Field(name: "B", value: "yes")])
         #expect(added.contains("\r\nB: yes\r\n") && !added.contains("no"))
     }
 
-    @Test("equal requests put the same bytes on the wire; streams are never equal")
+    @Test("equal requests send the same bytes, and streams are never equal")
     func equality() throws {
         let request = try api.post(.text("a"), to: "/x").prepared()
         #expect(try request == api.post(.text("a"), to: "/x").prepared())
@@ -73,7 +73,7 @@ struct PreparedRequestTests {
         #expect(other != other)
     }
 
-    @Test("a URL that cannot be asked is a typed error (AF-18)")
+    @Test("a URL that cannot be requested is a typed error (AF-18)")
     func fromURL() throws {
         #expect(try PreparedRequest(url: URL("https://e.com")).url.absoluteString == "https://e.com/")
         expectInvalid(.invalidHost) { try PreparedRequest(url: URL("file:///etc/passwd")) }

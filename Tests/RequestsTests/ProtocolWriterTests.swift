@@ -1,12 +1,12 @@
 import Requests
 import Testing
 
-/// Marks behind every delimiter of everything that is written, read back by bytes.
-@Suite("Protocol text that is written")
+/// Writes text with a mark after every delimiter, and reads it back byte by byte.
+@Suite("Writing protocol text")
 struct ProtocolWriterTests {
     private let api = AnonymousRequestProvider.example
 
-    @Test("fields stay one line each, whatever mark follows a delimiter (R-1)", arguments: Marks.behind)
+    @Test("a field is one line, whatever mark follows a delimiter (R-1)", arguments: Marks.behind)
     func fields(mark: String) throws {
         let value = Marks.planted(mark, behind: ":;,=\"\\ ", in: "a: b; c=\"d\\\"\", e f") + mark
         let request = try api.get(.text, from: "/x").adding(headerField: Field(name: "X-A", value: value))
@@ -27,7 +27,7 @@ struct ProtocolWriterTests {
         }
     }
 
-    /// Reads a quoted string by bytes; nil when its quotes end before the text does.
+    /// Returns the bytes of a quoted string, or nil if the quotes end before the text does.
     private func unquoted(_ text: some StringProtocol) -> [UInt8]? {
         var bytes = Array(text.utf8)[...]
         guard bytes.popFirst() == UInt8(ascii: "\""), bytes.popLast() == UInt8(ascii: "\"") else { return nil }
@@ -44,7 +44,7 @@ struct ProtocolWriterTests {
         return result
     }
 
-    @Test("a quoted string ends where it is to end (T-44, R-1)", arguments: Marks.behind)
+    @Test("a quoted string ends only at its closing quote (T-44, R-1)", arguments: Marks.behind)
     func quoted(mark: String) throws {
         for text in ["\"", "\\", "a\"; b=\"c", "\\\"", "a\\", "\"\\\"", "é\"", ";,="] {
             let value = Marks.planted(mark, behind: "\"\\;,=", in: text)
@@ -54,10 +54,11 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("the comment of a User-Agent is closed by its last parenthesis (R-1)", arguments: Marks.behind)
+    @Test("the comment in User-Agent ends at its last parenthesis (R-1)", arguments: Marks.behind)
     func userAgent(mark: String) {
         let device = Marks.planted(mark, behind: "()\\", in: "a) b (c\\")
-        let agent = UserAgent(name: "App", version: "1", device: device, system: "S", systemVersion: "1").scaled
+        let agent = UserAgent(name: "App", version: "1", device: device, system: "S", systemVersion: "1")
+            .afnetworkingFieldValue
         var depth = 0
         var bytes = Array(agent.utf8)[...]
         while let byte = bytes.popFirst() {
@@ -69,7 +70,7 @@ struct ProtocolWriterTests {
         #expect(depth == 0 && agent.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
     }
 
-    @Test("one cookie of each name is sent (HT-10, T-85)", arguments: Marks.behind)
+    @Test("one cookie is sent for each name (HT-10, T-85)", arguments: Marks.behind)
     func cookies(mark: String) throws {
         var header = Header.empty
         header.set(cookie: try Cookie(name: "b", value: "1"))
@@ -78,19 +79,20 @@ struct ProtocolWriterTests {
         header.set(cookie: try Cookie(name: "a", value: "y" + mark))
         let value = try #require(header[.cookie])
         #expect(Marks.bytes(value) == Marks.bytes("b=1; a=y\(mark); c==\(mark)"))
-        #expect(throws: InvalidRequest.invalidCookie) { try Cookie(name: "a", value: "x;" + mark + "b=1") }
-        #expect(throws: InvalidRequest.invalidCookie) { try Cookie(name: "a=" + mark, value: "x") }
-        #expect(throws: InvalidRequest.invalidCookie) { try Cookie(name: "a", value: "x\r\n" + mark) }
+        #expect(throws: RequestError.InvalidRequest.invalidCookie) { try Cookie(name: "a", value: "x;" + mark + "b=1") }
+        #expect(throws: RequestError.InvalidRequest.invalidCookie) { try Cookie(name: "a=" + mark, value: "x") }
+        #expect(throws: RequestError.InvalidRequest.invalidCookie) { try Cookie(name: "a", value: "x\r\n" + mark) }
         #expect(throws: Never.self) { try Cookie(name: "a", value: "\u{37E}") }
     }
 
-    @Test("a name in a multipart form stays within its quotes, without a control byte (T-44, PM-49, D-18, R-1, R-7)")
+    @Test(
+        "a name in a multipart form stays within its quotes, without control characters (T-44, PM-49, D-18, R-1, R-7)")
     func multipart() throws {
         let controls = (0..<0x20).map { String(Unicode.Scalar(UInt8($0))) } + ["\u{7F}", "\"", "\r\n"]
         for mark in Marks.behind + [""] {
             for control in controls {
                 let name = "a" + control + mark + "b; filename=" + control + mark
-                let part = MultipartPart.data(Data([0x61]), name: name, fileName: control + mark)
+                let part = MultipartForm.Part.data(Data([0x61]), name: name, filename: control + mark)
                 let body = try api.post(.multipart([part], boundary: "B"), to: "/").prepared().body
                 guard case .bytes(let data) = body else {
                     Issue.record("\(body)")
@@ -112,7 +114,7 @@ struct ProtocolWriterTests {
         }.joined()
     }
 
-    /// The names and values of a query, read by bytes.
+    /// Returns the names and values of a query as decoded bytes.
     private func items(_ query: String) -> [[UInt8]] {
         let pairs = Array(query.utf8).split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         return pairs.flatMap { pair -> [[UInt8]] in
@@ -122,7 +124,7 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("queries and forms keep names and values apart (T-20)", arguments: Marks.behind + Marks.doubles)
+    @Test("queries and forms keep names and values separate (T-20)", arguments: Marks.behind + Marks.doubles)
     func queries(mark: String) throws {
         let name = Marks.planted(mark, behind: "&=+;#?%[]", in: "a&b=c+d;e#f?g%h[i]") + mark
         let expected = [Marks.bytes(name), Marks.bytes(mark + name)]
@@ -136,18 +138,18 @@ struct ProtocolWriterTests {
             return
         }
         #expect(items(String(decoding: data, as: UTF8.self)) == expected)
-        let inner = RequestParameters([(name + "[]", ParameterValue.array([.string(name)]))])
-        let nested = try ParameterFormat.standard.items(of: RequestParameters([("n", .nested(inner))]))
+        let inner = RequestParameters([(name + "[]", RequestParameters.Value.array([.string(name)]))])
+        let nested = try RequestParameters.Format.standard.items(of: RequestParameters([("n", .nested(inner))]))
         let names = nested.map { Marks.bytes($0.name) }
         #expect(names == [Marks.bytes("n[\(name)][]")])
     }
 
-    @Test("parameters of one name replace each other byte for byte (AF-13)")
+    @Test("a parameter replaces another only if their names are equal byte by byte (AF-13)")
     func parameterNames() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
-        let other: ParameterValue = .integer(2)
-        var parameters = RequestParameters([(composed, ParameterValue.integer(1)), ("K", other)])
-        parameters.merge(RequestParameters([(decomposed, ParameterValue.integer(3)), ("\u{212A}", other)]))
+        let other: RequestParameters.Value = .integer(2)
+        var parameters = RequestParameters([(composed, RequestParameters.Value.integer(1)), ("K", other)])
+        parameters.merge(RequestParameters([(decomposed, RequestParameters.Value.integer(3)), ("\u{212A}", other)]))
         let names = parameters.map { Marks.bytes($0.name) }
         let expected = [composed, "K", decomposed, "\u{212A}"]
         #expect(names == expected.map(Marks.bytes))
@@ -155,7 +157,7 @@ struct ProtocolWriterTests {
         #expect(parameters[composed] == .integer(1) && parameters[decomposed] == .integer(5))
     }
 
-    @Test("a value stays in its segment of the path (R-2)", arguments: Marks.behind)
+    @Test("a value stays within its path segment (R-2)", arguments: Marks.behind)
     func paths(mark: String) throws {
         let value = Marks.planted(mark, behind: "/?#%.", in: "../a/b?c#d%2F") + mark
         let path: RequestPath = "/x/\(value)/y"
@@ -167,7 +169,7 @@ struct ProtocolWriterTests {
         #expect(Marks.bytes(PercentEncoding.decode(joined.target.path)) == Marks.bytes("/a/" + mark + "z"))
     }
 
-    @Test("credentials of a URL are cut at the first colon (RQ-24, R-8)", arguments: Marks.behind)
+    @Test("credentials in a URL are split at the first colon (RQ-24, R-8)", arguments: Marks.behind)
     func userinfo(mark: String) throws {
         let request = try AnonymousRequestProvider(text: "https://u\(mark):\(mark)p:\(mark)q@e.com/")
             .get(.text, from: "/").prepared()
@@ -176,14 +178,14 @@ struct ProtocolWriterTests {
         #expect(!Marks.holds(request.target.absoluteString, "@"))
     }
 
-    @Test("the wire text has a line for each field, also with secrets shown (R-1, R-8)", arguments: Marks.behind)
+    @Test("the wire text has one line for each field, even with secrets revealed (R-1, R-8)", arguments: Marks.behind)
     func wireText(mark: String) throws {
         var request = PreparedRequest(method: .put, target: try TargetURI("https://e.com/"))
         request.header.add(Field(name: "X-A", value: "a\r\n" + mark + "X-B: b"))
         request.header.add(Field(name: .init("N\r\n" + mark), value: "\n" + mark))
         request.header.add(Field(name: "X-C", value: "Transfer-Encoding: chunked"))
         request.body = .file(path: "/f")
-        for text in [request.wireText, request.wireText(.revealing)] {
+        for text in [request.wireText, request.wireText(secrets: .revealed)] {
             let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
             #expect(lines.count == 7 && !text.utf8.contains(0x0D), "\(text)")
             #expect(lines.contains { $0.elementsEqual("X-C: Transfer-Encoding: chunked".utf8) })
@@ -191,11 +193,11 @@ struct ProtocolWriterTests {
         }
     }
 
-    @Test("values are equal when their bytes are (R-1)")
+    @Test("values are equal only if their bytes are equal (R-1)")
     func equality() throws {
         let pairs = [("\u{E9}", "e\u{301}"), (";", "\u{37E}"), ("K", "\u{212A}"), ("`", "\u{1FEF}")]
         for (left, right) in pairs {
-            #expect(left == right, "the standard library takes them for equal")
+            #expect(left == right, "the standard library considers them equal")
             #expect(Field(name: "X", value: left) != Field(name: "X", value: right))
             #expect(HTTPMethod("LIN" + left) != HTTPMethod("LIN" + right))
             #expect(QueryItems.Item(name: left, value: nil) != QueryItems.Item(name: right, value: nil))

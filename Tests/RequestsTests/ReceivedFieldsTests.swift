@@ -1,7 +1,7 @@
 import Requests
 import Testing
 
-/// A header whose fields were received does all that one does whose fields were made.
+/// A header with received fields behaves like a header made from fields.
 @Suite("Received fields")
 struct ReceivedFieldsTests {
     private static let names = ["Accept", "ACCEPT", "Set-Cookie", "cookie", "Cookie", "X-A", "Content-Type", ""]
@@ -53,7 +53,7 @@ struct ReceivedFieldsTests {
             && names.allSatisfy { one.firstIndex(of: $0) == other.firstIndex(of: $0) }
     }
 
-    /// Makes a change, and gives what that gives.
+    /// Makes a change, and returns a description of its result.
     private func change(_ header: inout Header, _ choice: Int, _ field: Field) -> String {
         switch choice {
         case 0: header.add(field)
@@ -70,7 +70,9 @@ struct ReceivedFieldsTests {
         return ""
     }
 
-    @Test("it reads, compares and changes like a header whose fields were made", arguments: 0..<200 as Range<UInt64>)
+    @Test(
+        "a header with received fields reads, compares and changes like one made from fields",
+        arguments: 0..<200 as Range<UInt64>)
     func alike(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let fields = someFields(&random)
@@ -84,10 +86,10 @@ struct ReceivedFieldsTests {
             let outcomes = (change(&one, choice, changed), change(&other, choice, changed))
             #expect(outcomes.0 == outcomes.1 && isAlike(one, other), "\(choice)")
         }
-        #expect(isAlike(whole, Header(fields)), "a copy was changed with it")
+        #expect(isAlike(whole, Header(fields)), "changing a header changed its copy")
     }
 
-    @Test("it grows as it must, and what was copied before stays as it was")
+    @Test("received fields grow as needed, and earlier copies do not change")
     func growth() {
         let fields = (0..<2_000).map { index in
             Field(name: Field.Name("X-\(index)"), value: String(repeating: "v", count: index % 70))
@@ -107,7 +109,7 @@ struct ReceivedFieldsTests {
         #expect(one[999].value == "1" && other[1_000].name == "Other" && half.count == 1_000 && other.count == 1_001)
     }
 
-    @Test("bytes that are not UTF-8 are kept as they came")
+    @Test("bytes that are not UTF-8 are kept as received")
     func bytes() {
         var fields = ReceivedFields(roomForText: 8)
         append("X".utf8, [0xE9, 0x20, 0xFF], to: &fields)

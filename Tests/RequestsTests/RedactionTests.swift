@@ -3,7 +3,7 @@ import Testing
 
 private let secret = "hunter2-Äsecret"
 
-@Suite("Secrets")
+@Suite("Redaction")
 struct RedactionTests {
     private func request(_ field: Field? = nil) throws -> Request<AnonymousRequestProvider, [Int]> {
         let request = try AnonymousRequestProvider(text: "https://user:hunter2-%C3%84secret@e.com/a?api_key=hunter2")
@@ -20,7 +20,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "a planted secret is in no description, debug description or dump (R-8)",
+        "a secret appears in no description, debug description or dump (R-8)",
         arguments: [
             "Authorization", "authorization", "Proxy-Authorization", "Cookie", "SET-COOKIE", "x-api-key",
             "X-Auth-Token", "X-CSRF-Token",
@@ -42,13 +42,13 @@ struct RedactionTests {
         expectHidden(ResponseHead(status: 200, header: [field], target: prepared.target))
         expectHidden(
             RequestError(
-                .notDecoded, request: prepared,
+                .decodingFailed, request: prepared,
                 response: ResponseHead(status: 200, header: [field], target: prepared.target)))
-        #expect(prepared.wireText.contains(Redaction.mark))
+        #expect(prepared.wireText.contains(Redaction.placeholder))
         #expect("\(prepared.target)" == "https://e.com/a/b?api_key=<redacted>&Access_Token=<redacted>&page=1")
     }
 
-    @Test("what others say in an error is cleared of the request's secrets (R-8)")
+    @Test("the request's secrets are redacted in underlying errors and response bodies (R-8)")
     func inOtherErrors() throws {
         struct Talkative: Error, CustomStringConvertible {
             var description: String {
@@ -63,13 +63,13 @@ struct RedactionTests {
         #expect(String(reflecting: error).contains("you sent <redacted>"))
     }
 
-    @Test("a name that is escaped in the query is the same name (R-8)")
+    @Test("an escaped name in a query is redacted like its decoded form (R-8)")
     func escapedName() throws {
         expectHidden(try TargetURI("https://e.com/?%74oken=hunter2&a=b"))
         expectHidden(try TargetURI("https://e.com/?TOKEN=hunter2=3"))
     }
 
-    @Test("what is no secret is shown")
+    @Test("values that are not secrets are shown")
     func shown() throws {
         let header: Header = [Field(name: "X-Page", value: "1")]
         #expect("\(header)" == "X-Page: 1")
@@ -78,9 +78,9 @@ struct RedactionTests {
         #expect("\(query)" == "a=b%20c&flag&token=<redacted>")
     }
 
-    @Test("values of attributes are not shown (R-8)")
+    @Test("values of request attributes are not shown (R-8)")
     func attributes() throws {
-        enum Key: RequestAttributeKey { typealias Value = String }
+        enum Key: RequestAttributes.Key { typealias Value = String }
         var attributes = RequestAttributes()
         attributes[Key.self] = secret
         expectHidden(attributes)

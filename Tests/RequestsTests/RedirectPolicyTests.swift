@@ -9,41 +9,41 @@ private enum BodyKind: CaseIterable {
         case .none: .none
         case .bytes: .bytes(Data("x".utf8))
         case .file: .file(path: "/f")
-        case .oneShot: .stream(length: nil, replayable: false) { throw RequestError(.other) }
+        case .oneShot: .stream(length: nil, isReplayable: false) { throw RequestError(.other) }
         }
     }
 }
 
-/// A request to follow redirects of, with a path, a query and a fragment.
+/// Returns a request with a redirect policy, by default to a URL with a path, a query and a fragment.
 func redirectable(
     _ method: HTTPMethod = .get, _ url: String = "https://a.com/x/y?q#f", header: Header = .empty,
     body: RequestBody = .none, policy: RedirectPolicy = .standard
 ) throws -> PreparedRequest {
     var request = PreparedRequest(method: method, target: try TargetURI(url), header: header, body: body)
-    request.redirects = policy
+    request.redirectPolicy = policy
     return request
 }
 
 extension PreparedRequest {
-    /// What follows when the answer to this request redirects to `location`.
+    /// Returns the request that follows a response with `status` and a Location field for each of `locations`.
     fileprivate func following(_ status: HTTPStatus, _ locations: String?...) throws(RequestError) -> PreparedRequest? {
         let header = Header(locations.compactMap { $0 }.map { Field(name: .location, value: $0) })
-        return try redirects.request(
+        return try redirectPolicy.request(
             following: self, after: ResponseHead(status: status, header: header, target: target))
     }
 }
 
 @Suite("Redirects")
 struct RedirectPolicyTests {
-    @Test("of the body of a redirect 64 KiB and 1 s are the most, unless others are given (T-59)")
+    @Test("the default limits for the body of a redirect are 64 KiB and 1 s (T-59)")
     func drain() throws {
         #expect(RedirectPolicy.standard.drainLimit == 64 << 10)
         #expect(RedirectPolicy.standard.drainTimeout == .seconds(1))
-        #expect(try redirectable().redirects.drainTimeout == .seconds(1))
+        #expect(try redirectable().redirectPolicy.drainTimeout == .seconds(1))
     }
 
     @Test(
-        "method and body after each status (R-32, R-33, T-59)",
+        "the status of a redirect decides the method and body of the next request (R-32, R-33, T-59)",
         arguments: [301, 302, 303, 307, 308] as [HTTPStatus],
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PURGE"] as [HTTPMethod])
     private func methods(status: HTTPStatus, method: HTTPMethod) throws {
@@ -74,19 +74,19 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a policy that keeps the method repeats a POST after 301 and 302, and after 303 asks for a GET (R-32)",
+        "a policy that preserves the method repeats a POST after 301 and 302 and sends a GET after 303 (R-32)",
         arguments: [301, 302, 303] as [HTTPStatus])
     private func keeping(status: HTTPStatus) throws {
         let original = try redirectable(
             .post, header: [.contentType(.json)], body: .bytes(Data("{}".utf8)),
-            policy: RedirectPolicy(keepsMethod: true))
+            policy: RedirectPolicy(preservesMethod: true))
         let next = try original.following(status, "/z")
         #expect(next?.method == (status == 303 ? .get : .post))
         #expect(next?.header == (status == 303 ? .empty : [.contentType(.json)]))
         #expect(next?.body.isNone == (status == 303))
     }
 
-    @Test("no other status redirects, nor a redirect without a Location (RFC 9110 §15.4)")
+    @Test("other statuses and redirects without Location are not followed (RFC 9110 §15.4)")
     func others() throws {
         for code in 100..<600 where ![301, 302, 303, 307, 308].contains(code) {
             #expect(try redirectable().following(HTTPStatus(code), "/z") == nil, "\(code)")
@@ -96,7 +96,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "secrets stay behind when scheme, host or port changes, and only then (R-27, T-59)",
+        "secrets are removed only if the scheme, host or port changes (R-27, T-59)",
         arguments: [
             ("https://a.com/z", true), ("https://A.COM/z", true), ("https://a.com:443/z", true), ("/z", true),
             ("//a.com/z", true), ("?z", true), ("https://u:p@a.com/z", true), ("https://b.com/z", false),
@@ -109,18 +109,18 @@ struct RedirectPolicyTests {
         let secrets: [Field] = ["authorization", "Authorization", "PROXY-Authorization", "cookie", "x-KEY"].map {
             Field(name: Field.Name($0), value: "s")
         }
-        let policy = RedirectPolicy(allowsDowngrade: true, secretFields: ["X-Key"])
+        let policy = RedirectPolicy(allowsDowngrade: true, sensitiveFields: ["X-Key"])
         let original = try redirectable(header: Header([.accept(.json)] + secrets), policy: policy)
         for status: HTTPStatus in [301, 302, 303, 307, 308] {
             let next = try #require(try original.following(status, location))
             #expect(next.header.count == (keeps ? 6 : 1))
             #expect(next.header[.accept] == "application/json")
-            #expect(!next.wireText(.revealing).contains("u:p"))
+            #expect(!next.wireText(secrets: .revealed).contains("u:p"))
         }
     }
 
     @Test(
-        "secrets stay behind when the zone changes (R-27)",
+        "secrets are removed if the zone of an IPv6 address changes (R-27)",
         arguments: [
             ("http://[fe80::1%25a]/z", true), ("/z", true), ("http://[fe80::1%a]:80/z", true),
             ("http://[fe80::1%25b]/z", false), ("http://[fe80::1]/z", false),
@@ -133,7 +133,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a Location is resolved as a reference; what is not ASCII is escaped byte for byte (R-2, R-31)",
+        "a Location is resolved as a reference, and its non-ASCII bytes are percent-encoded (R-2, R-31)",
         arguments: [
             ("z", "https://a.com/x/z#f"), ("/z?a=b", "https://a.com/z?a=b#f"), ("z#g", "https://a.com/x/z#g"),
             ("?r", "https://a.com/x/y?r#f"), ("../z", "https://a.com/z#f"), ("/a b", "https://a.com/a%20b#f"),
@@ -143,17 +143,17 @@ struct RedirectPolicyTests {
         #expect(try redirectable().following(302, location)?.target.absoluteString == target)
     }
 
-    @Test("bytes of a Location that are no UTF-8 are escaped as they came (R-23, R-31)")
+    @Test("bytes of a Location that are not UTF-8 are percent-encoded as received (R-23, R-31)")
     func latin1() throws {
         let original = try redirectable()
         let head = ResponseHead(
             status: 302, header: [Field(name: .location, receivedBytes: [0x2F, 0xE9])], target: original.target)
-        let next = try original.redirects.request(following: original, after: head)
+        let next = try original.redirectPolicy.request(following: original, after: head)
         #expect(next?.target.path == "/%E9")
     }
 
     @Test(
-        "targets that are refused (R-29, R-30, R-31)",
+        "a redirect to a malformed, unsupported or insecure target is rejected (R-29, R-30, R-31)",
         arguments: [
             "javascript:alert(1)", "file:///etc/passwd", "data:,x", "unix:/run/x", "ftp://a.com/", "gopher://a.com/",
             "mailto:a@b.c", "http://a.com/z", "https://", "https:///z", "https:z", "//", "https://b%2Fc.com/",
@@ -166,14 +166,14 @@ struct RedirectPolicyTests {
         #expect(error?.status == 302)
     }
 
-    @Test("two Locations must agree (R-31)")
+    @Test("two Location fields must be equal (R-31)")
     func twoLocations() throws {
         #expect(try redirectable().following(302, "/z", "/z")?.target.path == "/z")
         let error = #expect(throws: RequestError.self) { try redirectable().following(302, "/z", "/w") }
         #expect(error?.reason == .unexpectedRedirect)
     }
 
-    @Test("https to http only where it is allowed, http to https always (R-29)")
+    @Test("a redirect from https to http is followed only if allowed, from http to https always (R-29)")
     func downgrade() throws {
         let allowing = RedirectPolicy(allowsDowngrade: true)
         #expect(try redirectable(policy: allowing).following(302, "http://a.com/")?.target.scheme == "http")

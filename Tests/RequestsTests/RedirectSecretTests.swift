@@ -2,14 +2,14 @@
 import Testing
 
 extension PreparedRequest {
-    /// The request that follows a redirect of this one to `location`.
+    /// Returns the request that follows a redirect of this request to `location`.
     fileprivate func redirected(_ status: HTTPStatus = 307, to location: String) throws -> PreparedRequest {
         let head = ResponseHead(status: status, header: [Field(name: .location, value: location)], target: target)
-        return try #require(try redirects.request(following: self, after: head))
+        return try #require(try redirectPolicy.request(following: self, after: head))
     }
 }
 
-/// The text of a response, for which the calling thread waits.
+/// Returns the text of a response from a call that blocks its thread.
 private func performInPlace(
     _ request: Request<AnonymousRequestProvider, String>, by executor: any RequestExecutor
 ) throws -> String {
@@ -24,10 +24,11 @@ struct RedirectSecretTests {
 
     private func request(_ url: String = "http://a.com/x", header: Header = .empty) throws -> PreparedRequest {
         try redirectable(
-            .post, url, header: header, body: .bytes(Data("x".utf8)), policy: RedirectPolicy(secretFields: ["x-own"]))
+            .post, url, header: header, body: .bytes(Data("x".utf8)), policy: RedirectPolicy(sensitiveFields: ["x-own"])
+        )
     }
 
-    @Test("a request that has left its origin takes no new secrets, whichever way they are added (R-27, R-28)")
+    @Test("a request that has left its origin drops new secrets, however they are added (R-27, R-28)")
     func guarded() throws {
         for hops in [["http://b.com/"], ["http://b.com/", "http://b.com/y"], ["http://b.com/", "http://a.com/y"]] {
             var request = try request()
@@ -48,7 +49,7 @@ struct RedirectSecretTests {
         }
     }
 
-    @Test("a request of the first origin takes secrets, also after redirects within it (R-27)")
+    @Test("a request to its first origin accepts secrets, also after redirects within it (R-27)")
     func unguarded() throws {
         var request = try request()
         for hop in ["/y", "http://A.com:80/z", "//a.com/"] { request = try request.redirected(to: hop) }
@@ -58,9 +59,7 @@ struct RedirectSecretTests {
         #expect(request.target.query == "token=secret")
     }
 
-    @Test(
-        "every name that is redacted is left out after a redirect to another origin, and kept within its own (R-8, R-27)"
-    )
+    @Test("a redirect to another origin drops every redacted field, and one within the origin keeps it (R-8, R-27)")
     func standardNames() throws {
         let names = Redaction.standard.fieldNames
         #expect(names.count > 5)
@@ -77,14 +76,14 @@ struct RedirectSecretTests {
         }
     }
 
-    @Test("middleware that acts where nothing was redirected acts once in a call of three hops (R-27)")
+    @Test("middleware can act once per call, on the request that no redirect produced (R-27)")
     func oncePerCall() async throws {
         let counts = Lock((calls: 0, requests: 0))
         let executor = StubExecutor { request in
             let next = ["/api/x": "/1", "/1": "http://b.com/2", "/2": "http://e.com/3"][request.target.path]
             return next.map { .stub(307, header: [Field(name: .location, value: $0)], to: request) }
                 ?? .stub(200, "end", to: request)
-        }.intercepted { request, next in
+        }.intercepting { request, next in
             counts.withLock { $0.requests += 1 }
             if request.redirectedFrom == nil { counts.withLock { $0.calls += 1 } }
             return try await next.execute(request)
@@ -98,7 +97,7 @@ struct RedirectSecretTests {
         #expect(blocking == "end" && counts.withLock { $0 } == (4, 16))
     }
 
-    @Test("secrets that are permitted by name can be added, until the next redirect (R-27)")
+    @Test("secrets permitted by name can be added until the next redirect (R-27)")
     func permitted() throws {
         var first = try request()
         first.permitSecrets(.authorization)
@@ -112,13 +111,13 @@ struct RedirectSecretTests {
         next.header.add(Field(name: "X-Open", value: "open"))
         #expect(next.header.count == 3)
         #expect(next.wireText.contains("Authorization: <redacted>"))
-        // What Perform follows is its own request, not what middleware made of it; but even that one starts anew.
+        // CallState redirects its own request, not middleware's copy; the permission ends even for the copy.
         var last = try next.redirected(to: "http://c.com/")
         last.header.add(secrets[0])
         #expect(last.header == [Field(name: "X-Open", value: "open")])
     }
 
-    @Test("secret query items of a Location stay, new ones are left out (R-8, R-27)")
+    @Test("secret query items of a Location are kept, and new ones are dropped (R-8, R-27)")
     func queryItems() throws {
         var request = try request("http://a.com/x?token=mine").redirected(to: "http://b.com/?a=1&signature=theirs")
         #expect(request.target.query == "a=1&signature=theirs")
@@ -136,10 +135,12 @@ struct RedirectSecretTests {
         #expect(request.target.query == "api_key=theirs")
     }
 
-    @Test("secret trailers stay with their origin (R-27)")
+    @Test("secret trailers are sent to their origin only (R-27)")
     func trailers() throws {
         let header: Header = [Field(name: "X-API-Key", value: "s"), Field(name: "X-Sum", value: "1")]
-        for trailers in [RequestTrailers(header), RequestTrailers(["X-API-Key", "X-Sum"]) { header }] {
+        for trailers in [
+            PreparedRequest.Trailers(header), PreparedRequest.Trailers(["X-API-Key", "X-Sum"]) { header },
+        ] {
             var request = try request()
             request.trailers = trailers
             #expect(try request.redirected(to: "/y").trailers?.header() == header)
@@ -147,12 +148,12 @@ struct RedirectSecretTests {
             #expect(next.trailers?.names == ["X-Sum"])
             #expect(try next.trailers?.header() == [Field(name: "X-Sum", value: "1")])
             var added = try self.request().redirected(to: "http://b.com/")
-            added.trailers = RequestTrailers([Field(name: "X-Own", value: "s")])
+            added.trailers = PreparedRequest.Trailers([Field(name: "X-Own", value: "s")])
             #expect(added.trailers == nil)
         }
     }
 
-    @Test("what an authentication provider sets is a secret, whatever it is called (R-27)")
+    @Test("a field that an authentication provider sets is a secret, whatever its name (R-27)")
     func providers() throws {
         let provider = AuthenticationProvider { header in
             header.set(Field(name: "X-Signature", value: "s"))
@@ -171,11 +172,11 @@ struct RedirectSecretTests {
 struct RedirectEnvironmentTests {
     private static let below = "https://a.com/v1/x"
 
-    /// The request of an environment below https://a.com/v1/, redirected through `hops`.
+    /// Returns the fields of a request of the environment https://a.com/v1/ after redirects through `hops`.
     private func fields(
         from first: String, through hops: [String], own: [Field] = [], forced: Bool = false
     ) throws -> [String] {
-        var environment = try #require(RequestEnvironment("https://a.com/v1/"))
+        var environment = try #require(RequestEnvironment(string: "https://a.com/v1/"))
         environment.joining = .resolve
         environment.header = [Field(name: "X-Tenant", value: "t"), Field(name: "X-API-Key", value: "k")]
         environment.authenticationProvider = .bearerToken("b")
@@ -189,18 +190,18 @@ struct RedirectEnvironmentTests {
     private static let all = ["Authorization=Bearer b", "X-API-Key=k", "X-Tenant=t"]
 
     @Test(
-        "the defaults of an environment are those of the target of each redirect (PM-5, R-27, R-28)",
+        "each redirected request has the environment's defaults for its own target (PM-5, R-27, R-28)",
         arguments: [
             (below, [], all), (below, ["/v1/y"], all), (below, ["/v1/y", "https://u:p@A.com:443/v1/"], all),
-            // Elsewhere at the same origin, and back below.
+            // Outside the environment at the same origin, and back.
             (below, ["/other"], []), (below, ["/v1/../other"], []), (below, ["/other", "/v1/y"], all),
             ("https://a.com/login", [], []), ("https://a.com/login", ["/v1/y"], all),
-            // Another origin, and back: the secrets stay away, what is no secret is the environment's again.
+            // Another origin and back: secrets are not sent again, other defaults are.
             (below, ["https://b.com/v1/x"], []), (below, ["https://b.com/", "https://a.com/v1/y"], ["X-Tenant=t"]),
             (below, ["https://b.com/", "https://a.com/v1/y", "/v1/z"], ["X-Tenant=t"]),
             (below, ["https://b.com/", "https://a.com/v1/y", "/other", "/v1/z"], ["X-Tenant=t"]),
             (below, ["https://a.com:444/v1/x"], []), (below, ["https://sub.a.com/v1/x"], []),
-            // From elsewhere to the environment: nothing had been sent that could come back.
+            // From another origin into the environment: defaults apply, secrets only until the origin changes.
             ("http://a.com/v1/x", ["https://a.com/v1/x"], all), ("https://b.com/", ["https://a.com/v1/x"], all),
             ("https://b.com/", ["https://a.com/v1/x", "https://b.com/"], []),
             ("https://b.com/", ["https://a.com/v1/x", "https://b.com/", "https://a.com/v1/x"], ["X-Tenant=t"]),
@@ -209,7 +210,7 @@ struct RedirectEnvironmentTests {
         #expect(try fields(from: first, through: hops) == expected)
     }
 
-    @Test("a request's own fields and credentials are not its environment's (PM-5, R-27)")
+    @Test("a request's own fields and credentials do not depend on its environment (PM-5, R-27)")
     func own() throws {
         let fields: [Field] = [
             Field(name: "X-Tenant", value: "mine"), Field(name: .authorization, value: "mine"),
@@ -222,7 +223,7 @@ struct RedirectEnvironmentTests {
         #expect(try self.fields(from: Self.below, through: ["https://b.com/"], own: fields) == ["X-Tenant=mine"])
     }
 
-    @Test("defaults that are applied wherever a request leads are kept within its origin only (T-40, R-27)")
+    @Test("defaults applied to a foreign target are kept within its origin only (T-40, R-27)")
     func forced() throws {
         #expect(try fields(from: "https://b.com/x", through: ["/y"], forced: true) == Self.all)
         #expect(try fields(from: "https://b.com/x", through: ["https://c.com/"], forced: true) == [])
@@ -230,9 +231,10 @@ struct RedirectEnvironmentTests {
             try fields(from: "https://b.com/x", through: ["https://a.com/v1/"], forced: true) == ["X-Tenant=t"])
     }
 
-    @Test("the fields that an environment's credentials had replaced come back when those go (PM-5, R-27)")
+    @Test(
+        "fields that an environment's credentials replaced are restored when the credentials are removed (PM-5, R-27)")
     func displaced() throws {
-        var environment = try #require(RequestEnvironment("https://a.com/v1/"))
+        var environment = try #require(RequestEnvironment(string: "https://a.com/v1/"))
         environment.joining = .resolve
         environment.authenticationProvider = AuthenticationProvider { $0[.cookie] = "\($0[.cookie] ?? ""); session=s" }
         let cookie = Field(name: .cookie, value: "a=b")

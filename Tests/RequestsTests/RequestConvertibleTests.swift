@@ -32,7 +32,7 @@ private struct Nested: RequestConvertible {
     var responseDecoder: ResponseDecoder<Resource> { .json() }
 }
 
-/// Decides all by itself.
+/// A request with its own `prepared()`.
 private struct Decided: RequestConvertible {
     typealias Resource = String
     var baseURL: URL { URL("https://e.com/api") }
@@ -44,7 +44,7 @@ private struct Decided: RequestConvertible {
 
 @Suite("RequestConvertible")
 struct RequestConvertibleTests {
-    @Test("a type that prepares itself is performed as it says, whoever asks")
+    @Test("a type's own prepared() is used however the request is performed")
     func decided() async throws {
         let executor = StubExecutor { .stub(200, $0.target.path, to: $0) }
         #expect(try await executor.perform(Decided()) == "/other")
@@ -53,11 +53,11 @@ struct RequestConvertibleTests {
         #expect(try blocking() == "/other")
     }
 
-    @Test("two properties suffice; the others have the defaults (RQ-2, RQ-3, RQ-35, C21, C22)")
+    @Test("a request type needs two properties, and the others have defaults (RQ-2, RQ-3, RQ-35, C21, C22)")
     func defaults() async throws {
         let request = Minimal()
         #expect(request.method == .get && request.header.isEmpty && request.queryItems.isEmpty)
-        #expect(request.timeout == .standard && request.cachePolicy == .useProtocolCachePolicy)
+        #expect(request.timeouts == .standard && request.cachePolicy == .useProtocolCachePolicy)
         let prepared = try request.prepared()
         #expect(prepared.wireText == "GET /api/x HTTP/1.1\nHost: e.com\n\n")
         #expect(prepared.timeouts.firstByte == .seconds(60))
@@ -67,7 +67,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the endpoint goes below the base, one slash between them (RQ-6, RQ-36, T-8, T-9, C7)",
+        "the endpoint is appended to the base URL with one slash between them (RQ-6, RQ-36, T-8, T-9, C7)",
         arguments: [
             ("https://e.com/api", RequestPath(""), "https://e.com/api"),
             ("https://e.com/api/", RequestPath(""), "https://e.com/api/"),
@@ -90,7 +90,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the base's query comes first, its fragment stays last (RQ-6, C7, C32, T-11, AF-10, L12)",
+        "the query of the base URL comes first, and its fragment last (RQ-6, C7, C32, T-11, AF-10, L12)",
         arguments: [
             ("https://e.com/a?k=1", QueryItems.empty, "https://e.com/a/b?k=1"),
             ("https://e.com/a?k=1", ["x": 2], "https://e.com/a/b?k=1&x=2"),
@@ -104,7 +104,9 @@ struct RequestConvertibleTests {
         #expect(try !request.prepared().wireText.contains("#"))
     }
 
-    @Test("header, then body, then authentication, which sees what the body has set (RQ-4, RQ-5, T-4, T-5, T-6, C9)")
+    @Test(
+        "header, body and authentication apply in this order; each sees earlier fields (RQ-4, RQ-5, T-4, T-5, T-6, C9)"
+    )
     func precedence() throws {
         let request = api.post(.json(["a": 1]), to: "/x")
             .with(header: [.contentType(.html), Field(name: .authorization, value: "Y")])
@@ -117,7 +119,7 @@ struct RequestConvertibleTests {
         #expect(try request.using(method: .get).sending(.none).prepared().header[.contentType] == nil)
     }
 
-    @Test("authentication cannot change Accept, Content-Type or what frames the message (PM-34, C9)")
+    @Test("authentication cannot change Accept, Content-Type or the framing fields (PM-34, C9)")
     func authenticationIsLimited() throws {
         let provider = AuthenticationProvider { header in
             header["ACCEPT"] = "x/y"
@@ -137,7 +139,7 @@ struct RequestConvertibleTests {
         #expect(without.header.dictionaryValue == ["X-Key": "k"])
     }
 
-    @Test("a body provider that throws changes nothing, and runs again (RQ-4, RQ-23, T-7)")
+    @Test("a body provider that throws changes nothing and runs again next time (RQ-4, RQ-23, T-7)")
     func providerThrows() {
         let calls = Mutex(0)
         let provider = BodyProvider { header in
@@ -148,7 +150,7 @@ struct RequestConvertibleTests {
         let request = api.post(provider, to: "/x")
         for _ in 1...2 {
             let error = #expect(throws: RequestError.self) { try request.prepared() }
-            #expect(error?.reason == .bodyNotEncoded)
+            #expect(error?.reason == .bodyEncodingFailed)
             #expect(error?.underlying as? Refused == Refused())
             #expect(error?.mayHaveReachedServer == false)
         }
@@ -156,7 +158,7 @@ struct RequestConvertibleTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("the credentials are those of RFC 7617 and RFC 6750 (RQ-24, T-13, PM-93, AF-8)")
+    @Test("credentials have the form of RFC 7617 and RFC 6750 (RQ-24, T-13, PM-93, AF-8)")
     func credentials() throws {
         let request = api.head("/x")
         func value(_ provider: AuthenticationProvider) throws -> String? {
@@ -169,7 +171,7 @@ struct RequestConvertibleTests {
         expectInvalid(.invalidFieldValue) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
     }
 
-    @Test("Basic credentials that would be read as others are refused, wherever they come from (RQ-24)")
+    @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24)")
     func ambiguousCredentials() throws {
         let odd = AuthenticationProvider.basicAuth(username: "us:er", password: "x")
         expectInvalid(.colonInUsername) { try api.head("/x").authenticated(with: odd).prepared() }
@@ -182,7 +184,7 @@ struct RequestConvertibleTests {
         expectInvalid(.colonInUsername) {
             try AnonymousRequestProvider(text: "https://us%3Aer:x@e.com").head("/x").prepared()
         }
-        var environment = try #require(RequestEnvironment("https://e.com/a/"))
+        var environment = try #require(RequestEnvironment(string: "https://e.com/a/"))
         environment.authenticationProvider = odd
         expectInvalid(.colonInUsername) { try environment.head("/x").prepared() }
         let own = environment.head("/x").authenticated(with: .bearerToken("t"))
@@ -190,7 +192,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the collected credentials are written, and refused where they must be",
+        "the collected credentials are written or rejected as expected",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func credentialCorpus() throws {
         let corpus = try #require(Corpora.credentials)
@@ -199,7 +201,7 @@ struct RequestConvertibleTests {
             let request = Result { try api.head("/x").authenticated(with: provider).prepared() }
             #expect(item.header == (try? request.get())?.header[.authorization], "\(item.user)")
         }
-        // Servers give tokens that are no token68, such as `1|abc`: only what would break the message is refused.
+        // Servers issue tokens that are not a token68, such as `1|abc`; only those that break a message are rejected.
         for item in corpus.bearer
         where item.mustRefuse != true || item.token.contains(where: { $0.isNewline || $0 == "\0" }) {
             let request = Result { try api.head("/x").authenticated(with: .bearerToken(item.token)).prepared() }
@@ -207,7 +209,7 @@ struct RequestConvertibleTests {
         }
     }
 
-    @Test("userinfo of the base becomes Basic credentials, unless there are others (R-8)")
+    @Test("userinfo of the base URL becomes Basic credentials unless others are set (R-8)")
     func userinfo() throws {
         let request = try AnonymousRequestProvider(text: "https://user:pass%20word@e.com").head("/x")
         let prepared = try request.prepared()
@@ -216,7 +218,7 @@ struct RequestConvertibleTests {
         #expect(try request.authenticated(with: .bearerToken("t")).prepared().header[.authorization] == "Bearer t")
     }
 
-    @Test("the bodies are what they say (RQ-22, RQ-23, PM-45, PM-46, AF-19)")
+    @Test("each body provider sets its content and content type (RQ-22, RQ-23, PM-45, PM-46, AF-19)")
     func bodies() throws {
         func prepared(_ provider: BodyProvider) throws -> PreparedRequest {
             try api.post(provider, to: "/x").prepared()
@@ -229,10 +231,10 @@ struct RequestConvertibleTests {
                 "Content-Type: application/json\nContent-Length: 5\n\n[1,2]"))
         #expect(try prepared(.none).header.isEmpty)
         let error = #expect(throws: RequestError.self) { try prepared(.json(encoded: Double.nan)) }
-        #expect(error?.reason == .bodyNotEncoded && error?.underlying is EncodingError)
+        #expect(error?.reason == .bodyEncodingFailed && error?.underlying is EncodingError)
     }
 
-    @Test("the decoder's types become Accept, unless there is one")
+    @Test("the decoder's types are sent in Accept unless the request sets it")
     func accept() throws {
         let decoder = ResponseDecoder<Void>(accepting: [.json, .xml, .any]) { _, _ in }
         let value = try api.get(decoder, from: "/x").prepared().header[.accept]
@@ -241,7 +243,7 @@ struct RequestConvertibleTests {
         #expect(try own.prepared().header.values(of: .accept) == ["image/png"])
     }
 
-    @Test("the description builds the URL only and runs no provider (RQ-7)")
+    @Test("the description builds only the URL and runs no provider (RQ-7)")
     func description() {
         let request = api.get(.json([Int].self), from: "/x").sending(
             BodyProvider { _ in

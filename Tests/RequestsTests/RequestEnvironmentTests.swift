@@ -1,7 +1,7 @@
 import Requests
 import Testing
 
-/// An API that runs in an environment of its own.
+/// An API with its own environment.
 private struct Shop: RequestProviding {
     var environment: RequestEnvironment
     var baseURL: URL { environment.baseURL }
@@ -17,13 +17,13 @@ private struct Shop: RequestProviding {
 struct RequestEnvironmentTests {
     static func environment(_ text: String, joining: RequestEnvironment.Joining = .append) throws -> RequestEnvironment
     {
-        var environment = try #require(RequestEnvironment(text))
+        var environment = try #require(RequestEnvironment(string: text))
         environment.joining = joining
         return environment
     }
 
     @Test(
-        "base URLs are normalised; what is none is nil (PM-3, PM-4, T-37)",
+        "base URLs are normalized, and text that is not a base URL is rejected (PM-3, PM-4, T-37)",
         arguments: [
             ("http://apple.com", "http://apple.com"), ("http://apple.com/", "http://apple.com/"),
             ("http://apple.com/foo", "http://apple.com/foo/"), ("http://apple.com/foo/", "http://apple.com/foo/"),
@@ -31,14 +31,14 @@ struct RequestEnvironmentTests {
             ("http://apple.com/foo#bar", "http://apple.com/foo/"),
             ("HTTP://Apple.com:80/a/../foo", "http://apple.com/foo/"), ("foo", nil), ("", nil), ("mailto:x", nil),
         ] as [(String, String?)])
-    func normalising(text: String, normal: String?) throws {
-        #expect(RequestEnvironment(text)?.baseURL.absoluteString == normal)
-        let apple = try #require(RequestEnvironment("http://apple.com"))
-        #expect(RequestEnvironment("foo", relativeTo: apple)?.baseURL.absoluteString == "http://apple.com/foo/")
+    func normalizing(text: String, normal: String?) throws {
+        #expect(RequestEnvironment(string: text)?.baseURL.absoluteString == normal)
+        let apple = try #require(RequestEnvironment(string: "http://apple.com"))
+        #expect(RequestEnvironment(string: "foo", relativeTo: apple)?.baseURL.absoluteString == "http://apple.com/foo/")
     }
 
     @Test(
-        "what is below an environment (PM-5, T-38)",
+        "an environment is a prefix of the URLs below it (PM-5, T-38)",
         arguments: [
             ("https://ipa/api/v1/", "https://ipa/api/v1/foo", true), ("https://ipa/api/v1/", "https://ipa/foo", false),
             ("https://ipa/api/v1/", "https://ipa/api/v1/../foo", false),
@@ -56,7 +56,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "append keeps below the base, resolve follows RFC 3986 (C7, PM-9, T-39)",
+        "append joins an endpoint below the base URL, and resolve follows RFC 3986 (C7, PM-9, T-39)",
         arguments: [
             ("/foo", "https://h/api/v1/foo", "https://h/foo"), ("foo", "https://h/api/v1/foo", "https://h/api/v1/foo"),
             ("foo/", "https://h/api/v1/foo/", "https://h/api/v1/foo/"), ("/", "https://h/api/v1/", "https://h/"),
@@ -72,7 +72,7 @@ struct RequestEnvironmentTests {
         if endpoint == "?q" { expectInvalid(.queryInPath) { try append.get(.data, from: "?q").prepared() } }
     }
 
-    @Test("a resolved reference keeps its query, before the request's; no path is a slash on the wire (T-39)")
+    @Test("a resolved reference keeps its query before the request's, and an empty path is sent as a slash (T-39)")
     func resolvedQuery() throws {
         let environment = try Self.environment("https://h", joining: .resolve)
         let request = environment.get(.data, from: "/x?a=1").adding(queryItem: ("b", 2))
@@ -82,7 +82,9 @@ struct RequestEnvironmentTests {
         expectInvalid(.controlByteInPath) { try environment.get(.data, from: .reference("/a\nb")).prepared() }
     }
 
-    @Test("defaults go to what is below the environment, and nowhere else (PM-6, PM-8, T-41, AF-3, AF-7, D-2)")
+    @Test(
+        "defaults apply only below the environment unless applied explicitly (PM-6, PM-8, T-41, AF-3, AF-7, D-2)"
+    )
     func defaults() throws {
         var environment = try Self.environment("https://h/api", joining: .resolve)
         environment.header = [.acceptLanguages(["en"]), Field(name: "X-A", value: "default")]
@@ -100,7 +102,7 @@ struct RequestEnvironmentTests {
         #expect(foreign.header[.authorization] == "Bearer secret" && foreign.header["X-A"] == "default")
     }
 
-    @Test("credentials of a request win over the environment's; none can be asked for (T-41, PM-6, AF-8, T-76)")
+    @Test("a request's credentials take precedence over the environment's and can be disabled (T-41, PM-6, AF-8, T-76)")
     func credentials() throws {
         var environment = try Self.environment("https://h/api/")
         environment.authenticationProvider = .basicAuth(username: "user", password: "password")
@@ -119,7 +121,7 @@ struct RequestEnvironmentTests {
         #expect(header.isEmpty)
     }
 
-    @Test("two environments at once; a request keeps the one it was made in (PM-3, T-40, D-2)")
+    @Test("several environments can exist at once, and a request keeps its own (PM-3, T-40, D-2)")
     func several() throws {
         var one = try Self.environment("https://one/a")
         one.authenticationProvider = .bearerToken("1")
@@ -132,28 +134,28 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "a derived request: path below, header and query inherited, method not (HT-8, T-78)",
+        "a derived request appends to the path and inherits header and query but not the method (HT-8, T-78)",
         arguments: [("", "https://h.com/api"), ("/u", "https://h.com/api/u"), ("u", "https://h.com/api/u")])
     func deriving(endpoint: String, url: String) throws {
         let api = try AnonymousRequestProvider(text: "https://h.com")
         let base = api.post(.text("x"), to: "/api").adding(queryItem: ("a", 1)).timeout(after: .seconds(5))
             .adding(headerFields: Field(name: "A", value: "base"), Field(name: "B", value: "base"))
             .authenticated(with: .bearerToken("t"))
-        let derived = base.deriving(.get, RequestPath(endpoint)).adding(queryItem: ("b", 2))
+        let derived = base.deriving(to: RequestPath(endpoint)).adding(queryItem: ("b", 2))
             .setting(headerField: Field(name: "a", value: "own"))
         let prepared = try derived.prepared()
         #expect(prepared.target.absoluteString == url + "?a=1&b=2" && prepared.method == .get)
         #expect(prepared.timeouts.firstByte == .seconds(5) && prepared.body.isNone)
         #expect(prepared.header.dictionaryValue == ["A": "own", "B": "base", "Authorization": "Bearer t"])
         #expect(try base.prepared().method == .post && base.prepared().contentType == .plainText)
-        // A query is not part of a path: it is said by itself.
-        expectInvalid(.queryInPath) { try base.deriving(.get, "?q").prepared() }
+        // A query is not part of a path; it is added separately.
+        expectInvalid(.queryInPath) { try base.deriving(to: "?q").prepared() }
         #expect(try base.deriving().adding(queryItem: ("q", String?.none)).preparedURL() == "https://h.com/api?a=1&q")
-        let user = base.deriving(.get, "/users/\(7)")
-        #expect(try user.prepared().template == "/api/users/{}")
+        let user = base.deriving(to: "/users/\(7)")
+        #expect(try user.prepared().pathTemplate == "/api/users/{}")
     }
 
-    @Test("the body says what its type is; framing and type cannot be set by hand (PM-34, PM-35, T-50)")
+    @Test("the body sets its content type, and the caller cannot set content type or framing (PM-34, PM-35, T-50)")
     func contentType() throws {
         let api = AnonymousRequestProvider.example
         let request = api.post(.json([1]), to: "/x")
@@ -171,7 +173,9 @@ struct RequestEnvironmentTests {
         #expect(try api.get(.data, from: "/x").prepared().contentType == nil)
     }
 
-    @Test("options are nil unless set; a request's win over its environment's (AF-2, PM-26, PM-27, HT-7)")
+    @Test(
+        "options are nil unless set, and a request's override its environment's (AF-2, PM-26, PM-27, HT-7)"
+    )
     func options() throws {
         let api = AnonymousRequestProvider.example
         #expect(try api.get(.data, from: "/x").prepared().options == RequestOptions())

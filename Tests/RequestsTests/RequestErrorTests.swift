@@ -5,19 +5,19 @@ private struct Cause: Error, Equatable {}
 
 @Suite("RequestError")
 struct RequestErrorTests {
-    @Test("is 24 bytes, the evidence shared")
+    @Test("an error has a size of 24 bytes, because its evidence is shared")
     func size() {
         #expect(MemoryLayout<RequestError>.size == 24)
     }
 
     @Test(
-        "says whether the server may have seen the request",
+        "an error reports whether the server may have received the request",
         arguments: [
-            (RequestError.Reason.invalidRequest(.malformedURL), false), (.bodyNotEncoded, true),
-            (.bodyNotReplayable, false), (.notAuthenticated, false), (.unsupportedScheme, false),
+            (RequestError.Reason.invalidRequest(.malformedURL), false), (.bodyEncodingFailed, true),
+            (.bodyNotReplayable, false), (.credentialsUnavailable, false), (.unsupportedScheme, false),
             (.hostNotFound, false), (.connectionFailed, false), (.connectionLost, true), (.protocolViolation, true),
             (.tooLarge(limit: 1), true), (.unacceptableStatus, true), (.unexpectedRedirect, true),
-            (.unexpectedContentType, true), (.unexpectedNoContent, true), (.notDecoded, true), (.cancelled, true),
+            (.unexpectedContentType, true), (.unexpectedNoContent, true), (.decodingFailed, true), (.cancelled, true),
             (.other, true), (.timedOut(.resolving), false), (.timedOut(.waitingForConnection), false),
             (.timedOut(.connecting), false), (.timedOut(.sending), true), (.timedOut(.firstByte), true),
             (.timedOut(.betweenBytes), true), (.timedOut(.total), true),
@@ -29,18 +29,18 @@ struct RequestErrorTests {
         let head = ResponseHead(status: 200, target: try TargetURI("http://e.com"))
         switch reason {
         case .timedOut(.resolving), .timedOut(.waitingForConnection), .timedOut(.connecting): break
-        default: #expect(error.adding(response: head).mayHaveReachedServer, "a response came")
+        default: #expect(error.adding(response: head).mayHaveReachedServer, "a response was received")
         }
         #expect(error.isCancellation == (reason == .cancelled))
         #expect(!"\(reason)".isEmpty)
     }
 
-    @Test("wrapping keeps ours, knows cancellation, and puts the rest underneath")
+    @Test("wrapping keeps a RequestError, recognizes cancellation and keeps other errors as the underlying error")
     func wrapping() async throws {
-        let ours = #expect(throws: RequestError.self) {
+        let kept = #expect(throws: RequestError.self) {
             try RequestError.wrapping(.other) { throw RequestError(.hostNotFound) }
         }
-        #expect(ours?.reason == .hostNotFound)
+        #expect(kept?.reason == .hostNotFound)
         let cancelled = #expect(throws: RequestError.self) {
             try RequestError.wrapping(.other) { throw CancellationError() }
         }
@@ -52,7 +52,7 @@ struct RequestErrorTests {
         #expect(try RequestError.wrapping(.other) { 7 } == 7)
     }
 
-    @Test("what is added later fills gaps only, the number of attempts apart")
+    @Test("evidence added later fills only missing values, except for the number of attempts")
     func adding() throws {
         let first = try PreparedRequest(url: URL("https://e.com/1"))
         let second = try PreparedRequest(url: URL("https://e.com/2"))
@@ -64,29 +64,29 @@ struct RequestErrorTests {
         #expect(RequestError(.other).attempts == 1)
     }
 
-    @Test("the description shows the evidence in one line, the debug description the rest")
+    @Test("the description is one line of evidence, and the debug description adds details")
     func description() throws {
         let request = try PreparedRequest(url: URL("https://e.com/a?b=c"))
         let head = ResponseHead(status: 404, header: [.contentType(.json)], target: request.target)
         let error = RequestError(
             .unacceptableStatus, detail: "why", request: request, response: head, body: Data("{\"a\":\n1}".utf8)
         ).adding(attempts: 2)
-        #expect("\(error)" == "GET https://e.com/a?b=c: 404 Not Found: the status is not acceptable (why)")
+        #expect("\(error)" == "GET https://e.com/a?b=c: 404 Not Found: unacceptable status: why")
         #expect(
             error.debugDescription == """
-                GET https://e.com/a?b=c: 404 Not Found: the status is not acceptable (why)
+                GET https://e.com/a?b=c: 404 Not Found: unacceptable status: why
                   response: 404 Not Found, application/json
                   body: 8 bytes: {"a": 1}
                   requests sent: 2
                   curl 'https://e.com/a?b=c'
                 """)
-        #expect(RequestError(.other, body: Data([0xFF])).debugDescription.contains("1 bytes: not text"))
+        #expect(RequestError(.other, body: Data([0xFF])).debugDescription.contains("1 byte: binary data"))
         let long = RequestError(.other, body: Data(("x" + String(repeating: "é", count: 200)).utf8)).debugDescription
         #expect(long.contains("401 bytes: xéé") && long.hasSuffix("é…"))
     }
 
     @Test(
-        "a decoding error names the place and the problem",
+        "a decoding error names the coding path and the problem",
         arguments: [
             (#"{"users":[{"id":"x"}]}"#, "expected Int at .users[0].id"),
             (#"{"users":[{}]}"#, "no value for “id” at .users[0]"),
@@ -99,11 +99,11 @@ struct RequestErrorTests {
         }
         let request = AnonymousRequestProvider.example.get(.json(Reply.self), from: "/x")
         let error = await #expect(throws: RequestError.self) { try await StubExecutor(200, json).perform(request) }
-        #expect(error?.reason == .notDecoded && error?.status == 200 && error?.body == Data(json.utf8))
+        #expect(error?.reason == .decodingFailed && error?.status == 200 && error?.body == Data(json.utf8))
         #expect(error?.debugDescription.contains(expected) == true, "\(error?.debugDescription ?? "")")
     }
 
-    @Test("a decoding error shows the line and the place in it")
+    @Test("a decoding error shows the line and the position of the value")
     func caret() async throws {
         struct Item: Decodable { let id: Int }
         let json = "[{\"id\": 1},\n\t{\"é\": 0, \"id\": \"x\"}]"

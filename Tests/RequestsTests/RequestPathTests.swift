@@ -14,7 +14,7 @@ private enum Own: String, PathValue, Sendable {
 @Suite("RequestPath")
 struct RequestPathTests {
     @Test(
-        "a literal is trusted: valid escapes stay, the rest of RFC 3986's path characters too",
+        "a literal is trusted, and keeps valid escapes and the path characters of RFC 3986",
         arguments: [
             ("/users", "/users"), ("users/", "users/"), ("/a b", "/a%20b"), ("/é", "/%C3%A9"), ("/a%2Fb", "/a%2Fb"),
             ("/a%2fb%zz%", "/a%2fb%25zz%25"), ("/a:b@c;d=e,f", "/a:b@c;d=e,f"), ("/-._~!$&'()*+", "/-._~!$&'()*+"),
@@ -29,7 +29,7 @@ struct RequestPathTests {
         _ = try api.get(.none, from: path).prepared()
     }
 
-    @Test("an interpolated value never leaves its segment")
+    @Test("an interpolated value stays within its segment")
     func interpolated() {
         let cases: [(RequestPath, String)] = [
             ("/users/\("a/b")", "/users/a%2Fb"), ("/users/\("a?b#c")/x", "/users/a%3Fb%23c/x"),
@@ -44,14 +44,14 @@ struct RequestPathTests {
         for (path, encoded) in cases { #expect(path.encoded == encoded) }
     }
 
-    @Test("an identifier is written in its canonical form")
+    @Test("a UUID is written in its canonical form")
     func identifier() throws {
         let id = try #require(UUID(uuidString: "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"))
         let path: RequestPath = "/things/\(id)"
         #expect(path.encoded == "/things/E621E1F8-C36C-495A-93FC-0C247A3E6E5F")
     }
 
-    @Test("raw text is trusted like the literal")
+    @Test("raw text is trusted like a literal")
     func raw() {
         let path: RequestPath = "/a/\(raw: "b/c%20d/../é")/e"
         #expect(path.encoded == "/a/b/c%20d/../%C3%A9/e")
@@ -66,7 +66,7 @@ struct RequestPathTests {
         #expect("\(path)" == "/users/x/repos/7")
     }
 
-    @Test("the template is the same however many values there are, however long they are, and where text is escaped")
+    @Test("the template is correct for many values, for long values and for escaped text")
     func longTemplates() {
         let (long, spaced) = (String(repeating: "x", count: 300), String(repeating: "a b/", count: 90))
         let escaped = String(repeating: "a%20b%2F", count: 90)
@@ -84,7 +84,7 @@ struct RequestPathTests {
         #expect(far.template == "/{}{}/{}{}")
     }
 
-    @Test("paths are equal when they are sent alike and read alike")
+    @Test("paths are equal only if both their encoded text and their template are equal")
     func equality() {
         let written: RequestPath = "/a/\(1)"
         #expect(written == "/a/\("1")")
@@ -95,7 +95,7 @@ struct RequestPathTests {
         #expect(one != other)
     }
 
-    @Test("a path of random pieces is what its pieces are, one by one")
+    @Test("a path made from random pieces is the concatenation of its encoded pieces")
     func pieces() {
         var random = SystemRandomNumberGenerator()
         let texts = [
@@ -127,10 +127,10 @@ struct RequestPathTests {
         }
     }
 
-    @Test("what cannot be sent is told when the request is prepared")
+    @Test("a path that cannot be sent is an error when the request is prepared")
     func problems() {
         let empty = ""
-        let cases: [(RequestPath, InvalidRequest)] = [
+        let cases: [(RequestPath, RequestError.InvalidRequest)] = [
             ("/a?b", .queryInPath), ("/a#b", .fragmentInPath), ("/a\u{0}", .controlByteInPath),
             ("/a\r\nHost: b", .controlByteInPath), ("/a\u{7F}", .controlByteInPath), ("/a\tb", .controlByteInPath),
             ("/\(empty)", .emptySegment), ("/a/\(empty)/b", .emptySegment), ("\(empty)", .emptySegment),
@@ -144,7 +144,7 @@ struct RequestPathTests {
         }
     }
 
-    @Test("segments that only look like those are sent")
+    @Test("segments that only resemble empty or dot segments are sent")
     func harmless() throws {
         let empty = ""
         let paths: [RequestPath] = ["/a\(empty)", "/\("...")", "/.\("a")", "//a", "/\("%2e")", "/\("a.")", "/x\("..")"]

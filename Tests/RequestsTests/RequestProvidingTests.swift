@@ -1,7 +1,7 @@
 import Requests
 import Testing
 
-/// Customises every request by the form that takes a path.
+/// An API that customizes every request in the function that takes a path.
 private struct PathAPI: RequestProviding {
     var baseURL: URL { URL("https://e.com/api") }
 
@@ -11,7 +11,7 @@ private struct PathAPI: RequestProviding {
     }
 }
 
-/// Customises every request by the form that Requests 0.3.2 had.
+/// An API that customizes every request in the function of Requests 0.3.2.
 private struct StringAPI: RequestProviding {
     var baseURL: URL { URL("https://e.com/api") }
 
@@ -21,7 +21,7 @@ private struct StringAPI: RequestProviding {
     }
 }
 
-/// Puts something before every path, by the form that takes a `String`.
+/// An API that adds a prefix to every path in the function that takes a `String`.
 private struct VersionedAPI: RequestProviding {
     var baseURL: URL { URL("https://e.com/api") }
 
@@ -45,7 +45,7 @@ private enum Environment: RequestProviding {
 }
 
 extension RequestProviding {
-    /// Every verb, each with a value that must be escaped, written as a literal.
+    /// A request with every verb, each with a literal whose value must be escaped.
     fileprivate var everyVerb: [(HTTPMethod, any RequestConvertible)] {
         let body = BodyProvider.text("b")
         let name = "a/b?c"
@@ -62,14 +62,14 @@ extension RequestProviding {
 
 @Suite("RequestProviding")
 struct RequestProvidingTests {
-    @Test("either customisation reaches every verb, and values are escaped (RQ-8, RQ-10, T-19)")
-    func customisation() throws {
+    @Test("either customization applies to every verb, and values are escaped (RQ-8, RQ-10, T-19)")
+    func customization() throws {
         func check(_ api: some RequestProviding, key: String?) throws {
             for (method, request) in api.everyVerb {
                 let prepared = try request.prepared()
                 #expect(prepared.method == method)
                 #expect(prepared.target.absoluteString == "https://e.com/api/x/a%2Fb%3Fc", "\(method)")
-                #expect(prepared.template == "/x/{}", "\(method)")
+                #expect(prepared.pathTemplate == "/x/{}", "\(method)")
                 #expect(prepared.header["x-application-key"] == key, "\(method)")
             }
         }
@@ -78,7 +78,7 @@ struct RequestProvidingTests {
         try check(PlainAPI(), key: nil)
     }
 
-    @Test("a literal passed directly is escaped (RQ-8)")
+    @Test("values in a literal passed directly are escaped (RQ-8)")
     func direct() throws {
         let name = "a/b?c"
         #expect(try PathAPI().request(to: "/x/\(name)", using: .get).preparedURL().hasSuffix("/a%2Fb%3Fc"))
@@ -92,13 +92,13 @@ struct RequestProvidingTests {
         #expect(try PlainAPI().request(to: path, using: .get).preparedURL() == "https://e.com/api/x/a%2Fb%20c")
     }
 
-    @Test("a customisation that changes the path loses neither the template nor what is wrong with it")
+    @Test("a customization that changes the path keeps its template and its errors")
     func changedPath() throws {
         let api = VersionedAPI()
         let prepared = try api.get(.none, from: "/users/\("a/b")").prepared()
         #expect(prepared.target.path == "/api/v2/users/a%2Fb")
-        #expect(prepared.template == "/v2/users/{}")
-        let problems: [(RequestPath, InvalidRequest)] = [
+        #expect(prepared.pathTemplate == "/v2/users/{}")
+        let problems: [(RequestPath, RequestError.InvalidRequest)] = [
             ("/users/\("..")", .dotSegment), ("/users/\("")", .emptySegment), ("/users?a=b", .queryInPath),
             ("/users#a", .fragmentInPath),
         ]
@@ -113,7 +113,7 @@ struct RequestProvidingTests {
         #expect(Environment.production.head("/a").api == .production)
     }
 
-    @Test("one-off requests need no API of their own (RQ-11)")
+    @Test("one-off requests do not need an API type (RQ-11)")
     func anonymous() throws {
         let url = URL("https://e.com/a")
         #expect(AnonymousRequestProvider("https://e.com/a") == AnonymousRequestProvider(baseURL: url))

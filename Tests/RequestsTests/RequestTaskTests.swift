@@ -5,26 +5,26 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-/// Collects what a completion is told, and lets a test wait for it.
-private final class Told<Value: Sendable>: Sendable {
-    private let told = Mutex<[Value]>([])
+/// Records values that a closure receives, and lets a test wait for them.
+private final class EventRecorder<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
     private let arrived = AsyncStream.makeStream(of: Void.self)
 
-    func tell(_ value: Value) {
-        told.withLock { $0.append(value) }
+    func record(_ value: Value) {
+        values.withLock { $0.append(value) }
         arrived.continuation.yield()
     }
 
-    var all: [Value] { told.withLock { $0 } }
+    var all: [Value] { values.withLock { $0 } }
 
-    /// Waits for the next value that is told.
+    /// Waits for the next value.
     func next() async {
         for await _ in arrived.stream { return }
     }
 }
 
-/// Runs a test's own steps beside the cooperative pool, one of whose few threads the test blocks.
-private final class OwnQueue: TaskExecutor {
+/// An executor that runs the steps of a test outside the cooperative pool, because the test blocks one of its threads.
+private final class StepQueue: TaskExecutor {
     private let queue = DispatchQueue(label: "test.steps")
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -33,8 +33,8 @@ private final class OwnQueue: TaskExecutor {
     }
 }
 
-/// A door that an exchange or a decoder stands before.
-private final class Door: Sendable {
+/// A gate that blocks a thread until it opens.
+private final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let passed = Mutex(false)
 
@@ -45,10 +45,10 @@ private final class Door: Sendable {
     }
 }
 
-/// Answers after its caller was cancelled, or never.
+/// An executor whose exchange ends only when its task is cancelled.
 private struct EndlessExecutor: RequestExecutor {
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        // Nothing waits for its end: only a cancellation comes.
+        // Longer than any test runs: only cancellation ends the sleep.
         try await RequestError.wrapping(.other) { try await Task.sleep(for: .seconds(3_600)) }
         return .stub(200, to: request)
     }
@@ -56,165 +56,168 @@ private struct EndlessExecutor: RequestExecutor {
 
 private typealias TextResult = Result<TypedResponse<String>, RequestError>
 
-@Suite("A call with a completion", .timeLimit(.minutes(5)))
+@Suite("Calls with a completion handler", .timeLimit(.minutes(5)))
 struct RequestTaskTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let text = api.get(.text, from: "/x")
 
     private static func states(of task: RequestTask) async -> [RequestTask.State] {
-        await task.states.reduce(into: []) { $0.append($1) }
+        await task.stateUpdates.reduce(into: []) { $0.append($1) }
     }
 
-    @Test("runs, processes and completes; each reader of its states sees all that follow (PM-80, PM-84)")
+    @Test(
+        "a call runs, processes and completes, and every state sequence ends with the final state (PM-80, PM-84)"
+    )
     func states() async throws {
-        let told = Told<TextResult>()
-        let task = StubExecutor(200, "hi").perform(text, on: queue, start: false, completion: told.tell)
+        let results = EventRecorder<TextResult>()
+        let task = StubExecutor(200, "hi").perform(
+            text, on: queue, startsImmediately: false, completion: results.record)
         #expect(task.state == .running)
         async let states = Self.states(of: task)
         async let others = Self.states(of: task)
-        for await state in task.states {
+        for await state in task.stateUpdates {
             #expect(state == .running)
             break
         }
         task.resume()
-        await told.next()
-        #expect(try told.all.first?.get().value == "hi")
+        await results.next()
+        #expect(try results.all.first?.get().value == "hi")
         #expect(await states.last == .completed)
         #expect(await others.last == .completed)
         #expect(await Self.states(of: task) == [.completed])
         #expect(task.state.isFinal)
     }
 
-    @Test("a call that fails is completed too, one that was cancelled is cancelled (PM-80, PM-72)")
+    @Test("the final state of a failed call is completed, and that of a cancelled call is cancelled (PM-80, PM-72)")
     func failures() async {
         for (reason, state) in [
             (RequestError.Reason.connectionLost, RequestTask.State.completed), (.cancelled, .cancelled),
         ] {
-            let told = Told<TextResult>()
+            let results = EventRecorder<TextResult>()
             let executor = StubExecutor { _ throws(RequestError) in throw RequestError(reason) }
-            let task = executor.perform(text, on: queue, completion: told.tell)
-            await told.next()
+            let task = executor.perform(text, on: queue, completion: results.record)
+            await results.next()
             #expect(task.state == state)
-            #expect(throws: RequestError.self) { try told.all[0].get() }
+            #expect(throws: RequestError.self) { try results.all[0].get() }
         }
     }
 
-    @Test("cancelled before it is started, it sends nothing and completes as cancelled (PM-81, PM-82, T-61)")
+    @Test("a call cancelled before it starts sends nothing and completes as cancelled (PM-81, PM-82, T-61)")
     func unstarted() async {
-        let calls = Told<String>()
+        let calls = EventRecorder<String>()
         let executor = StubExecutor { request throws(RequestError) in
-            calls.tell("\(request)")
+            calls.record("\(request)")
             return .stub(200, to: request)
         }
-        let told = Told<TextResult>()
-        let task = executor.perform(text, on: queue, start: false, completion: told.tell)
+        let results = EventRecorder<TextResult>()
+        let task = executor.perform(text, on: queue, startsImmediately: false, completion: results.record)
         task.cancel()
         task.resume()
-        await told.next()
+        await results.next()
         #expect(calls.all.isEmpty)
-        let error = #expect(throws: RequestError.self) { try told.all[0].get() }
+        let error = #expect(throws: RequestError.self) { try results.all[0].get() }
         #expect(error?.isCancellation == true)
         #expect(error?.mayHaveReachedServer == false)
         #expect(task.state == .cancelled)
         #expect(await Self.states(of: task) == [.cancelled])
     }
 
-    @Test("cancelled in flight, it completes as cancelled (PM-81, T-61)")
+    @Test("a call cancelled in flight completes as cancelled (PM-81, T-61)")
     func inFlight() async {
-        let told = Told<TextResult>()
-        let task = EndlessExecutor().perform(text, on: queue, completion: told.tell)
+        let results = EventRecorder<TextResult>()
+        let task = EndlessExecutor().perform(text, on: queue, completion: results.record)
         while task.attempt == 0 { await Task.yield() }
         task.cancel()
         #expect(task.state == .cancelled)
-        await told.next()
-        let error = #expect(throws: RequestError.self) { try told.all[0].get() }
+        await results.next()
+        let error = #expect(throws: RequestError.self) { try results.all[0].get() }
         #expect(error?.isCancellation == true)
         #expect(error?.request?.target.path == "/api/x")
     }
 
-    @Test("cancelled while its decoder works, it completes as cancelled without waiting for that (PM-81, T-61)")
+    @Test("a call cancelled while decoding completes as cancelled without waiting for the decoder (PM-81, T-61)")
     func whileDecoding() async {
-        let door = Door()
-        let told = Told<TextResult>()
+        let gate = Gate()
+        let results = EventRecorder<TextResult>()
         let decoder = ResponseDecoder<String> { _, _ in
-            door.pass()
+            gate.pass()
             return "decoded"
         }
-        let task = StubExecutor(200, "x").perform(text.receiving(decoder), on: queue, completion: told.tell)
-        await withTaskExecutorPreference(OwnQueue()) {
-            for await state in task.states where state == .processing { break }
+        let task = StubExecutor(200, "x").perform(text.receiving(decoder), on: queue, completion: results.record)
+        await withTaskExecutorPreference(StepQueue()) {
+            for await state in task.stateUpdates where state == .processing { break }
             task.cancel()
-            await told.next()
-            #expect(throws: RequestError.self) { try told.all[0].get() }
-            door.open()
+            await results.next()
+            #expect(throws: RequestError.self) { try results.all[0].get() }
+            gate.open()
         }
         while !task.isAnnounced { await Task.yield() }
-        #expect(told.all.count == 1)
+        #expect(results.all.count == 1)
     }
 
-    @Test("cancelled from the completion queue, it completes as cancelled though its value is there (PM-81, T-61)")
+    @Test("a call cancelled from its completion queue completes as cancelled even if it has a value (PM-81, T-61)")
     func beforeCompletion() async {
-        let door = Door()
-        let told = Told<TextResult>()
-        let task = StubExecutor(200, "x").perform(text, on: queue, start: false, completion: told.tell)
+        let gate = Gate()
+        let results = EventRecorder<TextResult>()
+        let task = StubExecutor(200, "x").perform(text, on: queue, startsImmediately: false, completion: results.record)
         queue.async {
-            door.pass()
+            gate.pass()
             task.cancel()
         }
         task.resume()
         while !task.isAnnounced { await Task.yield() }
         #expect(task.state == .processing)
-        door.open()
-        await told.next()
-        let error = #expect(throws: RequestError.self) { try told.all[0].get() }
+        gate.open()
+        await results.next()
+        let error = #expect(throws: RequestError.self) { try results.all[0].get() }
         #expect(error?.isCancellation == true)
         #expect(task.state == .cancelled)
     }
 
-    @Test("cancelling a call that is over does nothing (PM-81, T-61)")
+    @Test("cancelling a completed call has no effect (PM-81, T-61)")
     func afterCompletion() async throws {
-        let told = Told<TextResult>()
-        let task = StubExecutor(200, "x").perform(text, on: queue, completion: told.tell)
-        await told.next()
+        let results = EventRecorder<TextResult>()
+        let task = StubExecutor(200, "x").perform(text, on: queue, completion: results.record)
+        await results.next()
         task.cancel()
         task.resume()
         queue.sync {}
         #expect(task.state == .completed)
-        #expect(told.all.count == 1)
-        #expect(try told.all[0].get().value == "x")
+        #expect(results.all.count == 1)
+        #expect(try results.all[0].get().value == "x")
     }
 
-    @Test("it is started once, however often it is resumed (PM-82)")
+    @Test("a call starts once, however often it is resumed (PM-82)")
     func resumedTwice() async {
-        let calls = Told<String>()
+        let calls = EventRecorder<String>()
         let executor = StubExecutor { request throws(RequestError) in
-            calls.tell("\(request)")
+            calls.record("\(request)")
             return .stub(200, to: request)
         }
-        let told = Told<TextResult>()
-        let task = executor.perform(text, on: queue, start: false, completion: told.tell)
+        let results = EventRecorder<TextResult>()
+        let task = executor.perform(text, on: queue, startsImmediately: false, completion: results.record)
         #expect(calls.all.isEmpty && task.attempt == 0 && task.request == nil)
         task.resume()
         task.resume()
-        await told.next()
+        await results.next()
         #expect(calls.all.count == 1)
     }
 
-    @Test("it tells which request is under way, and the how-manieth (PM-83)")
+    @Test("a task has the current request and the number of its attempt (PM-83)")
     func members() async {
         let executor = StubExecutor { request throws(RequestError) in
             let isFirst = request.target.path.hasSuffix("/x")
             return .stub(isFirst ? 302 : 200, header: isFirst ? [Field(name: .location, value: "/y")] : [], to: request)
         }
-        let told = Told<TextResult>()
-        let task = executor.perform(text, on: queue, completion: told.tell)
-        await told.next()
+        let results = EventRecorder<TextResult>()
+        let task = executor.perform(text, on: queue, completion: results.record)
+        await results.next()
         #expect(task.attempt == 2)
         #expect(task.request?.target.path == "/y")
         #expect(task.request?.method.isIdempotent == true)
     }
 
-    @Test("exactly one completion, whatever races (PM-86, T-61)")
+    @Test("a call completes exactly once, even if cancellation and completion race (PM-86, T-61)")
     func races() async {
         let counts = await withTaskGroup(of: Int.self, returning: [Int].self) { group in
             for round in 0..<1_000 {
@@ -225,62 +228,62 @@ struct RequestTaskTests {
         #expect(counts == Array(repeating: 1, count: 1_000))
     }
 
-    /// One call, and a cancellation at some point of it; gives how often it completed.
+    /// Performs and cancels a call, and returns the number of its completions, or -1 if its state is inconsistent.
     private static func race(_ round: Int, on queue: DispatchQueue) async -> Int {
-        let told = Told<TextResult>()
+        let results = EventRecorder<TextResult>()
         let task = StubExecutor(200, "x").perform(
-            api.get(.text, from: "/x"), on: queue, start: false, completion: told.tell)
+            api.get(.text, from: "/x"), on: queue, startsImmediately: false, completion: results.record)
         async let cancelling: Void = {
             for _ in 0..<round % 13 { await Task.yield() }
             task.cancel()
         }()
         task.resume()
-        await told.next()
+        await results.next()
         await cancelling
         queue.sync {}
-        let isConsistent = (try? told.all.first?.get()) == nil ? task.state == .cancelled : task.state == .completed
-        return isConsistent ? told.all.count : -1
+        let isConsistent = (try? results.all.first?.get()) == nil ? task.state == .cancelled : task.state == .completed
+        return isConsistent ? results.all.count : -1
     }
 }
 
-@Suite("Where a completion runs", .timeLimit(.minutes(5)))
+@Suite("Queues of completion handlers", .timeLimit(.minutes(5)))
 struct CompletionPlaceTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let key = DispatchSpecificKey<Bool>()
 
-    /// Tells where it is released.
+    /// An object that records whether it is released on the completion queue.
     private final class Witness: Sendable {
-        let told: Told<Bool>
+        let releases: EventRecorder<Bool>
         let key: DispatchSpecificKey<Bool>
 
-        init(_ told: Told<Bool>, _ key: DispatchSpecificKey<Bool>) {
-            self.told = told
+        init(_ releases: EventRecorder<Bool>, _ key: DispatchSpecificKey<Bool>) {
+            self.releases = releases
             self.key = key
         }
 
-        deinit { told.tell(DispatchQueue.getSpecific(key: key) == true) }
+        deinit { releases.record(DispatchQueue.getSpecific(key: key) == true) }
     }
 
-    private func task(_ executor: some RequestExecutor, _ released: Told<Bool>) -> RequestTask {
+    private func task(_ executor: some RequestExecutor, _ released: EventRecorder<Bool>) -> RequestTask {
         queue.setSpecific(key: key, value: true)
         let witness = Witness(released, key)
-        return executor.perform(api.get(.text, from: "/x"), on: queue, start: false) { [queue] _ in
+        return executor.perform(api.get(.text, from: "/x"), on: queue, startsImmediately: false) { [queue] _ in
             dispatchPrecondition(condition: .onQueue(queue))
             withExtendedLifetime(witness) {}
         }
     }
 
-    @Test("on its queue, and there it is released (PM-85, C20)")
+    @Test("a completion handler runs and is released on its queue (PM-85, C20)")
     func completed() async {
-        let released = Told<Bool>()
+        let released = EventRecorder<Bool>()
         task(StubExecutor(200, "x"), released).resume()
         await released.next()
         #expect(released.all == [true])
     }
 
-    @Test("released on its queue when the call is cancelled, started or not (PM-85)", arguments: [false, true])
+    @Test("the handler of a cancelled call is released on its queue, started or not (PM-85)", arguments: [false, true])
     func cancelled(isStarted: Bool) async {
-        let released = Told<Bool>()
+        let released = EventRecorder<Bool>()
         let task = task(EndlessExecutor(), released)
         if isStarted { task.resume() }
         task.cancel()
@@ -288,15 +291,15 @@ struct CompletionPlaceTests {
         #expect(released.all == [true])
     }
 
-    @Test("released on its queue, without being called, when the call is never started (PM-85)")
+    @Test("the handler of a call that never starts is released on its queue without being called (PM-85)")
     func forgotten() async {
-        let released = Told<Bool>()
+        let released = EventRecorder<Bool>()
         _ = task(StubExecutor(), released)
         await released.next()
         #expect(released.all == [true])
     }
 
-    @Test("on the main actor when no queue is given; the value need not be Sendable (C20, PM-82)")
+    @Test("without a queue the handler runs on the main actor, and the value need not be Sendable (C20, PM-82)")
     @MainActor
     func mainActor() async {
         final class Box { var text = "" }
@@ -315,7 +318,7 @@ struct CompletionPlaceTests {
         #expect(text == "hi")
     }
 
-    @Test("cancelled on the main actor before its completion ran, a call completes as cancelled (PM-81)")
+    @Test("a call cancelled on the main actor before its handler runs completes as cancelled (PM-81)")
     @MainActor
     func cancelledOnMainActor() async {
         let client = Client(api, executor: StubExecutor(200, "hi"))
@@ -323,7 +326,7 @@ struct CompletionPlaceTests {
             let task = client.perform(api.get(.text, from: "/x")) { result in
                 continuation.resume(returning: result)
             }
-            // Nothing else runs on the main actor meanwhile, so that the completion cannot.
+            // This closure occupies the main actor, so the completion handler cannot run yet.
             while !task.isAnnounced { dispatchYield() }
             task.cancel()
         }
@@ -334,14 +337,14 @@ struct CompletionPlaceTests {
         _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .microseconds(100))
     }
 
-    @Test("every form of a client's calls completes on its queue (HT-4)")
+    @Test("every form of call of a client completes on its queue (HT-4)")
     func forms() async throws {
-        let told = Told<Result<TypedResponse<String>, RequestError>>()
+        let results = EventRecorder<Result<TypedResponse<String>, RequestError>>()
         let client = Client(api, executor: StubExecutor(200, "hi"))
-        client.perform(api.get(.text, from: "/x"), on: queue, completion: told.tell)
-        client.perform({ $0.get(.text, from: "/x") }, on: queue, completion: told.tell)
-        client.perform(Call { $0.get(.text, from: "/x") }, on: queue, completion: told.tell)
-        for _ in 0..<3 { await told.next() }
-        #expect(try told.all.map { try $0.get().value } == ["hi", "hi", "hi"])
+        client.perform(api.get(.text, from: "/x"), on: queue, completion: results.record)
+        client.perform({ $0.get(.text, from: "/x") }, on: queue, completion: results.record)
+        client.perform(Call { $0.get(.text, from: "/x") }, on: queue, completion: results.record)
+        for _ in 0..<3 { await results.next() }
+        #expect(try results.all.map { try $0.get().value } == ["hi", "hi", "hi"])
     }
 }

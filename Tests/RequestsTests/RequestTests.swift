@@ -1,11 +1,11 @@
 import Requests
 import Testing
 
-private enum Tag: RequestAttributeKey { typealias Value = String }
+private enum Tag: RequestAttributes.Key { typealias Value = String }
 
 private typealias Built = Request<AnonymousRequestProvider, Void>
 
-/// One way to change a request, and how to see that the change is there.
+/// A change to a request, and a check that the request has it.
 private struct Change: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let apply: @Sendable (Built) -> Built
@@ -21,7 +21,7 @@ private struct Change: Sendable, CustomTestStringConvertible {
     }
 
     static let all = [
-        Change("to", { $0.to("/other") }, { $0.endpoint == "/other" }),
+        Change("endpoint", { $0.with(endpoint: "/other") }, { $0.endpoint == "/other" }),
         Change("method", { $0.using(method: .patch) }, { $0.method == .patch }),
         Change("field", { $0.adding(headerField: Field(name: "X-A", value: "1")) }, { $0.header.contains("X-A") }),
         Change(
@@ -34,18 +34,19 @@ private struct Change: Sendable, CustomTestStringConvertible {
         Change(
             "credentials", { $0.authenticated(with: .bearerToken("t")) },
             { try $0.using(method: .put).prepared().header[.authorization] == "Bearer t" }),
-        Change("timeouts", { $0.timeout(after: .seconds(7)) }, { $0.timeout.firstByte == .seconds(7) }),
+        Change("timeouts", { $0.timeout(after: .seconds(7)) }, { $0.timeouts.firstByte == .seconds(7) }),
         Change(
-            "cache", { $0.with(cachePolicy: .returnCacheDataDontLoad) }, { $0.cachePolicy == .returnCacheDataDontLoad }),
+            "cache", { $0.with(cachePolicy: .returnCacheDataDontLoad) },
+            { $0.cachePolicy == .returnCacheDataDontLoad }),
         Change(
             "validator", { $0.validating(.none) },
             { request in
                 let head = ResponseHead(status: 500, target: try request.target())
                 return (try? request.validator.validate(head, accepting: [], isEmpty: true)) != nil
             }),
-        Change("redirects", { $0.redirecting(.none) }, { $0.redirects == .none }),
-        Change("attribute", { $0.with(attribute: Tag.self, "v") }, { $0.attributes[Tag.self] == "v" }),
-        Change("progress", { $0.onProgress { _ in } }, { $0.onProgress != nil }),
+        Change("redirects", { $0.with(redirectPolicy: .none) }, { $0.redirectPolicy == .none }),
+        Change("attribute", { $0.setting(attribute: Tag.self, to: "v") }, { $0.attributes[Tag.self] == "v" }),
+        Change("progress", { $0.onProgress { _ in } }, { $0.progressHandler != nil }),
         Change("decoder", { $0.receiving(.text).receiving(.none) }, { _ in true }),
     ]
 
@@ -60,7 +61,7 @@ private struct Change: Sendable, CustomTestStringConvertible {
 struct RequestTests {
     private let base = AnonymousRequestProvider.example.head("/x").using(method: .put)
 
-    @Test("builders keep what the others did, in either order (RQ-12…RQ-16, T-12)", arguments: Change.all, Change.all)
+    @Test("builders keep each other's changes, in either order (RQ-12…RQ-16, T-12)", arguments: Change.all, Change.all)
     private func pairs(first: Change, second: Change) throws {
         #expect(try first.holds(first.apply(base)), "\(first.testDescription) has no effect")
         let both = second.apply(first.apply(base))
@@ -68,12 +69,12 @@ struct RequestTests {
         #expect(try second.holds(both))
     }
 
-    @Test("each builder is needed for what it promises", arguments: Change.all.dropLast())
+    @Test("no change is present without its builder", arguments: Change.all.dropLast())
     private func control(change: Change) throws {
         #expect(try !change.holds(base))
     }
 
-    @Test("credentials survive another decoder, before and after (RQ-16, T-12)")
+    @Test("credentials set before or after a change of decoder are kept (RQ-16, T-12)")
     func receivingKeepsCredentials() throws {
         let api = AnonymousRequestProvider.example
         let before = api.head("/x").authenticated(with: .bearerToken("t")).receiving(.json([Int].self))
@@ -81,7 +82,9 @@ struct RequestTests {
         for request in [before, after] { #expect(try request.prepared().header[.authorization] == "Bearer t") }
     }
 
-    @Test("what replaces replaces, what adds adds (RQ-13, RQ-14, PM-28, HT-7, HT-9)")
+    @Test(
+        "setting replaces one name, with replaces everything, and adding appends (RQ-13, RQ-14, PM-28, HT-7, HT-9)"
+    )
     func replacing() {
         let request = base.with(header: [Field(name: "A", value: "1")]).adding(
             headerField: Field(name: "a", value: "2"))
@@ -92,33 +95,33 @@ struct RequestTests {
         #expect(request.adding(headerFields: [.accept(.json)]).header.count == 3)
     }
 
-    @Test("copies are independent (RQ-12, PM-22)")
+    @Test("copies of a request are independent (RQ-12, PM-22)")
     func copies() {
         var copy = base
         copy.method = .delete
         copy.header.add(.accept(.json))
-        copy.queryItems.add("q", 1)
+        copy.queryItems.add(name: "q", value: 1)
         #expect(base.method == .put && base.header.isEmpty && base.queryItems.isEmpty)
     }
 
     @Test(
-        "a timeout in seconds sets two limits; what no duration holds is none (RQ-15)",
+        "a timeout in seconds sets two limits, and a value that is not a duration sets none (RQ-15)",
         arguments: [
             (1.5, Duration.milliseconds(1500)), (0, .zero), (.infinity, nil), (.nan, nil), (-.infinity, nil),
             (1e300, nil),
         ] as [(Double, Duration?)])
     func timeout(seconds: Double, limit: Duration?) {
-        let timeouts = base.timeout(after: seconds).timeout
+        let timeouts = base.timeout(after: seconds).timeouts
         #expect(timeouts.firstByte == limit && timeouts.betweenBytes == limit)
         #expect(timeouts.connect == .seconds(10) && timeouts.total == nil)
     }
 
-    @Test("an attribute is kept by type, and removed by nil (PM-30)")
+    @Test("an attribute is stored under its key type and removed by nil (PM-30)")
     func attributes() {
-        enum Other: RequestAttributeKey { typealias Value = String }
-        let request = base.with(attribute: Tag.self, "v")
+        enum Other: RequestAttributes.Key { typealias Value = String }
+        let request = base.setting(attribute: Tag.self, to: "v")
         #expect(request.attributes[Tag.self] == "v")
         #expect(request.attributes[Other.self] == nil)
-        #expect(request.with(attribute: Tag.self, nil).attributes[Tag.self] == nil)
+        #expect(request.setting(attribute: Tag.self, to: nil).attributes[Tag.self] == nil)
     }
 }

@@ -6,7 +6,7 @@ private let api = AnonymousRequestProvider.example
 
 @Suite("ResponseDecoder")
 struct ResponseDecoderTests {
-    @Test("a Void neither expects nor minds a body, and its decoder is never called (RQ-27, RQ-30, T-15)")
+    @Test("a Void resource accepts any body or none, and its decoder is never called (RQ-27, RQ-30, T-15)")
     func nothing() async throws {
         let decoder = ResponseDecoder<Void> { _, _ in Issue.record("the decoder was called") }
         try await StubExecutor(200).perform(api.get(decoder, from: "/x"))
@@ -14,9 +14,9 @@ struct ResponseDecoderTests {
         try await StubExecutor(204).perform(api.head("/x"))
     }
 
-    @Test("a body that is ignored is read all the same, so that its connection can be used again (RQ-25)")
+    @Test("an ignored body is still read, so that its connection can be reused (RQ-25)")
     func ignored() {
-        let whole = Delivery.collected(limit: Delivery.defaultLimit)
+        let whole = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
         #expect(ResponseDecoder<Void>.none.delivery == whole)
         #expect(ResponseDecoder<Int> { _, _ in 1 }.delivery == whole)
         #expect(api.delete("/x").responseDecoder.delivery == whole)
@@ -24,7 +24,7 @@ struct ResponseDecoderTests {
         #expect(ResponseDecoder<Int>(streaming: { _, _ in 1 }).delivery == .streamed)
     }
 
-    @Test("data is the body, text its UTF-8, repaired (RQ-25, AF-52)")
+    @Test("data is the body, and text is its UTF-8 with invalid bytes replaced (RQ-25, AF-52)")
     func plain() async throws {
         #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))
         #expect(try await StubExecutor(200).perform(api.get(.data, from: "/x")).isEmpty)
@@ -34,7 +34,7 @@ struct ResponseDecoderTests {
         #expect(try await broken.perform(api.get(.text, from: "/x")) == "a\u{FFFD}")
     }
 
-    @Test("no content where some is needed says so, with request and response (RQ-27, C13, T-16)")
+    @Test("missing content is a typed error with the request and response (RQ-27, C13, T-16)")
     func noContent() async throws {
         let json = await #expect(throws: RequestError.self) {
             try await StubExecutor(204).perform(api.get(.json([Int].self), from: "/x"))
@@ -48,18 +48,18 @@ struct ResponseDecoderTests {
         }
     }
 
-    @Test("what a decoder throws comes underneath, with what was read (RQ-30)")
+    @Test("a decoder's error is the underlying error, next to the body that was read (RQ-30)")
     func failing() async throws {
         struct Refused: Error, Equatable {}
         let decoder = ResponseDecoder<Int> { _, _ in throw Refused() }
         let error = await #expect(throws: RequestError.self) {
             try await StubExecutor(200, "x").perform(api.get(decoder, from: "/x"))
         }
-        #expect(error?.reason == .notDecoded && error?.underlying as? Refused == Refused())
+        #expect(error?.reason == .decodingFailed && error?.underlying as? Refused == Refused())
         #expect(error?.response?.status == 200 && error?.body == Data("x".utf8))
     }
 
-    @Test("both spellings of JSON decode; the decoder is made for each use (RQ-25)")
+    @Test("both JSON decoders decode, and a JSONDecoder is made for each use (RQ-25)")
     func json() async throws {
         struct Snake: Decodable, Equatable { let aB: Int }
         let made = Mutex(0)
@@ -75,10 +75,10 @@ struct ResponseDecoderTests {
         #expect(try await StubExecutor(200, "[1]").perform(api.get(.json(encoded: [Int].self), from: "/x")) == [1])
     }
 
-    @Test("a conversion that fails reaches no executor (RQ-27, T-18)")
+    @Test("a request that cannot be prepared does not reach the executor (RQ-27, T-18)")
     func conversion() async throws {
         let executor = StubExecutor { (_) throws(RequestError) in
-            Issue.record("the executor was asked")
+            Issue.record("the executor was called")
             throw RequestError(.other)
         }
         let error = await #expect(throws: RequestError.self) {
@@ -88,7 +88,7 @@ struct ResponseDecoderTests {
         #expect(error?.request == nil && error?.response == nil)
     }
 
-    @Test("the response around a value: status, header, history (HT-34)")
+    @Test("a typed response has a value, status, header, URL and history (HT-34)")
     func typedResponse() async throws {
         let executor = StubExecutor { request in
             request.target.path == "/api/x"
@@ -101,7 +101,7 @@ struct ResponseDecoderTests {
         #expect(response.history.map(\.status) == [302])
     }
 
-    @Test("a decoder of the whole body reads one that comes in pieces, up to its limit (PM-60)")
+    @Test("a decoder of the whole body collects a streamed body up to its limit (PM-60)")
     func collected() async throws {
         let executor = StubExecutor { request in
             let stream = ResponseStream(Data("12345".utf8))

@@ -1,8 +1,8 @@
 import Requests
 import Testing
 
-/// Secrets that come back in text from outside, in every spelling and next to marks.
-@Suite("Secrets that others repeat", .timeLimit(.minutes(5)))
+/// Secrets repeated in text from outside, in every spelling and next to marks.
+@Suite("Secrets in text from outside", .timeLimit(.minutes(5)))
 struct SecretSpellingTests {
     private static let token = "hun/ter+2?Ä\"\\x"
     private static let password = "pa:ss/wo+rd&Ö"
@@ -43,7 +43,7 @@ struct SecretSpellingTests {
         }.joined()
     }
 
-    /// The spellings of `secret`; none of them may be seen.
+    /// Returns the spellings of `secret`, none of which may be printed.
     private static func spellings(of secret: String) -> [String] {
         let isSpecial = { (index: Int) in !Token.isTokenByte(Array(secret.utf8)[index]) }
         let encodings = [false, true].flatMap { lower in
@@ -61,7 +61,7 @@ struct SecretSpellingTests {
     }()
 
     @Test(
-        "a repeated secret is printed in no spelling, whatever marks are around it (R-8)",
+        "a secret is redacted in every spelling, whatever marks surround it (R-8)",
         arguments: secrets.indices)
     func spelled(index: Int) throws {
         let request = try Self.request()
@@ -75,20 +75,20 @@ struct SecretSpellingTests {
             var echo = request
             echo.header.add(Field(name: "X-Echo", value: text))
             echo.body = .bytes(Data(text.utf8))
-            let texts = mark.isEmpty ? everyText(of: error) + [echo.curl()] : [String(reflecting: error)]
+            let texts = mark.isEmpty ? everyText(of: error) + [echo.curlCommand()] : [String(reflecting: error)]
             for shown in texts + [echo.wireText] {
                 for spelling in spellings { #expect(!Marks.holds(shown, spelling), "\(shown)") }
-                #expect(Marks.holds(shown, Redaction.mark))
+                #expect(Marks.holds(shown, Redaction.placeholder))
             }
         }
         for spelling in spellings {
             let text = "a\u{301}\(spelling)\u{200D}b"
-            let error = RequestError(.notDecoded, request: request, body: Data(text.utf8))
+            let error = RequestError(.decodingFailed, request: request, body: Data(text.utf8))
             #expect(!Marks.holds(String(reflecting: error), spelling), "\(error.debugDescription)")
             var echo = request
             echo.body = .bytes(Data(text.utf8))
-            #expect(!Marks.holds(echo.curl(), spelling), "\(echo.curl())")
-            #expect(Marks.holds(echo.wireText(.revealing), spelling))
+            #expect(!Marks.holds(echo.curlCommand(), spelling), "\(echo.curlCommand())")
+            #expect(Marks.holds(echo.wireText(secrets: .revealed), spelling))
         }
     }
 
@@ -96,29 +96,29 @@ struct SecretSpellingTests {
         let description: String
     }
 
-    @Test("of a secret that the excerpt or the body cuts off nothing is printed (R-8)")
+    @Test("no part of a secret is printed if the excerpt or the body truncates it (R-8)")
     func cut() throws {
         let request = try Self.request()
         let secret = "b3arer/token+x=="
         for start in 180...203 {
             let body = Data((String(repeating: "a", count: start) + secret + "TTTT").utf8)
-            let shown = String(reflecting: RequestError(.notDecoded, request: request, body: body))
+            let shown = String(reflecting: RequestError(.decodingFailed, request: request, body: body))
             #expect(!Marks.holds(shown, "b3ar"), "\(shown)")
             let isCut = Marks.holds(shown, "a…")
             #expect(isCut == (start >= 200))
         }
         for end in ["hun%2f%", "hun%2fter\\u00", "hun/ter\\", "h\\u0075n\\/t%"] {
-            let shown = String(reflecting: RequestError(.notDecoded, request: request, body: Data(end.utf8)))
+            let shown = String(reflecting: RequestError(.decodingFailed, request: request, body: Data(end.utf8)))
             #expect(!Marks.holds(shown, "hun") && !Marks.holds(shown, "u0075"), "\(shown)")
         }
         for length in SecretFinder.shortest..<secret.utf8.count {
             let body = Data(("x" + secret.prefix(length)).utf8)
-            let shown = String(reflecting: RequestError(.notDecoded, request: request, body: body))
+            let shown = String(reflecting: RequestError(.decodingFailed, request: request, body: body))
             #expect(!Marks.holds(shown, "b3ar"), "\(shown)")
         }
     }
 
-    @Test("the line of a decoding error is left out when a secret reaches into it (R-8)")
+    @Test("the line of a decoding error is omitted if a secret overlaps it (R-8)")
     func caret() throws {
         struct Item: Decodable { let id: Int }
         let request = try Self.request()
@@ -131,13 +131,13 @@ struct SecretSpellingTests {
                     try JSONDecoder().decode(Item.self, from: body)
                 }
                 let shown = String(
-                    reflecting: RequestError(.notDecoded, underlying: cause, request: request, body: body))
+                    reflecting: RequestError(.decodingFailed, underlying: cause, request: request, body: body))
                 #expect(!Marks.holds(shown, "b3ar") && !Marks.holds(shown, "en+x"), "\(shown)")
             }
         }
     }
 
-    @Test("the excerpt of a body is whole scalars, wherever it is cut (R-8)")
+    @Test("the excerpt of a body consists of whole scalars, wherever it is truncated (R-8)")
     func scalars() throws {
         for text in ["é", "€", "😀"] {
             for offset in 0..<8 {
@@ -147,10 +147,10 @@ struct SecretSpellingTests {
             }
         }
         let wrong = Data(Array(repeating: 0x61, count: 50) + [0xC3, 0x28] + Array(repeating: 0x61, count: 300))
-        #expect(Marks.holds(String(reflecting: RequestError(.other, body: wrong)), "not text"))
+        #expect(Marks.holds(String(reflecting: RequestError(.other, body: wrong)), "binary data"))
     }
 
-    @Test("what is wrong with a path is said without the secrets in it (R-8)")
+    @Test("the error for an invalid path does not contain its secrets (R-8)")
     func details() {
         for path in ["/a?token=hunter2", "/a?x=1&token=hunter2#b", "/a#access_token=hunter2"] {
             let error = #expect(throws: RequestError.self) {
@@ -158,7 +158,10 @@ struct SecretSpellingTests {
             }
             for shown in error.map(everyText(of:)) ?? [] { #expect(!Marks.holds(shown, "hunter2"), "\(shown)") }
         }
-        for reference in ["//u:hunter2@/x", "//h:x/?token=hunter2", "//u:a/hunter2@h:x/", "//u:a?hunter2@h:x/"] {
+        let references = [
+            "//u:hunter2@/x", "//h:x/?token=hunter2", "//u:a/hunter2@h:x/", "//u:a?hunter2@h:x/", "u:hunter2@h",
+        ]
+        for reference in references {
             let error = #expect(throws: RequestError.self) {
                 try AnonymousRequestProvider.example.get(.text, from: .reference(reference)).prepared()
             }
@@ -166,13 +169,13 @@ struct SecretSpellingTests {
         }
     }
 
-    @Test("a fragment's secrets are redacted (R-8)")
+    @Test("secrets in a fragment are redacted (R-8)")
     func fragment() throws {
         let target = try TargetURI("https://e.com/#a=b&access_token=hunter2")
         #expect("\(target)" == "https://e.com/#a=b&access_token=<redacted>")
     }
 
-    @Test("looking for secrets takes time in proportion to the text (R-8)")
+    @Test("the time to find secrets is proportional to the length of the text (R-8)")
     func growth() {
         let finder = SecretFinder(["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "%41%41%41%41", "\\u0041\\u0041"])
         func time(_ count: Int) -> Duration {

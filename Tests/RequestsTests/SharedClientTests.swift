@@ -2,7 +2,7 @@ import Requests
 import Synchronization
 import Testing
 
-@Suite("A shared client")
+@Suite("Shared client")
 struct SharedClientTests {
     private static func client(_ text: String) -> Client<AnonymousRequestProvider> {
         Client(.example, executor: StubExecutor(200, text))
@@ -12,7 +12,7 @@ struct SharedClientTests {
         try await client.perform { $0.get(.text, from: "/x") }
     }
 
-    @Test("is made once, when first asked for, whoever asks; others may exist beside it (PM-1)")
+    @Test("a shared client is made once, on first use by any task, and other clients can exist beside it (PM-1)")
     func madeOnce() async throws {
         let count = Mutex(0)
         let shared = SharedClient {
@@ -28,7 +28,7 @@ struct SharedClientTests {
         #expect(try await Self.text(Self.client("other")) == "other")
     }
 
-    @Test("bootstrapped in time, it is what the bootstrap says; a second one is ignored and told so (PM-2)")
+    @Test("a bootstrap before first use makes the client, and a second one returns false and has no effect (PM-2)")
     func bootstrapped() async throws {
         let shared = SharedClient { Self.client("usual") }
         #expect(shared.bootstrap { Self.client("first") })
@@ -36,7 +36,7 @@ struct SharedClientTests {
         #expect(try await Self.text(shared.client) == "first")
     }
 
-    @Test("a bootstrap that comes late is ignored and told so (PM-2)")
+    @Test("a bootstrap after first use returns false and has no effect (PM-2)")
     func late() async throws {
         let shared = SharedClient { Self.client("usual") }
         #expect(try await Self.text(shared.client) == "usual")

@@ -4,10 +4,10 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-/// What the libraries before this one could do, in this one's words.
-@Suite("Ways of other libraries", .timeLimit(.minutes(5)))
+/// Features of other HTTP libraries, expressed with this library.
+@Suite("Features of other libraries", .timeLimit(.minutes(5)))
 struct SourceSystemTests {
-    /// An API whose environment gives defaults, and whose own base request gives others.
+    /// An API with defaults from its environment and others from its base request.
     private struct Shop: RequestProviding {
         var environment: RequestEnvironment
         var baseURL: URL { environment.baseURL }
@@ -18,9 +18,10 @@ struct SourceSystemTests {
         }
     }
 
-    @Test("fields, credentials and options belong to the environment; what the API gives goes wherever it leads (PM-7)")
+    @Test(
+        "fields, credentials and options belong to the environment, and the API's settings apply to any target (PM-7)")
     func scopes() async throws {
-        var environment = try #require(RequestEnvironment("https://h/api/"))
+        var environment = try #require(RequestEnvironment(string: "https://h/api/"))
         environment.joining = .resolve
         environment.header = [Field(name: "X-Env", value: "1")]
         environment.authenticationProvider = .bearerToken("t")
@@ -39,7 +40,7 @@ struct SourceSystemTests {
         }
     }
 
-    @Test("every verb with parameters, with data and with JSON, to a path and to a URL (PM-21)")
+    @Test("verbs send parameters, data and JSON to a path or a URL (PM-21)")
     func constructors() throws {
         let elsewhere = AnonymousRequestProvider(baseURL: URL("https://other.example/y"))
         for (api, endpoint, url) in [
@@ -65,13 +66,13 @@ struct SourceSystemTests {
     }
 
     @Test(
-        "what changes something is not answered from a cache; a policy of one's own stays (PM-25)",
+        "unsafe methods bypass the cache, and an explicit cache policy is kept (PM-25)",
         arguments: [
-            (HTTPMethod.get, RequestCachePolicy.useProtocolCachePolicy), (.head, .useProtocolCachePolicy),
+            (HTTPMethod.get, PreparedRequest.CachePolicy.useProtocolCachePolicy), (.head, .useProtocolCachePolicy),
             (.post, .reloadIgnoringLocalCacheData), (.put, .reloadIgnoringLocalCacheData),
             (.patch, .reloadIgnoringLocalCacheData), (.delete, .reloadIgnoringLocalCacheData),
         ])
-    func cachePolicy(method: HTTPMethod, policy: RequestCachePolicy) throws {
+    func cachePolicy(method: HTTPMethod, policy: PreparedRequest.CachePolicy) throws {
         let request = api.request(to: "/x" as RequestPath, using: method)
         #expect(try request.prepared().cachePolicy == policy)
         #expect(
@@ -84,31 +85,31 @@ struct SourceSystemTests {
         func draw() -> Data? { isDrawable ? Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) : nil }
     }
 
-    @Test("a picture is a deferred part: made when it is sent, left out when it cannot be made (PM-52, PF-7)")
+    @Test("an image can be a deferred part, made when it is sent and omitted if it is unavailable (PM-52, PF-7)")
     func pictures() async throws {
         let canvas = await MainActor.run { Canvas() }
-        let picture = MultipartPart.deferred {
+        let picture = MultipartForm.Part.deferred {
             guard let data = await canvas.draw(), let image = ImageBytes(data) else { return [] }
             #expect(image.format == .png)
-            return [.data(image.data, name: "picture", fileName: "p.png", contentType: .png)]
+            return [.data(image.data, name: "picture", filename: "p.png", contentType: .png)]
         }
         let whole = try await api.post(.multipart([picture], boundary: "B"), to: "/x").prepared().body.collected()
-        guard case .bytes(let bytes) = whole else { throw RequestError(.bodyNotEncoded) }
+        guard case .bytes(let bytes) = whole else { throw RequestError(.bodyEncodingFailed) }
         #expect(
             String(decoding: bytes, as: UTF8.self).contains("filename=\"p.png\"\r\nContent-Type: image/png\r\n\r\n"))
         await MainActor.run { canvas.isDrawable = false }
-        let other = MultipartPart.deferred { await canvas.draw().map { [.data($0, name: "picture")] } ?? [] }
+        let other = MultipartForm.Part.deferred { await canvas.draw().map { [.data($0, name: "picture")] } ?? [] }
         let empty = try await api.post(.multipart([other], boundary: "B"), to: "/x").prepared().body.collected()
         #expect(empty.text == "--B--\r\n")
     }
 
-    @Test("text in another charset; a form in another charset by a function of one's own (AF-1)")
+    @Test("text can be sent in another charset, and a form through a custom format (AF-1)")
     func charsets() throws {
         #expect(try api.post(.text("é", in: .latin1), to: "/x").prepared().body.bytes == Data([0xE9]))
-        let latin = ParameterFormat.custom { parameters in
+        let latin = RequestParameters.Format.custom { parameters in
             try parameters.map { parameter in
-                guard case .string(let text) = parameter.value else { throw RequestError(.bodyNotEncoded) }
-                let bytes = try TextCharset.latin1.encode(text)
+                guard case .string(let text) = parameter.value else { throw RequestError(.bodyEncodingFailed) }
+                let bytes = try BodyProvider.Charset.latin1.encode(text)
                 return parameter.name + "="
                     + bytes.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
             }.joined(separator: "&")
@@ -144,14 +145,14 @@ struct SourceSystemTests {
         #expect(texts[0].hasSuffix("\r\n\r\nab\r\n--B--\r\n"))
     }
 
-    @Test("where parameters go is by method until JSON is asked for by name (HT-18)")
+    @Test("the method decides where parameters are sent, unless JSON is requested explicitly (HT-18)")
     func defaultEncoding() throws {
         let request = api.post(.none, to: "/x")
         #expect(try request.adding(parameters: ["a": 1]).prepared().body.text == "a=1")
         #expect(try request.adding(parameters: ["a": 1], in: .json).prepared().body.text == "{\"a\":1}")
     }
 
-    @Test("Alamofire's rule for queries and forms; a GET takes no JSON body (HT-19)")
+    @Test("the Alamofire format applies to queries and forms, and a GET rejects a JSON body (HT-19)")
     func alamofire() throws {
         let parameters: RequestParameters = ["b": true, "a": [1, 2], "c": ["d": "x/y?z", "e": nil], "f": "~ +&"]
         let text = "a%5B%5D=1&a%5B%5D=2&b=1&c%5Bd%5D=x/y?z&c%5Be%5D&f=~%20%2B%26"
@@ -164,10 +165,10 @@ struct SourceSystemTests {
         }
     }
 
-    @Test("what stands before the executor sees and changes an answer before it is validated (HT-24, C17)")
+    @Test("middleware sees and can change a response before it is validated (HT-24, C17)")
     func interceptors() async throws {
         let seen = Mutex<[HTTPStatus]>([])
-        let failing = StubExecutor(503, header: [.contentType(.json)], "{\"message\":\"full\"}").intercepted {
+        let failing = StubExecutor(503, header: [.contentType(.json)], "{\"message\":\"full\"}").intercepting {
             request, next in
             let response = try await next.execute(request)
             seen.withLock { $0.append(response.head.status) }
@@ -175,7 +176,7 @@ struct SourceSystemTests {
         }
         let error = await #expect(throws: RequestError.self) { try await failing.perform(api.get(.text, from: "/x")) }
         #expect(error?.status == 503 && error?.message?.message == "full" && seen.withLock { $0 } == [503])
-        let mended = failing.intercepted { request, next in
+        let mended = failing.intercepting { request, next in
             var response = try await next.execute(request)
             response.head.status = 200
             return response
@@ -183,7 +184,7 @@ struct SourceSystemTests {
         #expect(try await mended.perform(api.get(.data, from: "/x")) == Data("{\"message\":\"full\"}".utf8))
     }
 
-    @Test("the answer to an action is one value: the response, and the JSON unless there is none (C18)")
+    @Test("the result of an action has the response head and, if there is content, the JSON (C18)")
     func actions() async throws {
         let request = api.post(.none, to: "/x", receiving: .action(.json([String: Int].self)))
         let some = try await StubExecutor(201, header: [.contentType(.json)], "{\"a\":1}").perform(request)
@@ -197,7 +198,7 @@ struct SourceSystemTests {
         let file = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
         try Data("file".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let parts: [MultipartPart] = [
+        let parts: [MultipartForm.Part] = [
             .text("a", name: "t"), .file(at: file, name: "f"), .deferred { [.text("late", name: "d")] },
         ]
         let reading = FunctionMiddleware { request, next in

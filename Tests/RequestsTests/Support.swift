@@ -1,21 +1,21 @@
 import Requests
 import Testing
 
-/// Answers with what a function makes of the request; nothing leaves the process.
+/// An executor that responds from a function, without a network.
 struct StubExecutor: RequestExecutor {
-    let answer: @Sendable (PreparedRequest) throws(RequestError) -> RawResponse
+    let respond: @Sendable (PreparedRequest) throws(RequestError) -> RawResponse
 
-    init(_ answer: @escaping @Sendable (PreparedRequest) throws(RequestError) -> RawResponse) {
-        self.answer = answer
+    init(_ respond: @escaping @Sendable (PreparedRequest) throws(RequestError) -> RawResponse) {
+        self.respond = respond
     }
 
-    /// Answers every request with the same status, header and body.
+    /// Creates an executor that responds to every request with the same status, header and body.
     init(_ status: HTTPStatus = 200, header: Header = .empty, _ body: String = "") {
         self.init { request in .stub(status, header: header, body, to: request) }
     }
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try answer(request)
+        try respond(request)
     }
 }
 
@@ -37,20 +37,20 @@ extension AnonymousRequestProvider {
 }
 
 extension RequestConvertible {
-    /// The URL this request would be sent to.
+    /// Returns the URL that this request would be sent to.
     func preparedURL() throws -> String { try prepared().target.absoluteString }
 }
 
-/// Everything a value may be turned into text by.
+/// Returns all descriptions of a value and its dump.
 func everyText<Value>(of value: Value) -> [String] {
     var dumped = ""
     dump(value, to: &dumped)
     return ["\(value)", String(describing: value), String(reflecting: value), dumped, dumped.debugDescription]
 }
 
-/// Expects that `body` throws the error of an invalid request for the reason given.
+/// Expects that `body` throws the error of an invalid request with `problem`.
 func expectInvalid<Value>(
-    _ problem: InvalidRequest, _ label: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+    _ problem: RequestError.InvalidRequest, _ label: String = "", sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Value
 ) {
     let error = #expect(throws: RequestError.self, "\(label)", sourceLocation: sourceLocation) { _ = try body() }
@@ -58,7 +58,7 @@ func expectInvalid<Value>(
     #expect(error?.mayHaveReachedServer != true, "\(label)", sourceLocation: sourceLocation)
 }
 
-/// A small generator with a seed, so that a random test is the same test every time.
+/// A small seeded generator, which makes a random test repeatable.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

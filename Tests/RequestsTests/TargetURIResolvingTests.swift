@@ -7,7 +7,7 @@ struct TargetURIResolvingTests {
     private static let base = "http://a/b/c/d;p?q"
 
     @Test(
-        "the examples of RFC 3986 §5.4 (R-31)",
+        "references resolve as in the examples of RFC 3986 §5.4 (R-31)",
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -28,7 +28,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "escaped dots climb like dots; what may not be sent is encoded or refused (R-2, R-31)",
+        "escaped dots resolve like dots, and characters that are not allowed are percent-encoded (R-2, R-31)",
         arguments: [
             ("/a/%2e%2E/b", "http://a/b"), ("/a/.%2e", "http://a/"), ("/a/%2e/b", "http://a/a/b"),
             ("/a b", "http://a/a%20b"), ("é?ü#ö", "http://a/b/c/%C3%A9?%C3%BC#%C3%B6"), ("/a\\b", "http://a/a%5Cb"),
@@ -40,17 +40,17 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "a reference that names no host, or holds control bytes, is refused (R-2, R-30)",
+        "a reference without a valid host, or with control characters, is rejected (R-2, R-30)",
         arguments: [
             "http:", "http:g", "https:/g", "http://", "http:///g", "//", "///g", "//é", "//a%2Fb", "/\r\nX: y", "\u{0}",
             "//a:b", "http://[::", "/a\u{7F}",
         ])
     func refused(reference: String) {
-        #expect(throws: InvalidRequest.self) { try TargetURI(Self.base).resolving(reference) }
+        #expect(throws: RequestError.InvalidRequest.self) { try TargetURI(Self.base).resolving(reference) }
     }
 
     @Test(
-        "a reference of another scheme keeps its scheme, so that it can be refused (R-30)",
+        "a reference with another scheme keeps the scheme, so that it can be rejected (R-30)",
         arguments: ["g:h", "mailto:a", "javascript:x", "data:,x", "file:///etc", "urn:a:b"])
     func otherSchemes(reference: String) throws {
         let target = try TargetURI(Self.base).resolving(reference)
@@ -69,12 +69,12 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "the collection's examples of RFC 3986",
+        "references resolve as in the collected examples of RFC 3986",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func rfcCorpus() throws {
         let cases = try #require(Corpora.url).rfc3986Resolution
         let base = try TargetURI(cases.base)
-        // A reference without an authority cannot be asked for: `g:h` keeps its scheme alone, `http:g` is refused.
+        // A reference without an authority cannot be requested: `g:h` keeps only its scheme, `http:g` is rejected.
         for item in cases.cases where item.reference != "g:h" && item.reference != "http:g" {
             let expected = try TargetURI(item.result).absoluteString
             #expect(try base.resolving(item.reference).absoluteString == expected, "\(item.reference)")
@@ -82,7 +82,7 @@ struct TargetURIResolvingTests {
     }
 
     @Test(
-        "browsers' results where they agree with RFC 3986; refused where browsers refuse (R-31)",
+        "references resolve as in browsers that agree with RFC 3986, and are rejected if browsers reject them (R-31)",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func browserCorpus() throws {
         for item in try #require(Corpora.url).wptResolution {
@@ -105,7 +105,7 @@ struct TargetURIResolvingTests {
         }
     }
 
-    /// What browsers read as another host, and we by RFC 3986: a backslash is no slash.
+    /// References that browsers read as another host; in RFC 3986 a backslash is not a slash.
     private static let readDifferently: Set<String> = [#"\\x\hello"#]
 
     private static func withoutUserinfo(_ href: String) -> String {

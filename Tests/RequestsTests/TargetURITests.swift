@@ -4,7 +4,7 @@ import Testing
 @Suite("TargetURI")
 struct TargetURITests {
     @Test(
-        "is read and written in its canonical form (RFC 3986 §3, R-4, C32)",
+        "a URI is parsed and written in its canonical form (RFC 3986 §3, R-4, C32)",
         arguments: [
             ("http://e.com", "http://e.com/"), ("HTTP://E.Com:80/A", "http://e.com/A"),
             ("https://e.com:443", "https://e.com/"), ("https://e.com:80/", "https://e.com:80/"),
@@ -31,9 +31,9 @@ struct TargetURITests {
     }
 
     @Test(
-        "what is no absolute URI of a host is refused (R-2, R-4)",
+        "text that is not an absolute URI with a host is rejected (R-2, R-4)",
         arguments: [
-            ("", InvalidRequest.malformedURL), ("e.com", .malformedURL), ("//e.com", .malformedURL),
+            ("", RequestError.InvalidRequest.malformedURL), ("e.com", .malformedURL), ("//e.com", .malformedURL),
             ("http:e.com", .malformedURL), ("http:/e.com", .malformedURL), ("1http://e.com", .malformedURL),
             ("ht tp://e.com", .malformedURL), ("http://e.com:x", .malformedURL), ("http://e.com:-1", .malformedURL),
             ("http://e.com:+1", .malformedURL), ("http://e.com:65536", .malformedURL), ("http://[::1]x", .malformedURL),
@@ -53,12 +53,12 @@ struct TargetURITests {
             ("http://e.com/?\u{7F}", .controlByteInPath), ("http://e.com/#\n", .controlByteInPath),
             ("http://e.com/\t", .controlByteInPath),
         ])
-    func refused(text: String, problem: InvalidRequest) {
+    func refused(text: String, problem: RequestError.InvalidRequest) {
         #expect(throws: problem) { try TargetURI(text) }
     }
 
     @Test(
-        "IPv6 addresses are those of RFC 4291 §2.2, written as RFC 5952 §4 has it",
+        "IPv6 addresses are parsed as in RFC 4291 §2.2 and written as in RFC 5952 §4",
         arguments: [
             ("::", "::"), ("::1", "::1"), ("1::", "1::"), ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"),
             ("0:0:0:0:0:0:0:1", "::1"), ("2001:0DB8:0::0001", "2001:db8::1"), ("1:0:0:4:0:0:0:8", "1:0:0:4::8"),
@@ -75,7 +75,7 @@ struct TargetURITests {
         #expect(IPAddressText.canonicalIPv6(Substring(text)) == canonical)
     }
 
-    @Test("its parts are what an executor needs (R-4)")
+    @Test("a target has the parts that an executor needs (R-4)")
     func parts() throws {
         let target = try TargetURI("https://u:p@[FE80::1%25lo]:8443/a/b?c#d")
         #expect(target.scheme == "https")
@@ -92,7 +92,7 @@ struct TargetURITests {
     }
 
     @Test(
-        "a zone is read where nothing in it could be a percent-encoding (R-4, R-27)",
+        "a zone is accepted only if no part of it could be percent-encoded (R-4, R-27)",
         arguments: [
             ("fe80::1%25eth0", "eth0"), ("fe80::1%eth0", "eth0"), ("fe80::1%en0", "en0"), ("fe80::1%2531", "31"),
             ("fe80::1%2525", "25"), ("fe80::1%1", "1"), ("fe80::1%lo", "lo"), ("::%31", nil), ("fe80::1%41b", nil),
@@ -105,7 +105,7 @@ struct TargetURITests {
         #expect((target == nil) == (zone == nil))
     }
 
-    @Test("an origin is a scheme, a host, a port and a zone (R-27, R-51)")
+    @Test("an origin consists of a scheme, a host, a port and a zone (R-27, R-51)")
     func origins() throws {
         let target = try TargetURI("http://[fe80::1%25a]/x")
         for (text, isSame) in [
@@ -119,7 +119,7 @@ struct TargetURITests {
         }
     }
 
-    @Test("Foundation takes every target that random text makes; none of them holds a byte that may not be sent")
+    @Test("Foundation accepts every target parsed from random text, and no target contains a forbidden byte")
     func fuzz() throws {
         let pieces = [
             "http", "https", "ftp", "a+b.c-d", ":", "//", "/", "?", "#", "@", "[", "]", "::", "::1", "fe80::1", "%25",
@@ -139,7 +139,7 @@ struct TargetURITests {
             let url = target.url
             let written = target.absoluteString
             if !written.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { Issue.record("\(text) gives \(written)") }
-            if url.absoluteString != written { Issue.record("\(text): Foundation makes \(url) of \(written)") }
+            if url.absoluteString != written { Issue.record("\(text): Foundation reads \(written) as \(url)") }
             if (try? TargetURI(written)) != target, target.zone == nil, !text.contains("@") {
                 Issue.record("\(text): \(written) is read differently")
             }
@@ -148,7 +148,7 @@ struct TargetURITests {
         #expect(accepted > 20_000)
     }
 
-    @Test("every request that can be prepared has a URL of Foundation's, whatever its path and query hold")
+    @Test("every prepared request has a Foundation URL, whatever its path and query contain")
     func fuzzRequests() throws {
         var generator = SeededGenerator(seed: 21)
         let pieces = [

@@ -4,10 +4,10 @@ import Testing
 private struct Refused: Error, Equatable {}
 private let api = AnonymousRequestProvider.example
 
-@Suite("Validator")
+@Suite("ResponseValidator")
 struct ValidatorTests {
     private func outcome(
-        _ validator: Validator, status: HTTPStatus = 200, type: String? = nil, accepting: [MediaType] = [.json],
+        _ validator: ResponseValidator, status: HTTPStatus = 200, type: String? = nil, accepting: [MediaType] = [.json],
         isEmpty: Bool = false
     ) throws -> RequestError.Reason? {
         let made = Header(type.map { [Field(name: .contentType, value: $0)] } ?? [])
@@ -31,17 +31,17 @@ struct ValidatorTests {
         return fields
     }
 
-    @Test("a content type that came twice is judged as the one list it is")
+    @Test("repeated Content-Type fields are validated as one list")
     func repeatedType() throws {
         var fields = received("application/json")
         _ = fields.append(name: "Content-Type".utf8, value: "text/html".utf8)
         let head = ResponseHead(status: 200, header: Header(fields), target: try TargetURI("http://e.com"))
         #expect(throws: RequestError.self) {
-            try Validator.standard.validate(head, accepting: [.json], isEmpty: false)
+            try ResponseValidator.standard.validate(head, accepting: [.json], isEmpty: false)
         }
     }
 
-    @Test("the standard one accepts every 2xx and no other status (C11, C26, T-72, PM-68, AF-50, HT-23)")
+    @Test("the standard validator accepts every 2xx and no other status (C11, C26, T-72, PM-68, AF-50, HT-23)")
     func statuses() throws {
         for code in 100..<600 {
             let expected: RequestError.Reason? =
@@ -52,13 +52,13 @@ struct ValidatorTests {
                 }
             #expect(try outcome(.standard, status: HTTPStatus(code)) == expected, "\(code)")
             #expect(try outcome(.none, status: HTTPStatus(code)) == nil)
-            let range = Validator.statuses(200..<400)
+            let range = ResponseValidator.statuses(200..<400)
             #expect(try (outcome(range, status: HTTPStatus(code), type: "text/html") == nil) == (200..<400 ~= code))
         }
     }
 
     @Test(
-        "a content type must be one the decoder reads; a missing one is accepted, strictly only without a body (C12, T-72, PM-66, AF-51, D-15)",
+        "content types must suit the decoder; strict validation requires one with a body (C12, T-72, PM-66, AF-51, D-15)",
         arguments: [
             ("application/json", false, true, true), ("application/json; charset=utf-8", false, true, true),
             ("Application/JSON;charset=x", false, true, true), ("application/json ; a=b", false, true, true),
@@ -77,23 +77,23 @@ struct ValidatorTests {
         #expect(try outcome(.none, type: type, isEmpty: isEmpty) == nil)
     }
 
-    @Test("a content type that is refused is named, next to those that are read (C12, D-15)")
+    @Test("the error for a content type names it and the accepted types (C12, D-15)")
     func namedType() async throws {
         let executor = StubExecutor(200, header: [.contentType(.html)], "<p>")
         let error = await #expect(throws: RequestError.self) {
             try await executor.perform(api.get(.json([Int].self), from: "/x"))
         }
-        #expect(error?.detail == "text/html, not application/json")
+        #expect(error?.detail == "received text/html, expected application/json")
     }
 
-    @Test("the status is judged before the type; a response that cannot have a body has no type to judge (T-72)")
+    @Test("the status is validated before the content type, which is ignored if no body is allowed (T-72)")
     func order() throws {
         #expect(try outcome(.standard, status: 404, type: "text/html") == .unacceptableStatus)
         #expect(try outcome(.strict(), status: 404, type: "text/html") == .unacceptableStatus)
         #expect(try outcome(.standard, status: 204, type: "text/html") == nil)
     }
 
-    @Test("a 404 that decodes is a value when nothing validates, an error otherwise (T-17, RQ-31, C11)")
+    @Test("a 404 is decoded if its validator accepts it, and is an error otherwise (T-17, RQ-31, C11)")
     func custom() async throws {
         let executor = StubExecutor(404, header: [.contentType(.json)], "[1]")
         let request = api.get(.json([Int].self), from: "/x")
@@ -101,13 +101,13 @@ struct ValidatorTests {
         let standard = await #expect(throws: RequestError.self) { try await executor.perform(request) }
         #expect(standard?.reason == .unacceptableStatus && standard?.status == 404)
         #expect(standard?.body == Data("[1]".utf8) && standard?.request?.target.path == "/api/x")
-        let refusing = request.validating(Validator { _ in false })
+        let refusing = request.validating(ResponseValidator { _ in false })
         let refused = await #expect(throws: RequestError.self) { try await executor.perform(refusing) }
         #expect(refused?.reason == .unacceptableStatus)
-        let throwing = request.validating(Validator { _ in throw Refused() })
+        let throwing = request.validating(ResponseValidator { _ in throw Refused() })
         let thrown = await #expect(throws: RequestError.self) { try await executor.perform(throwing) }
         #expect(thrown?.underlying as? Refused == Refused() && thrown?.status == 404)
-        let accepting = request.validating(Validator { $0.status == 404 })
+        let accepting = request.validating(ResponseValidator { $0.status == 404 })
         #expect(try await executor.perform(accepting) == [1])
     }
 }

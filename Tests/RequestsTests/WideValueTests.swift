@@ -5,10 +5,10 @@ import Testing
 
 /// Values of up to 1,024 words, cancelled while they move from the decoder to the caller.
 ///
-/// A value of a word is moved in one step, and hides what these show: storing it and taking it at the same time.
+/// A value of one word moves in one step, which would hide that it is stored and taken at the same time.
 @Suite("Wide values and cancellation", .serialized, .timeLimit(.minutes(5)))
 struct WideValueTests {
-    /// How long each width is tried on each face.
+    /// The duration of the test of each width in each call style.
     private static let duration =
         ProcessInfo.processInfo.environment["REQUESTS_STRESS_SECONDS"].flatMap { Double($0) }
         .map { .milliseconds(Int64($0 * 1_000 / 8)) } ?? Duration.milliseconds(150)
@@ -19,24 +19,24 @@ struct WideValueTests {
     ]
 
     @Test(
-        "a value that is decoded while its call is cancelled arrives whole or not at all (PM-81, PM-86, R-68)",
-        arguments: widths, Face.allCases)
-    fileprivate func cancelled(_ width: any WideValue.Type, on face: Face) async {
-        await Self.run(width, on: face)
+        "a value decoded while its call is cancelled is delivered whole or not at all (PM-81, PM-86, R-68)",
+        arguments: widths, CallStyle.allCases)
+    fileprivate func cancelled(_ width: any WideValue.Type, in style: CallStyle) async {
+        await Self.run(width, in: style)
     }
 
-    private static func run<Value: WideValue>(_ width: Value.Type, on face: Face) async {
+    private static func run<Value: WideValue>(_ width: Value.Type, in style: CallStyle) async {
         let census = Census()
         let queue = DispatchQueue(label: "test.completion")
         queue.setSpecific(key: completionKey, value: .queue)
         DispatchQueue.main.setSpecific(key: completionKey, value: .mainActor)
         await withCheckedContinuation { continuation in
-            // This thread waits; a serial queue's is none of the cooperative pool's.
+            // `Round` blocks its thread; the thread of a serial queue is not one of the cooperative pool.
             DispatchQueue(label: "test.steps").async {
                 let end = ContinuousClock.now + duration
-                // On a busy machine the thread that cancels may come too late for a while.
-                while ContinuousClock.now < end || (face.isCallback && census.late == 0 && census.calls < 200_000) {
-                    Round<Value>(census, queue).run(face)
+                // On a busy machine the thread that cancels may be too late for a while.
+                while ContinuousClock.now < end || (style.isCallback && census.late == 0 && census.calls < 200_000) {
+                    Round<Value>(census, queue).run(style)
                 }
                 continuation.resume()
             }
@@ -44,22 +44,22 @@ struct WideValueTests {
         await census.waitUntilEmpty()
         #expect(census.damaged == 0)
         #expect(census.completions == census.calls)
-        if face.isCallback {
-            #expect(census.releases(outside: face) == 0, "released on another queue than the completion's")
-            #expect(census.late > 0, "no value was late, so that nothing is shown")
+        if style.isCallback {
+            #expect(census.releases(outside: style) == 0, "released on another queue than the completion queue")
+            #expect(census.late > 0, "every value was delivered, so the test proves nothing")
         }
     }
 
-    enum Face: CaseIterable {
+    enum CallStyle: CaseIterable {
         case queue, mainActor, blocking, awaited
 
         var isCallback: Bool { self == .queue || self == .mainActor }
     }
 }
 
-private let completionKey = DispatchSpecificKey<WideValueTests.Face>()
+private let completionKey = DispatchSpecificKey<WideValueTests.CallStyle>()
 
-/// The living parts of all values of a test.
+/// Counts the calls of a test and the live parts of its values.
 private final class Census: Sendable {
     private struct Counts {
         var calls = 0
@@ -68,8 +68,8 @@ private final class Census: Sendable {
         var living = 0
         var made = 0
         var delivered = 0
-        /// The releases on each face's queue, and under nil those on no such queue.
-        var releases: [WideValueTests.Face?: Int] = [:]
+        /// The number of releases on the queue of each call style; the key nil counts those on other queues.
+        var releases: [WideValueTests.CallStyle?: Int] = [:]
         var atEnd: CheckedContinuation<Void, Never>?
     }
 
@@ -78,11 +78,13 @@ private final class Census: Sendable {
     var damaged: Int { counts.withLock { $0.damaged } }
     var completions: Int { counts.withLock { $0.completions } }
     var calls: Int { counts.withLock { $0.calls } }
-    /// The values that decoders have made and no caller has received.
+
+    /// The number of decoded values that no caller has received.
     var late: Int { counts.withLock { $0.made - $0.delivered } }
 
-    func releases(outside face: WideValueTests.Face) -> Int {
-        counts.withLock { $0.releases.reduce(0) { $1.key == face ? $0 : $0 + $1.value } }
+    /// Returns the number of releases on other queues than the one of `style`.
+    func releases(outside style: WideValueTests.CallStyle) -> Int {
+        counts.withLock { $0.releases.reduce(0) { $1.key == style ? $0 : $0 + $1.value } }
     }
 
     func begin() { counts.withLock { $0.calls += 1 } }
@@ -101,16 +103,16 @@ private final class Census: Sendable {
     func add() { counts.withLock { $0.living += 1 } }
 
     func remove() {
-        let face = DispatchQueue.getSpecific(key: completionKey)
+        let style = DispatchQueue.getSpecific(key: completionKey)
         let waiter = counts.withLock { counts in
             counts.living -= 1
-            counts.releases[face, default: 0] += 1
+            counts.releases[style, default: 0] += 1
             return counts.living == 0 ? counts.atEnd.take() : nil
         }
         waiter?.resume()
     }
 
-    /// Returns when every part has been released; the suite's limit ends a test that leaks one.
+    /// Returns when every part has been released; the suite's time limit ends a test that leaks one.
     func waitUntilEmpty() async {
         await withCheckedContinuation { continuation in
             let isEmpty = counts.withLock { counts in
@@ -122,7 +124,7 @@ private final class Census: Sendable {
     }
 }
 
-/// A part that knows when it is damaged, and whose last release is counted.
+/// A part that detects damage and counts its release.
 private final class Part: Sendable, Carried {
     private static let seal: UInt64 = 0x5EA1_5EA1_5EA1_5EA1
     private let seal = Part.seal
@@ -147,19 +149,19 @@ private protocol WideValue: SendableMetatype {
     var isIntact: Bool { get }
 }
 
-/// `count` words, each a reference.
+/// A value of `count` words, each a reference.
 private struct Objects<let count: Int>: WideValue {
     let parts: InlineArray<count, Part>
 
     init(_ census: Census) {
-        // Of each its own, so that a part that is released twice is gone.
+        // Each element has its own part, so that a second release is noticed.
         parts = InlineArray { _ in Part(census) }
     }
 
     var isIntact: Bool { parts.indices.allSatisfy { parts[$0].isIntact } }
 }
 
-/// `count` existentials of five words.
+/// A value of `count` existentials of five words each.
 private struct Existentials<let count: Int>: WideValue {
     let parts: InlineArray<count, any Carried>
 
@@ -182,7 +184,7 @@ private final class Round<Value: WideValue>: Sendable {
         self.queue = queue
     }
 
-    func run(_ face: WideValueTests.Face) {
+    func run(_ style: WideValueTests.CallStyle) {
         census.begin()
         let request = AnonymousRequestProvider.example.get(
             ResponseDecoder<Value> { [self] _, _ in
@@ -193,7 +195,7 @@ private final class Round<Value: WideValue>: Sendable {
                 Self.spin(upTo: 60_000)
                 return value
             }, from: "/x")
-        switch face {
+        switch style {
         case .queue:
             let task = StubExecutor().perform(request, on: queue) { [self] result in finish(try? result.get().value) }
             cancelSoon { task.cancel() }

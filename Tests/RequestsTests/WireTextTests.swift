@@ -1,7 +1,7 @@
 import Requests
 import Testing
 
-/// A small API whose every case is compared with its text on the wire.
+/// A small API whose endpoints are compared with their wire text.
 private enum Shop: String, RequestProviding {
     case live
     var baseURL: URL { URL("https://shop.example/v1?lang=en") }
@@ -40,8 +40,8 @@ private enum ShopCall: String, CaseIterable, Endpoint, CustomTestStringConvertib
 
     var testDescription: String { rawValue }
 
-    /// The text on the wire; Host and the key that all have are left out.
-    var golden: (line: String, rest: String) {
+    /// The method and target, and the wire text after Host and the API key, which all requests share.
+    var golden: (line: String, remainder: String) {
         switch self {
         case .list: ("GET /v1/items?lang=en&page=2&tags%5B%5D=a%20b&q", "\n")
         case .find: ("GET /v1/items/a%2Fb%20%C3%BC?lang=en", "Accept: application/json\n\n")
@@ -81,20 +81,20 @@ private enum ShopCall: String, CaseIterable, Endpoint, CustomTestStringConvertib
 
 @Suite("Wire texts")
 struct WireTextTests {
-    @Test("every endpoint of an API against its golden text", arguments: ShopCall.allCases)
+    @Test("every endpoint of an API has its expected wire text", arguments: ShopCall.allCases)
     private func golden(call: ShopCall) throws {
-        let (line, rest) = call.golden
+        let (line, remainder) = call.golden
         let text = try call.request(from: .live).prepared().wireText
-        #expect(text == "\(line) HTTP/1.1\nHost: shop.example\nX-Api-Key: <redacted>\n\(rest)")
+        #expect(text == "\(line) HTTP/1.1\nHost: shop.example\nX-Api-Key: <redacted>\n\(remainder)")
     }
 
-    @Test("the same text each time, and with its secrets when they are asked for")
+    @Test("the wire text is the same each time and contains secrets only if they are revealed")
     func deterministic() throws {
         for call in ShopCall.allCases {
             let request = call.request(from: .live)
             #expect(try request.prepared().wireText == request.prepared().wireText)
             #expect(try !request.prepared().wireText.contains("hunter2"))
-            #expect(try request.prepared().wireText(.revealing).contains("X-Api-Key: hunter2"))
+            #expect(try request.prepared().wireText(secrets: .revealed).contains("X-Api-Key: hunter2"))
         }
     }
 }

@@ -2,12 +2,12 @@ import Requests
 import RequestsPOSIX
 import Synchronization
 
-/// A server that ends a connection as soon as a request begins to arrive on it, after answering those before, or all its
-/// connections when it is told to.
+/// A server that ends a connection as soon as a request begins to arrive on it, after responding to earlier ones, and can
+/// end its idle connections.
 ///
-/// It ends when it is released.
+/// The server ends when it is released.
 final class AbruptPeer: Sendable {
-    /// How a connection ends, whose request has not been read.
+    /// The way in which a connection with an unread request ends.
     enum End: CaseIterable, Sendable {
         case close, shutDown, reset
     }
@@ -15,49 +15,49 @@ final class AbruptPeer: Sendable {
     let port: Int
     private let begun = Mutex<[Int]>([])
     private let methods = Mutex<[String: Int]>([:])
-    private let stopping: Stopping
-    private let connections = Mutex<[Stopping]>([])
+    private let stopSignal: StopSignal
+    private let connections = Mutex<[StopSignal]>([])
 
-    /// How many requests have begun to arrive on each connection, in the order of acceptance.
+    /// The number of requests that have begun to arrive on each connection, in the order of acceptance.
     var requests: [Int] { begun.withLock { $0 } }
 
-    /// How many requests with `method` have arrived to their end.
+    /// Returns the number of requests with `method` that have arrived completely.
     func requests(_ method: HTTPMethod) -> Int { methods.withLock { $0[method.rawValue] ?? 0 } }
 
-    /// Ends the connections on which a request was answered, whether or not another one has arrived on them.
+    /// Ends the connections with at least one response, whether or not another request has arrived on them.
     func endIdleConnections() {
         connections.withLock { connections in
-            for connection in connections where connection.hasAnswered.load(ordering: .acquiring) {
+            for connection in connections where connection.hasResponded.load(ordering: .acquiring) {
                 connection.signal.signal()
             }
-            connections.removeAll { $0.hasAnswered.load(ordering: .acquiring) }
+            connections.removeAll { $0.hasResponded.load(ordering: .acquiring) }
         }
     }
 
-    /// A server whose connection of a given number answers a given number of requests before it ends.
-    init(ending end: End, answering limit: @escaping @Sendable (_ connection: Int) -> Int) throws {
-        stopping = try Stopping()
+    /// Creates a server that responds to `limit(connection)` requests on a connection before it ends the connection.
+    init(ending end: End, after limit: @escaping @Sendable (_ connection: Int) -> Int) throws {
+        stopSignal = try StopSignal()
         let listener = Connection(try Socket.listening(on: .loopback()))
         port = Int(try listener.socket.localAddress().port ?? 0)
-        try DetachedThread.start(named: "abrupt") { [stopping, weak self] in
-            while listener.wait(orUntil: stopping) {
+        try DetachedThread.start(named: "abrupt") { [stopSignal, weak self] in
+            while listener.wait(orUntil: stopSignal) {
                 guard let socket = try? listener.socket.accept() else { continue }
                 let connection = Connection(socket)
-                guard let stopping = try? Stopping(),
-                    let number = self?.beginConnection(endedBy: stopping)
+                guard let stopSignal = try? StopSignal(),
+                    let number = self?.beginConnection(endedBy: stopSignal)
                 else { return }
                 let limit = limit(number)
                 try? DetachedThread.start(named: "abrupt.line") { [weak self] in
                     defer { connection.end(end) }
                     for _ in 0..<limit {
-                        guard connection.waitForRequest(orUntil: stopping) else { return }
+                        guard connection.waitForRequest(orUntil: stopSignal) else { return }
                         self?.beginRequest(on: number)
-                        guard let method = connection.receiveRequest(orUntil: stopping) else { return }
+                        guard let method = connection.receiveRequest(orUntil: stopSignal) else { return }
                         self?.methods.withLock { $0[method, default: 0] += 1 }
-                        guard connection.answer() else { return }
-                        stopping.hasAnswered.store(true, ordering: .releasing)
+                        guard connection.respond() else { return }
+                        stopSignal.hasResponded.store(true, ordering: .releasing)
                     }
-                    guard connection.waitForRequest(orUntil: stopping) else { return }
+                    guard connection.waitForRequest(orUntil: stopSignal) else { return }
                     self?.beginRequest(on: number)
                 }
             }
@@ -65,11 +65,11 @@ final class AbruptPeer: Sendable {
     }
 
     deinit {
-        stopping.signal.signal()
+        stopSignal.signal.signal()
         connections.withLock { for connection in $0 { connection.signal.signal() } }
     }
 
-    private func beginConnection(endedBy signal: Stopping) -> Int {
+    private func beginConnection(endedBy signal: StopSignal) -> Int {
         connections.withLock { $0.append(signal) }
         return begun.withLock { begun in
             begun.append(0)
@@ -81,9 +81,9 @@ final class AbruptPeer: Sendable {
         begun.withLock { $0[connection] += 1 }
     }
 
-    private final class Stopping: Sendable {
+    private final class StopSignal: Sendable {
         let signal: WakeSignal
-        let hasAnswered = Atomic(false)
+        let hasResponded = Atomic(false)
 
         init() throws {
             signal = try WakeSignal()
@@ -97,22 +97,22 @@ final class AbruptPeer: Sendable {
             self.socket = socket
         }
 
-        /// Waits until bytes or the end have arrived; false when the server ends.
-        func wait(orUntil stopping: Stopping) -> Bool {
-            (try? socket.waitInPlace(for: .reading, orUntil: stopping.signal)) != nil
+        /// Waits until bytes or the end of the connection arrive, and returns false if the server ends.
+        func wait(orUntil stopSignal: StopSignal) -> Bool {
+            (try? socket.waitInPlace(for: .reading, orUntil: stopSignal.signal)) != nil
         }
 
-        /// Waits until a request begins to arrive; false when the client has closed instead.
-        func waitForRequest(orUntil stopping: Stopping) -> Bool {
-            wait(orUntil: stopping) && socket.liveness() == .strayBytes
+        /// Waits until a request begins to arrive, and returns false if the client closes the connection.
+        func waitForRequest(orUntil stopSignal: StopSignal) -> Bool {
+            wait(orUntil: stopSignal) && socket.liveness() == .strayBytes
         }
 
-        /// Reads a request with its body, of which Content-Length is known; the method, or nil at the end.
-        func receiveRequest(orUntil stopping: Stopping) -> String? {
+        /// Reads a request whose body has a Content-Length; returns its method, or nil at the end of the connection.
+        func receiveRequest(orUntil stopSignal: StopSignal) -> String? {
             var text = ""
             while !isWhole(text) {
                 var part = [UInt8](repeating: 0, count: 4096)
-                guard wait(orUntil: stopping) else { return nil }
+                guard wait(orUntil: stopSignal) else { return nil }
                 switch try? part.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
                 case .bytes(let count): text += String(decoding: part[..<count], as: UTF8.self)
                 case .wouldBlock: continue
@@ -122,7 +122,8 @@ final class AbruptPeer: Sendable {
             return text.split(separator: " ").first.map(String.init)
         }
 
-        func answer() -> Bool {
+        /// Sends a response, and returns whether that succeeded.
+        func respond() -> Bool {
             let response = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood".utf8)
             return (try? response.withUnsafeBytes { try socket.send($0) }) != nil
         }

@@ -2,16 +2,16 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-/// An API at the address of a test's server.
-struct Place: RequestProviding {
+/// The API of a test server.
+struct ServerAPI: RequestProviding {
     let baseURL: URL
 }
 
 extension TestServer {
-    /// A request to a path of this server.
+    /// Returns a request to a path of this server.
     func request(
         _ method: HTTPMethod = .get, _ path: String = "/", header: Header = .empty, body: RequestBody = .none,
-        delivery: Delivery = .collected(limit: 64 << 20)
+        delivery: ResponseBody.Delivery = .collected(limit: 64 << 20)
     ) throws -> PreparedRequest {
         let base = baseURL.absoluteString
         let target = try TargetURI((base.hasSuffix("/") ? String(base.dropLast()) : base) + path)
@@ -20,7 +20,7 @@ extension TestServer {
 }
 
 extension RequestExecutor {
-    /// The error of a call that must fail.
+    /// Executes `request`, and returns the error, or nil if it succeeds.
     func failure(of request: PreparedRequest) async -> RequestError? {
         do throws(RequestError) {
             _ = try await execute(request)
@@ -45,13 +45,13 @@ extension RawResponse {
     }
 }
 
-/// Answers with the body it was sent.
+/// An executor whose responses contain the body of the request.
 let echo = MockExecutor { request in
     guard case .bytes(let data) = request.body else { return .ok() }
     return .data(data)
 }
 
-/// Runs `body` with the path of a folder that is there for its time only.
+/// Runs `body` with the path of a temporary folder.
 func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID())").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -59,8 +59,8 @@ func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
     try await body(folder)
 }
 
-/// What the tests know of where they run.
+/// The platform of the tests.
 enum Support {
-    /// Whether URLSession is Foundation's own over libcurl, some of whose ways only it has.
+    /// Whether URLSession is that of swift-corelibs-foundation, which uses libcurl.
     static let isOnLinux = SessionFailure.Implementation.current == .curl
 }

@@ -4,7 +4,7 @@ import Testing
 
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
-// A session has threads of its own, and a hundred sessions at once are more than a small machine has room for.
+// Each session has its own threads, and a hundred concurrent sessions are too many for a small machine.
 @Suite("Conformance: URLSession", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
@@ -13,111 +13,112 @@ struct URLSessionConformanceTests {
     }
 }
 
-@Suite("Conformance: URLSession through the faces that are not async", .serialized, .timeLimit(.minutes(5)))
+@Suite("Conformance: URLSession, callback and blocking calls", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionFaceConformanceTests {
     @Test(
-        "every promise is kept through them, too (HT-4, C29)", arguments: Scenario.all(for: subject),
-        [ExecutorUnderTest.Face.callback, .blocking])
-    func scenario(_ scenario: Scenario, face: ExecutorUnderTest.Face) async throws {
-        try await subject.through(face).run(scenario)
+        "callback and blocking calls (HT-4, C29)", arguments: Scenario.all(for: subject),
+        [ExecutorUnderTest.CallStyle.callback, .blocking])
+    func scenario(_ scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
+        try await subject.using(style).run(scenario)
     }
 }
 
-/// What Foundation's URLSession over libcurl does otherwise, which cannot be repaired from outside; `Docs/Executors.md`
-/// has the same list for users.
+/// The deviations of Foundation's URLSession over libcurl, which an executor cannot correct.
+///
+/// `Docs/Executors.md` lists them for users.
 private let deviations = [
-    // The process ends: URLSessionFatalTests.swift proves each in a child process.
-    Deviation(
-        scenario: "trailers are given once the body is read, and never as header",
+    // These end the process. URLSessionFatalTests.swift tests each in a child process.
+    ExecutorUnderTest.Deviation(
+        scenario: "trailers are available after the body, and never in the header",
         reason: "a trailer field ends the process", isFatal: true),
-    Deviation(
-        scenario: "a chunked body that ends before its last chunk is cut short",
-        reason: "a trailer field ends the process, whole or cut", isFatal: true),
-    Deviation(
-        scenario: "a connection that ends before the head is lost, and the request was sent once",
-        reason: "a head cut short after its status line ends the process", isFatal: true),
-    // The promise is of something that does not happen here, so the scenario would wait for ever.
-    Deviation(
+    ExecutorUnderTest.Deviation(
+        scenario: "a chunked body without its last chunk is truncated",
+        reason: "a trailer field ends the process, complete or truncated", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "a connection that closes before the response is an error, and the request is sent once",
+        reason: "a head truncated after its status line ends the process", isFatal: true),
+    // The expected event does not occur, so the scenario would wait forever.
+    ExecutorUnderTest.Deviation(
         scenario: "the connect limit ends the wait for a connection",
-        reason: "URLSession does not tell when a connection stands; without a body the first-byte limit runs from the "
-            + "start", isFatal: true),
-    Deviation(
+        reason: "URLSession does not report when a connection is established; without a body the first-byte limit "
+            + "includes connecting", isFatal: true),
+    ExecutorUnderTest.Deviation(
         scenario: "the limit between bytes ends the wait for a peer that does not read",
-        reason: "a produced body is collected before it is sent, and this one has no end", isFatal: true),
-    Deviation(
-        scenario: "an answer that comes before the body is sent is given, and its connection closed",
-        reason: "a produced body is collected before it is sent, and this one has no end", isFatal: true),
-    Deviation(
-        scenario: "cancelling ends the sending of a body that is still produced",
-        reason: "a produced body is collected before it is sent, so there is no sending to wait for", isFatal: true),
-    Deviation(
-        scenario: "a body that failed closes its connection, and the next request has another",
-        reason: "a produced body is collected before it is sent, so the connection is untouched", isFatal: true),
-    // The outcome depends on what comes first.
-    Deviation(
-        scenario: "a slow consumer slows the sender",
-        reason: "nothing holds a task back: suspended and resumed it begins anew", isFatal: true),
-    Deviation(
-        scenario: "a half-read response closes its connection, and the next request has another",
-        reason: "nothing holds a task back, so the whole response may have been read, and its connection be free again",
+        reason: "a produced body is collected before it is sent, and this one is endless", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "a response before the end of the request body is returned, and its connection is closed",
+        reason: "a produced body is collected before it is sent, and this one is endless", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "cancellation ends the sending of a streamed body",
+        reason: "a produced body is collected before it is sent, so sending never starts", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "a failed request body closes its connection, and the next request uses a new one",
+        reason: "a produced body is collected before it is sent, so the connection is not used", isFatal: true),
+    // The result depends on the order of events.
+    ExecutorUnderTest.Deviation(
+        scenario: "a slow reader slows down the sender",
+        reason: "there is no back-pressure: a task that is suspended and resumed starts again", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "a partially read response closes its connection, and the next request uses a new one",
+        reason: "there is no back-pressure, so the whole response may be received, and its connection idle again",
         isFatal: true),
-    Deviation(
-        scenario: "bytes nobody asked for end their connection and not the response",
-        reason: "libcurl may take them for the response to the next request", isFatal: true),
-    Deviation(
-        scenario: "cancelling ends the wait for a connection",
-        reason: "it does end; but whether a connection stood is not known, so the request may have reached the server",
+    ExecutorUnderTest.Deviation(
+        scenario: "unsolicited bytes end the connection only",
+        reason: "libcurl may read them as the response to the next request", isFatal: true),
+    ExecutorUnderTest.Deviation(
+        scenario: "cancellation ends the wait for a connection",
+        reason: "whether a connection was established is unknown, so the request may have reached the server",
         isFatal: true),
-    Deviation(
-        scenario: "a refusal in the place of 100 is the answer, and the body stays here",
-        reason: "a session does not send Expect, so the server never refuses the body", isFatal: true),
-    // Foundation reports a redirect once its body has ended, and not at all when that fails.
-    Deviation(
-        scenario: "a redirect is followed whatever becomes of its body",
+    ExecutorUnderTest.Deviation(
+        scenario: "a final status instead of 100 (Continue) is the response, and the body is not sent",
+        reason: "a session does not send Expect, so the server never rejects the body", isFatal: true),
+    // Foundation reports a redirect after its body has ended, and not at all if the body fails.
+    ExecutorUnderTest.Deviation(
+        scenario: "a redirect is followed if its body is truncated, late or endless",
         reason: "the head of a redirect is not reported before its body has ended",
-        failure: "the connection ended before the response did"),
-    Deviation(
+        failure: "connection lost before the response was complete"),
+    ExecutorUnderTest.Deviation(
         scenario: "a redirect with a malformed body is followed",
         reason: "the head of a redirect is not reported before its body has ended",
-        failure: "the peer sent what HTTP does not allow"),
-    Deviation(
-        scenario: "a redirect that is not followed and is cut short is an error with its head",
+        failure: "HTTP protocol violation"),
+    ExecutorUnderTest.Deviation(
+        scenario: "a truncated redirect that is not followed is an error with its head",
         reason: "the head of a redirect is not reported before its body has ended",
-        failure: "the status is nil, not Optional(302 Found)"),
-    Deviation(
-        scenario: "a redirect's connection is used again when its body is short, and closed otherwise",
-        reason: "Foundation reads the body of a redirect to its end, so the connection is used again",
-        failure: "places, 65537 bytes is [[0, 0], [0, 1]], not [[0, 0], [1, 0]]"),
-    Deviation(
-        scenario: "a chunked body is repeated with its length to a server of HTTP/1.0",
+        failure: "the status: expected Optional(302 Found), found nil"),
+    ExecutorUnderTest.Deviation(
+        scenario: "the connection of a redirect is reused if its body is short, and closed otherwise",
+        reason: "Foundation reads the body of a redirect to its end, so the connection is reused",
+        failure: "exchange, 65537 bytes: expected [[0, 0], [1, 0]], found [[0, 0], [0, 1]]"),
+    ExecutorUnderTest.Deviation(
+        scenario: "a chunked body is sent again with its length to an HTTP/1.0 server",
         reason: "the version of a response is not reported",
-        failure: #"Transfer-Encoding is Optional("chunked"), not nil"#),
-    // The outcome is another.
-    Deviation(
-        scenario: "a body that the server asks for is sent, and the answer given",
-        reason: "it is sent at once; a session does not send Expect",
-        failure: #"Expect is nil, not Optional("100-continue")"#),
-    Deviation(
-        scenario: "fields behind a body arrive there, and not in the header",
-        reason: "a session has none: the request is refused",
-        failure: "the request is invalid: this executor cannot send trailers"),
-    Deviation(
-        scenario: "what the server says before its answer is told, and is not the answer",
-        reason: "a session passes over it",
-        failure: "interim responses is [], not [102 Processing, 103 Early Hints]"),
-    Deviation(
-        scenario: "a connection is used again after a response that allows it",
-        reason: "it is; but the metrics cannot tell",
-        failure: "not so: the metrics tell the reuse"),
-    Deviation(
-        scenario: "fields keep their order, their repetitions and their values",
-        reason: "they come as a dictionary, repeated ones joined",
-        failure: "the fields is ["),
-    Deviation(
-        scenario: "methods are sent as they are spelled", reason: "Foundation writes well-known methods in capitals",
-        failure: #""PATCH", "GET", "Frob", "M-SEARCH"], not"#),
-    Deviation(
-        scenario: "the request goes out with Host first and once, one Content-Length, and nothing it was not given",
-        reason: "all of it holds but that repeated fields are joined",
-        failure: #"X-Mine is ["1,2"], not ["1", "2"]"#),
+        failure: #"Transfer-Encoding: expected nil, found Optional("chunked")"#),
+    // The result is different.
+    ExecutorUnderTest.Deviation(
+        scenario: "a body that the server requests with 100 (Continue) is sent, and the response returned",
+        reason: "the body is sent at once, because a session does not send Expect",
+        failure: #"Expect: expected Optional("100-continue"), found nil"#),
+    ExecutorUnderTest.Deviation(
+        scenario: "request trailers arrive after the body, and not in the header",
+        reason: "a session does not support request trailers; the request is rejected",
+        failure: "invalid request: trailers are not supported"),
+    ExecutorUnderTest.Deviation(
+        scenario: "interim responses are reported and are not the response",
+        reason: "a session ignores interim responses",
+        failure: "interim responses: expected [102 Processing, 103 Early Hints], found []"),
+    ExecutorUnderTest.Deviation(
+        scenario: "a connection is reused after a response that allows it",
+        reason: "the connection is reused, but the metrics do not report it",
+        failure: "expectation failed: the metrics report the reuse"),
+    ExecutorUnderTest.Deviation(
+        scenario: "fields keep their order, repetitions and values",
+        reason: "a session returns fields as a dictionary, with repeated ones joined",
+        failure: "the fields: expected ["),
+    ExecutorUnderTest.Deviation(
+        scenario: "methods are sent as spelled", reason: "Foundation writes well-known methods in capitals",
+        failure: #""PATCH", "GET", "Frob", "M-SEARCH"]"#),
+    ExecutorUnderTest.Deviation(
+        scenario: "a request is sent with Host first, one Content-Length, and no added credentials or content fields",
+        reason: "repeated fields are joined",
+        failure: #"X-Mine: expected ["1", "2"], found ["1,2"]"#),
 ]

@@ -2,46 +2,46 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-/// What ends the process of whoever asks through Foundation's URLSession on Linux, and cannot be kept from doing so.
+/// The responses that end the process in Foundation's URLSession on Linux, which an executor cannot prevent.
 ///
-/// Each test fails once Foundation is repaired: then its deviation goes.
-@Suite("URLSession: what ends the process", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
+/// When a test fails, Foundation has been fixed, and the deviation can be removed.
+@Suite("URLSession: responses that end the process", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
 struct URLSessionFatalTests {
-    @Test("a chunked response with trailers does (L18)")
+    @Test("a chunked response with trailers ends the process (L18)")
     func trailers() async {
         await #expect(processExitsWith: .failure) {
-            try await ask(answeredBy: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
+            try await performRequest(receiving: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")
         }
     }
 
-    @Test("a head that is cut short does (T-87)")
+    @Test("a truncated head ends the process (T-87)")
     func head() async {
         await #expect(processExitsWith: .failure) {
-            try await ask(answeredBy: "Content-Le")
+            try await performRequest(receiving: "Content-Le")
         }
     }
 
-    @Test("a length of more than 9,223,372,036,854,775,295 bytes does (T-87, D-22)")
+    @Test("a Content-Length above 9,223,372,036,854,775,295 ends the process (T-87, D-22)")
     func longest() async {
         await #expect(processExitsWith: .failure) {
-            try await ask(answeredBy: "Content-Length: 9223372036854775296\r\n\r\nabc")
+            try await performRequest(receiving: "Content-Length: 9223372036854775296\r\n\r\nabc")
         }
         await #expect(processExitsWith: .success) {
-            try await ask(answeredBy: "Content-Length: 9223372036854775295\r\n\r\nabc")
+            try await performRequest(receiving: "Content-Length: 9223372036854775295\r\n\r\nabc")
         }
     }
 
-    @Test("the same children end well when the answer is whole")
+    @Test("a complete chunked response does not end the process")
     func control() async {
         await #expect(processExitsWith: .success) {
-            try await ask(answeredBy: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+            try await performRequest(receiving: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
         }
     }
 }
 
-@Suite("URLSession: what no longer ends the process", .timeLimit(.minutes(5)))
+@Suite("URLSession: events that do not end the process", .timeLimit(.minutes(5)))
 struct URLSessionSurvivalTests {
-    @Test("a redirect whose task is cancelled meanwhile does not (L3, R-67, D-22)")
+    @Test("cancelling the task of a redirect does not end the process (L3, R-67, D-22)")
     func cancelledRedirects() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: MockExecutor(.redirect(to: "/next"))) { server in
@@ -59,7 +59,7 @@ struct URLSessionSurvivalTests {
         }
     }
 
-    @Test("a peer that leaves during the upload of a long file does not (T-87, D-22)")
+    @Test("a connection that closes during the upload of a long file does not end the process (T-87, D-22)")
     func abandonedUploads() async {
         await #expect(processExitsWith: .success) {
             try await withFolder { folder in
@@ -79,10 +79,10 @@ struct URLSessionSurvivalTests {
     }
 }
 
-/// Performs a request that is answered with a status line and `rest`; in vain, or not, but to its end.
+/// Performs a request whose response is a status line and `remainder`, and ignores the result.
 @Sendable
-private func ask(answeredBy rest: String) async throws {
-    let bytes = Array("HTTP/1.1 200 OK\r\n\(rest)".utf8)
+private func performRequest(receiving remainder: String) async throws {
+    let bytes = Array("HTTP/1.1 200 OK\r\n\(remainder)".utf8)
     try await withTestServer(serving: MockExecutor(.ok()), fault: .raw(bytes)) { server in
         _ = try? await URLSessionExecutor().execute(PreparedRequest(url: server.baseURL))
     }

@@ -2,9 +2,9 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-@Suite("URLSession: the session", .timeLimit(.minutes(5)))
+@Suite("URLSession: lifecycle of the session", .timeLimit(.minutes(5)))
 struct URLSessionLifeTests {
-    @Test("a reset cancels what runs and what is not sent yet, leaves what is here, and goes on (PM-11, T-62)")
+    @Test("a reset cancels running and unsent calls, keeps received responses, and allows new calls (PM-11, T-62)")
     func reset() async throws {
         let mock = MockExecutor { request in
             request.target.path == "/stalled" ? .ok().delayed(by: .endless) : .ok("here")
@@ -12,7 +12,7 @@ struct URLSessionLifeTests {
         try await withTestServer(serving: mock) { server in
             let executor = URLSessionExecutor()
             let copy = executor
-            let here = try await executor.execute(server.request())
+            let received = try await executor.execute(server.request())
             let stalled = try server.request(.get, "/stalled")
             let gate = AsyncStream<Data>.makeStream()
             let unsent = try server.request(.put, body: .stream { gate.stream })
@@ -29,12 +29,12 @@ struct URLSessionLifeTests {
             gate.continuation.finish()
             #expect(await running.value?.reason == .cancelled)
             _ = await waiting.value
-            #expect(here.text == "here")
+            #expect(received.text == "here")
             #expect(try await copy.execute(server.request()).text == "here")
         }
     }
 
-    @Test("the app's configuration is copied: what it adds is sent, a change later is not (PM-10)")
+    @Test("the configuration of the app is copied: its fields are sent, later changes are not (PM-10)")
     func configuration() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let configuration = URLSessionConfiguration.ephemeral
@@ -49,10 +49,10 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("no cookie is kept, nor sent from the app's storage; no response is cached (PM-10)")
+    @Test("cookies are neither stored nor sent from the storage of the app, and responses are not cached (PM-10)")
     func nothingIsAdded() async throws {
-        let response = MockResponse.ok("x").adding(Field(name: .setCookie, value: "a=1; Path=/"))
-            .adding(Field(name: .cacheControl, value: "max-age=600"))
+        let response = MockResponse.ok("x").adding(headerField: Field(name: .setCookie, value: "a=1; Path=/"))
+            .adding(headerField: Field(name: .cacheControl, value: "max-age=600"))
         try await withTestServer(serving: MockExecutor(response)) { server in
             let configuration = URLSessionConfiguration.ephemeral
             let properties: [HTTPCookiePropertyKey: Any] = [
@@ -71,7 +71,7 @@ struct URLSessionLifeTests {
         }
     }
 
-    @Test("one session serves many calls at once, each its own (PM-1)")
+    @Test("concurrent calls of one session receive their own responses (PM-1)")
     func many() async throws {
         try await withTestServer(serving: MockExecutor { .ok($0.target.path) }) { server in
             let executor = URLSessionExecutor()
@@ -87,7 +87,7 @@ struct URLSessionLifeTests {
     }
 
     @Test(
-        "challenges for credentials are refused, those of the connection handed over (PM-13, C25)",
+        "challenges for credentials are rejected, and those of the connection are left to the session (PM-13, C25)",
         arguments: [
             (NSURLAuthenticationMethodHTTPBasic, ChallengeDisposition.reject),
             (NSURLAuthenticationMethodDefault, .reject), (NSURLAuthenticationMethodHTTPDigest, .reject),
@@ -100,7 +100,7 @@ struct URLSessionLifeTests {
     }
 
     @Test(
-        "URLSession's errors have the reasons of every executor (L4, T-87)",
+        "errors of URLSession have the reasons of all executors (L4, T-87)",
         arguments: [
             (URLError.Code.cancelled, "", RequestError.Reason.cancelled, RequestError.Reason.cancelled),
             (.cannotConnectToHost, "", .connectionFailed, .connectionFailed),

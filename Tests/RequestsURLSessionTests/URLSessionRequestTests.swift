@@ -5,7 +5,9 @@ import Testing
 
 @Suite("URLSession: requests", .timeLimit(.minutes(5)))
 struct URLSessionRequestTests {
-    @Test("nothing goes out that the request does not have but what frames it (L5)", .enabled(if: Support.isOnLinux))
+    @Test(
+        "only Host, Accept-Encoding, Connection and framing are added to a request (L5)",
+        .enabled(if: Support.isOnLinux))
     func additions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let executor = URLSessionExecutor()
@@ -17,7 +19,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("what the request has goes out, once (L5, L10)")
+    @Test("every field of a request is sent once (L5, L10)")
     func fields() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let header: Header = [
@@ -31,7 +33,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a length set by hand is never sent next to another framing (L6)")
+    @Test("framing fields of the request are replaced by those of its body (L6)")
     func framing() async throws {
         try await withTestServer(serving: echo) { server in
             let header: Header = [
@@ -50,29 +52,29 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("attributes travel to the executor and are not sent (L8)")
+    @Test("middleware receives the attributes of a request (L8)")
     func attributes() async throws {
-        enum Key: RequestAttributeKey { typealias Value = String }
+        enum Key: RequestAttributes.Key { typealias Value = String }
         try await withTestServer(serving: MockExecutor(.ok())) { server in
-            let seen = Mutex<String?>(nil)
-            let executor = URLSessionExecutor().intercepted { request, next in
-                seen.withLock { $0 = request.attributes[Key.self] }
+            let received = Mutex<String?>(nil)
+            let executor = URLSessionExecutor().intercepting { request, next in
+                received.withLock { $0 = request.attributes[Key.self] }
                 return try await next.execute(request)
             }
             var request = try server.request()
             request.attributes[Key.self] = "kept"
             _ = try await executor.execute(request)
-            #expect(seen.withLock { $0 } == "kept")
+            #expect(received.withLock { $0 } == "kept")
         }
     }
 
-    @Test("a long body that is produced waits in a file of its owner's, which goes afterwards (L6)")
+    @Test("a long produced body is stored in a file with mode 0600, which is removed afterwards (L6)")
     func spooled() async throws {
-        let seen = Mutex<[String: Int]>([:])
+        let found = Mutex<[String: Int]>([:])
         let abandoned = Set(try spooledFiles().keys)
         let mock = MockExecutor { request in
-            let found = try spooledFiles()
-            seen.withLock { $0.merge(found) { $1 } }
+            let current = try spooledFiles()
+            found.withLock { $0.merge(current) { $1 } }
             return .ok("\(request.body)")
         }
         try await withTestServer(serving: mock) { server in
@@ -85,22 +87,22 @@ struct URLSessionRequestTests {
             }
             #expect(server.exchanges.map { $0.header[.contentLength] } == [nil, "1500000"])
         }
-        let files = seen.withLock { $0 }.filter { !abandoned.contains($0.key) }
+        let files = found.withLock { $0 }.filter { !abandoned.contains($0.key) }
         #expect(files.count >= 2)
         #expect(files.values.allSatisfy { $0 == 0o600 })
-        // Those of other tests are among them, and go as well.
+        // The files of other tests are among them, and are removed too.
         while try !Set(spooledFiles().keys).isDisjoint(with: files.keys) {
             try Task.checkCancellation()
             await Task.yield()
         }
     }
 
-    @Test("a body that has to be stored is stored up to a limit, then refused before it is sent (L6)")
+    @Test("a produced body over the spool limit is an error before it is sent (L6)")
     func spoolLimit() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let executor = URLSessionExecutor(spoolLimit: 10)
             _ = try await executor.execute(server.request(.put, body: .stream { chunks("0123456789") }))
-            for body in [RequestBody.stream { chunks("0123456789", "x") }, .stream(length: 11) { Endless() }] {
+            for body in [RequestBody.stream { chunks("0123456789", "x") }, .stream(length: 11) { EndlessBody() }] {
                 let error = await executor.failure(of: try server.request(.put, body: body))
                 #expect(error?.reason == .tooLarge(limit: 10))
                 #expect(error?.mayHaveReachedServer == false && error?.request?.method == .put)
@@ -134,18 +136,18 @@ struct URLSessionRequestTests {
     }
 
     @Test(
-        "a file that shrinks while it is sent ends the call, one that grows is cut off (L6)",
+        "a file that shrinks while it is sent is an error, and one that grows is truncated (L6)",
         .enabled(if: Support.isOnLinux))
     func changingFiles() async throws {
         try await withFolder { folder in
             let path = folder + "/body"
             try await withTestServer(serving: MockExecutor { .ok("\($0.body)") }) { server in
-                for (count, reason) in [(1_900_000, RequestError.Reason.bodyNotEncoded), (2_100_000, nil)] {
+                for (count, reason) in [(1_900_000, RequestError.Reason.bodyEncodingFailed), (2_100_000, nil)] {
                     try Data(count: 2_000_000).write(to: URL(filePath: path))
-                    // It changes between the moment it was measured and the first read.
-                    let change = Change(path: path, count: count)
+                    // The file changes between measuring its length and the first read.
+                    let change = FileChange(path: path, count: count)
                     var request = try server.request(.put, body: .file(path: path))
-                    request.onProgress = { _ in change.make() }
+                    request.progressHandler = { _ in change.make() }
                     if let reason {
                         #expect(await URLSessionExecutor().failure(of: request)?.reason == reason)
                     } else {
@@ -156,7 +158,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a peer that does not read is not waited for longer than the limit between bytes (R-48)")
+    @Test("the limit between bytes ends the wait for a peer that does not read (R-48)")
     func silent() async throws {
         try await withSilentPort { port in
             var request = PreparedRequest(
@@ -166,9 +168,9 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a connection that does not come about ends at the connect limit, once there is a body (R-48)")
-    func unanswered() async throws {
-        try await withUnansweringPort { port in
+    @Test("the connect limit ends a connection attempt for a request with a body (R-48)")
+    func unconnected() async throws {
+        try await withFullBacklogPort { port in
             var request = PreparedRequest(
                 method: .put, target: try TargetURI("http://127.0.0.1:\(port)/"), body: .bytes(Data("x".utf8)))
             request.timeouts.connect = .milliseconds(60)
@@ -178,7 +180,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("limits are kept to less than a second (R-48)", arguments: [150, 900])
+    @Test("time limits are precise to less than a second (R-48)", arguments: [150, 900])
     func fractions(milliseconds: Int) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
             var request = try server.request()
@@ -189,10 +191,10 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a deadline ends the producing of a body, too (R-48)")
+    @Test("the deadline ends the production of a body (R-48)")
     func producing() async throws {
         var request = PreparedRequest(
-            method: .put, target: try TargetURI("http://127.0.0.1:1/"), body: .stream { Endless() })
+            method: .put, target: try TargetURI("http://127.0.0.1:1/"), body: .stream { EndlessBody() })
         request.deadline = .now + .milliseconds(60)
         let error = await URLSessionExecutor().failure(of: request)
         #expect(error?.reason == .timedOut(.total))
@@ -200,8 +202,8 @@ struct URLSessionRequestTests {
     }
 }
 
-/// Changes the length of a file, once.
-private final class Change: Sendable {
+/// A change of the length of a file, which happens once.
+private final class FileChange: Sendable {
     private let path: String
     private let count: Int
     private let isMade = Mutex(false)
@@ -219,14 +221,14 @@ private final class Change: Sendable {
     }
 }
 
-/// A sequence whose second chunk does not come.
-private struct Endless: AsyncSequence, AsyncIteratorProtocol {
+/// A sequence that never produces its second chunk.
+private struct EndlessBody: AsyncSequence, AsyncIteratorProtocol {
     var hasBegun = false
 
-    func makeAsyncIterator() -> Endless { self }
+    func makeAsyncIterator() -> EndlessBody { self }
 
     mutating func next() async throws -> Data? {
-        // Nothing waits for its end: the deadline under test cancels it.
+        // The deadline under test cancels the sleep.
         if hasBegun { try await Task.sleep(for: .seconds(3_600)) }
         hasBegun = true
         return Data("begin".utf8)
@@ -244,7 +246,7 @@ private func chunks(_ chunks: [Data]) -> AsyncStream<Data> {
     }
 }
 
-/// The permissions of bodies that wait in files, by path.
+/// Returns the permissions of the files of stored bodies, by name.
 private func spooledFiles() throws -> [String: Int] {
     let folder = FileManager.default.temporaryDirectory.path
     var files: [String: Int] = [:]

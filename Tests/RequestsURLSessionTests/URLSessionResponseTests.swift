@@ -6,9 +6,10 @@ import Testing
 struct URLSessionResponseTests {
     static let challenges = ["Basic realm=a", "Digest realm=a, nonce=b", "Negotiate", "NTLM", "Bearer"]
 
-    @Test("a 401 comes at once and with its body, whatever it challenges for (L1, T-86)", arguments: challenges)
+    @Test("a 401 is returned at once with its body, whatever its challenge (L1, T-86)", arguments: challenges)
     func challenge(_ challenge: String) async throws {
-        let mock = MockExecutor(.status(401, "who?").adding(Field(name: .wwwAuthenticate, value: challenge)))
+        let mock = MockExecutor(
+            .status(401, "who?").adding(headerField: Field(name: .wwwAuthenticate, value: challenge)))
         try await withTestServer(serving: mock) { server in
             let executor = URLSessionExecutor()
             for header in [Header.empty, [Field(name: .authorization, value: "Basic YTpi")]] {
@@ -19,13 +20,13 @@ struct URLSessionResponseTests {
             }
             let stream = try await executor.execute(server.request(delivery: .streamed)).stream
             #expect(try await stream?.collect() == Data("who?".utf8))
-            let refused = try await executor.execute(server.request(delivery: .file(path: "/nowhere/there")))
-            #expect(refused.text == "who?")
+            let file = try await executor.execute(server.request(delivery: .file(path: "/nowhere/there")))
+            #expect(file.text == "who?")
             #expect(server.exchanges.count == 4)
         }
     }
 
-    @Test("no redirect is followed by the session, and the body of one is kept (L2, L3, L9, D-22)")
+    @Test("the session does not follow a redirect, and its body is returned (L2, L3, L9, D-22)")
     func redirect() async throws {
         let mock = MockExecutor(
             MockResponse(
@@ -40,12 +41,12 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a redirect whose body never ends is given up at the first-byte limit (R-20, T-59)")
+    @Test("the first-byte limit ends a call whose redirect has an endless body (R-20, T-59)")
     func lateRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.bytes(Data(count: 10))]
         try await withTestServer(serving: MockExecutor(redirect), behaving: .failing(.stallBody(atByte: 3))) { server in
-            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let client = Client(ServerAPI(baseURL: server.baseURL), executor: URLSessionExecutor())
             let request = client.api.get(.text, from: "/").with(timeouts: Timeouts(firstByte: .milliseconds(200)))
             let start = ContinuousClock.now
             let error = await #expect(throws: RequestError.self) { try await client.perform(request) }
@@ -54,14 +55,14 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a redirect whose body goes on without end is given up at the first-byte limit (R-20, T-59)")
+    @Test("the first-byte limit ends a call whose redirect never stops sending its body (R-20, T-59)")
     func endlessRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.chunks(count: .max) { _ in Data(count: 100) }]
-        // Slowly, because Foundation keeps all of it in memory.
-        let slow = Behavior(pace: .drip(100, every: .milliseconds(1)))
+        // The body is sent slowly, because Foundation keeps all of it in memory.
+        let slow = TestServer.Behavior(pace: .drip(100, every: .milliseconds(1)))
         try await withTestServer(serving: MockExecutor(redirect), behaving: slow) { server in
-            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let client = Client(ServerAPI(baseURL: server.baseURL), executor: URLSessionExecutor())
             let request = client.api.get(.text, from: "/").with(timeouts: Timeouts(firstByte: .milliseconds(200)))
             let error = await #expect(throws: RequestError.self) { try await client.perform(request) }
             #expect(error?.reason == .timedOut(.firstByte))
@@ -69,10 +70,10 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a chunked body of no bytes with a content coding is taken for an empty one (R-24)")
+    @Test("a chunked body without bytes is empty, even with a content coding (R-24)")
     func emptyCoded() async throws {
         let response = MockResponse(status: 200, header: [Field(name: .contentEncoding, value: "gzip")])
-        let chunked = Behavior(framing: .chunked(sizes: [1]))
+        let chunked = TestServer.Behavior(framing: .chunked(sizes: [1]))
         try await withTestServer(serving: MockExecutor(response), behaving: chunked) { server in
             let response = try await URLSessionExecutor().execute(server.request())
             #expect(response.data == Data())
@@ -81,7 +82,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a redirect is followed above the session: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
+    @Test("a call follows redirects: 307 sends the body again, 303 does not (L2, L3, T-59, PM-73)")
     func following() async throws {
         let mock = MockExecutor { request in
             switch request.target.path {
@@ -91,7 +92,7 @@ struct URLSessionResponseTests {
             }
         }
         try await withTestServer(serving: mock) { server in
-            let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+            let client = Client(ServerAPI(baseURL: server.baseURL), executor: URLSessionExecutor())
             let body = BodyProvider.raw(data: Data("abc".utf8))
             let kept = try await client.perform { $0.post(body, to: "/307", receiving: .text) }
             let rewritten = try await client.perform { $0.post(body, to: "/303", receiving: .text) }
@@ -100,12 +101,12 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("credentials do not follow a redirect to another origin (L3, T-59)")
+    @Test("credentials are not sent to another origin after a redirect (L3, T-59)")
     func credentials() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { other in
             let url = other.baseURL.absoluteString
             try await withTestServer(serving: MockExecutor(.redirect(to: url))) { server in
-                let client = Client(Place(baseURL: server.baseURL), executor: URLSessionExecutor())
+                let client = Client(ServerAPI(baseURL: server.baseURL), executor: URLSessionExecutor())
                 try await client.perform { $0.get(.none, from: "/").authenticated(with: .bearerToken("t")) }
                 #expect(server.exchanges.first?.header[.authorization] == "Bearer t")
                 #expect(other.exchanges.first?.header[.authorization] == nil)
@@ -113,7 +114,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("an empty Location is a response, not a hang; its body is lost (PM-73)", .enabled(if: Support.isOnLinux))
+    @Test("a redirect with an empty Location is returned without its body (PM-73)", .enabled(if: Support.isOnLinux))
     func emptyLocation() async throws {
         try await withTestServer(serving: MockExecutor(.redirect(to: ""))) { server in
             let response = try await URLSessionExecutor().execute(server.request())
@@ -122,10 +123,10 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a compressed body is delivered as its header says: without a coding, which the metrics have (L7)")
+    @Test("a compressed body is decoded; the metrics contain its coding, the header does not (L7)")
     func compressed() async throws {
         let data = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIwKQAVaOCdxoAAAA="))
-        let mock = MockExecutor(.data(data).adding(Field(name: .contentEncoding, value: "gzip")))
+        let mock = MockExecutor(.data(data).adding(headerField: Field(name: .contentEncoding, value: "gzip")))
         try await withTestServer(serving: mock) { server in
             let executor = URLSessionExecutor()
             let response = try await executor.execute(server.request())
@@ -134,16 +135,16 @@ struct URLSessionResponseTests {
             #expect(response.head.header[.contentLength] == nil)
             #expect(response.metrics.contentEncoding == "gzip")
             #expect(response.metrics.encodedBodyLength == data.count)
-            #expect(response.metrics.untilHead != nil)
+            #expect(response.metrics.timeToResponseHead != nil)
             let head = try await executor.execute(server.request(.head))
             #expect(head.head.header[.contentEncoding] == "gzip")
         }
     }
 
     @Test(
-        "a connection that ends before the head is lost (L4, T-87)",
-        arguments: [Fault.closeBeforeHead, .resetBeforeHead])
-    func lost(fault: Fault) async throws {
+        "a connection that closes before the response is an error (L4, T-87)",
+        arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
+    func lost(fault: TestServer.Fault) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
             let error = await URLSessionExecutor().failure(of: try server.request(.post))
             #expect(error?.reason == .connectionLost)
@@ -153,7 +154,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("two Location fields are two (T-87, D-22)")
+    @Test("two Location fields are not joined (T-87, D-22)")
     func locations() async throws {
         for location in ["/a,b", "/c"] {
             let fields = [Field(name: .location, value: location), Field(name: .location, value: "/c,d")]
@@ -166,12 +167,13 @@ struct URLSessionResponseTests {
     }
 
     @Test(
-        "a field that Foundation on Linux cannot read ends the call (T-87, D-22)", .enabled(if: Support.isOnLinux),
+        "a field that Foundation on Linux cannot parse is a protocol violation (T-87, D-22)",
+        .enabled(if: Support.isOnLinux),
         arguments: [[0xE9], [0x09], [0x20, 0x20]] as [[UInt8]])
     func unreadableFields(value: [UInt8]) async throws {
         let end = Array("\r\nContent-Length: 4\r\n\r\nwho?".utf8)
         for line in ["HTTP/1.1 200 OK\r\nX-Note: ", "HTTP/1.1 401 No\r\nWWW-Authenticate: "] {
-            let fault = Fault.raw(Array(line.utf8) + value + end)
+            let fault = TestServer.Fault.raw(Array(line.utf8) + value + end)
             try await withTestServer(serving: MockExecutor(.ok()), fault: fault) { server in
                 let error = await URLSessionExecutor().failure(of: try server.request())
                 #expect(error?.reason == .protocolViolation)
@@ -179,7 +181,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("a stream outlives its executor")
+    @Test("a stream can be read after its executor is released")
     func outliving() async throws {
         try await withTestServer(serving: MockExecutor(.ok("0123456789"))) { server in
             let stream = try await URLSessionExecutor().execute(server.request(delivery: .streamed)).stream

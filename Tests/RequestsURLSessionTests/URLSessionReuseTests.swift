@@ -4,29 +4,29 @@ import RequestsURLSession
 import Synchronization
 import Testing
 
-// The limits are those of `Timeouts`, a minute for the first byte: a call that hangs is a suite that takes too long.
+// The limits are the defaults of `Timeouts`, so a call that hangs exceeds the time limit of the suite.
 @Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionReuseTests {
-    /// Bodies of every kind that an upload can have.
+    /// Returns a body of every kind.
     private static func bodies(in folder: String) throws -> [RequestBody] {
         let data = Data((0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try data.write(to: URL(filePath: folder + "/body"))
         return [
             .none, .bytes(Data("abc".utf8)), .file(path: folder + "/body"),
-            .stream(length: nil, replayable: false) { Pieces(data: Data("abc".utf8)) },
-            .stream(length: 3, replayable: false) { Pieces(data: Data("abc".utf8)) },
+            .stream(length: nil, isReplayable: false) { Pieces(data: Data("abc".utf8)) },
+            .stream(length: 3, isReplayable: false) { Pieces(data: Data("abc".utf8)) },
         ]
     }
 
     @Test(
-        "a request that is not idempotent is sent once, even when its connection ends without a response (R-42, R-43)",
-        arguments: [Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.post, "PURGE"])
-    func sentOnce(fault: Fault, method: HTTPMethod) async throws {
+        "a request that is not idempotent is sent once, even if its connection closes before the response (R-42, R-43)",
+        arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead], [HTTPMethod.post, "PURGE"])
+    func sentOnce(fault: TestServer.Fault, method: HTTPMethod) async throws {
         try await withFolder { folder in
             for (body, way) in try Self.bodies(in: folder).flatMap({ body in Way.all.map { (body, $0) } }) {
                 let mock = MockExecutor { .ok($0.target.path) }
-                // Whichever connection the second request takes: it is the one with the fault.
-                let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+                // The second request has the fault, whichever connection it uses.
+                let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in
                     connection + exchange == 1 ? .failing(fault) : .standard
                 }
                 try await withTestServer(serving: mock, behaving: behavior) { server in
@@ -44,12 +44,12 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "an idempotent request with a body is sent again with all of it when its connection ends (R-42, R-43)",
-        arguments: [Fault.closeBeforeHead, .resetBeforeHead])
-    func sentAgain(fault: Fault) async throws {
+        "an idempotent request is sent again with its whole body if its connection closes (R-42, R-43)",
+        arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
+    func sentAgain(fault: TestServer.Fault) async throws {
         try await withFolder { folder in
             for (body, way) in try Self.bodies(in: folder).flatMap({ body in Way.all.map { (body, $0) } }) {
-                let behavior: @Sendable (Int, Int) -> Behavior = { connection, exchange in
+                let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in
                     connection == 0 && exchange == 1 ? .failing(fault) : .standard
                 }
                 try await withTestServer(serving: echo, behaving: behavior) { server in
@@ -64,10 +64,10 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a connection that ends before the request is read is replaced, or the call fails at once (R-42, R-48)",
+        "a connection that closes before the request is read is replaced, or the call fails at once (R-42, R-48)",
         arguments: AbruptPeer.End.allCases, [HTTPMethod.post, .put, .get])
     func unread(end: AbruptPeer.End, method: HTTPMethod) async throws {
-        // The first connection answers one request, the later ones all.
+        // The server responds to one request on the first connection, and to all on later ones.
         let peer = try AbruptPeer(ending: end) { $0 == 0 ? 1 : .max }
         let executor = URLSessionExecutor()
         let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
@@ -84,7 +84,7 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "connections that always end before a response fail the call at once (R-43)",
+        "a call fails at once if every connection closes before the response (R-43)",
         arguments: AbruptPeer.End.allCases)
     func always(end: AbruptPeer.End) async throws {
         let peer = try AbruptPeer(ending: end) { $0 == 0 ? 1 : 0 }
@@ -100,7 +100,7 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "a server that ends connections within 500 µs of a call has it answered, or it fails at once (R-42, R-43, R-48)",
+        "a call succeeds or fails at once if the server ends idle connections at the same time (R-42, R-43, R-48)",
         arguments: AbruptPeer.End.allCases, [HTTPMethod.get, .put, .post])
     func idleLimit(end: AbruptPeer.End, method: HTTPMethod) async throws {
         let peer = try AbruptPeer(ending: end) { _ in .max }
@@ -108,9 +108,9 @@ struct URLSessionReuseTests {
         let target = try TargetURI("http://127.0.0.1:\(peer.port)/")
         let body: RequestBody = method == .get ? .none : .bytes(Data("hello".utf8))
         let request = PreparedRequest(method: method, target: target, body: body)
-        var answered = 0
+        var successes = 0
         for round in 0..<200 {
-            // An idle connection, unless the one of the round before was ended at that moment.
+            // Leaves an idle connection, unless the server ends it just then, as in the round before.
             _ = try? await executor.execute(PreparedRequest(target: target))
             try DetachedThread.start(named: "ending") {
                 spin(upTo: .microseconds(500))
@@ -120,27 +120,27 @@ struct URLSessionReuseTests {
             do throws(RequestError) {
                 let text = try await executor.execute(request).text
                 #expect(text == "good", "round \(round)")
-                answered += 1
+                successes += 1
             } catch {
                 #expect(error.reason == .connectionLost, "round \(round): \(error)")
             }
         }
-        #expect(answered > 0)
-        if method == .post { #expect((answered...200).contains(peer.requests(.post)), "\(peer.requests(.post))") }
+        #expect(successes > 0)
+        if method == .post { #expect((successes...200).contains(peer.requests(.post)), "\(peer.requests(.post))") }
     }
 
-    @Test("requests that are not idempotent keep to the connections an origin may have, and none is lost (PM-10, R-42)")
+    @Test("requests that are not idempotent respect the connection limit of an origin, and all complete (PM-10, R-42)")
     func limited() async throws {
-        let served = Mutex((now: 0, most: 0))
+        let running = Mutex((current: 0, maximum: 0))
         let mock = MockExecutor { request in
-            // The server may still be at work for a call that was cancelled.
+            // The server may still process a call that was cancelled.
             guard request.target.path == "/kept" else { return .ok() }
-            served.withLock { served in
-                served.now += 1
-                served.most = max(served.most, served.now)
+            running.withLock { running in
+                running.current += 1
+                running.maximum = max(running.maximum, running.current)
             }
             for _ in 0..<100 { await Task.yield() }
-            served.withLock { $0.now -= 1 }
+            running.withLock { $0.current -= 1 }
             return .ok("done")
         }
         try await withTestServer(serving: mock) { server in
@@ -154,20 +154,20 @@ struct URLSessionReuseTests {
                     group.addTask {
                         let call = Task { try await executor.execute(request).text == "done" }
                         guard index % 3 == 0 else { return try await call.value }
-                        // Some of these are cancelled before they are admitted, some later.
+                        // Some calls are cancelled before they are admitted, some later.
                         for _ in 0..<index { await Task.yield() }
                         call.cancel()
                         let error = await call.result.failure as? RequestError
                         return error == nil || error?.reason == .cancelled
                     }
                 }
-                for try await isRight in group { #expect(isRight) }
+                for try await isExpected in group { #expect(isExpected) }
             }
-            #expect(served.withLock { $0.most } <= 2)
+            #expect(running.withLock { $0.maximum } <= 2)
         }
     }
 
-    @Test("an executor that has sent many such requests keeps neither connections nor sessions (R-42, PM-10)")
+    @Test("the connections of requests that are not idempotent are closed after use (R-42, PM-10)")
     func released() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
             let executor = URLSessionExecutor()
@@ -195,16 +195,16 @@ private func spin(upTo limit: Duration) {
     while ContinuousClock.now < end {}
 }
 
-/// One of the two ways to send a request by URLSession.
+/// The two ways to send a request with URLSession.
 private enum Way: Sendable {
     case executor(URLSessionExecutor)
-    /// The function of 0.3.2.
+    /// The function of Requests 0.3.2.
     case perform(URLSession)
 
-    /// Both, each with connections of its own.
+    /// Both ways, with separate connections.
     static var all: [Way] { [.executor(URLSessionExecutor()), .perform(URLSession(configuration: .ephemeral))] }
 
-    /// The body of the response to `request`.
+    /// Returns the body of the response to `request`.
     func body(of request: PreparedRequest) async throws(RequestError) -> Data {
         switch self {
         case .executor(let executor):
@@ -214,7 +214,8 @@ private enum Way: Sendable {
             return data
         case .perform(let session):
             let result = await withCheckedContinuation { continuation in
-                session.perform(Exactly(request: request), callbackQueue: DispatchQueue(label: "test.completion")) {
+                session.perform(PreparedOnly(request: request), callbackQueue: DispatchQueue(label: "test.completion"))
+                {
                     continuation.resume(returning: $0.map(\.1).mapError(\.error))
                 }
             }
@@ -223,8 +224,8 @@ private enum Way: Sendable {
     }
 }
 
-/// A description of a request that has been prepared.
-private struct Exactly: RequestConvertible {
+/// A request that is already prepared.
+private struct PreparedOnly: RequestConvertible {
     let request: PreparedRequest
 
     var baseURL: URL { URL("http://127.0.0.1") }
@@ -235,7 +236,7 @@ private struct Exactly: RequestConvertible {
 }
 
 /// A body in pieces of 100,000 bytes.
-private struct Pieces: RequestBodySource {
+private struct Pieces: RequestBody.Source {
     var data: Data
 
     mutating func next() async throws -> Data? {

@@ -2,11 +2,11 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-// libcurl asks the proxy that `http_proxy` names, which is how a session reaches hosts that are not there; a process of
-// its own has that variable.
+// The matrix needs hosts that do not exist. The session reaches them through the proxy in `http_proxy`, which libcurl
+// uses, so a child process sets this variable.
 @Suite("URLSession: secrets and redirects", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
 struct URLSessionSecretTests {
-    @Test("secrets stay with their origin, whatever the redirect and their spelling (T-59, R-27, L3, D-22)")
+    @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, L3, D-22)")
     func matrix() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: SecretMatrix.responder) { server in
@@ -19,7 +19,7 @@ struct URLSessionSecretTests {
         }
     }
 
-    @Test("between 127.0.0.1, localhost and another port go no secrets (T-59, R-27)")
+    @Test("127.0.0.1, localhost and another port are different origins for secrets (T-59, R-27)")
     func loopbackNames() async throws {
         try await withTestServer(serving: SecretMatrix.responder) { server in
             try await withTestServer(serving: SecretMatrix.responder) { other in
@@ -33,7 +33,7 @@ struct URLSessionSecretTests {
                         Field(name: "aUtHoRiZaTiOn", value: "a"), Field(name: "X-To", value: location),
                         Field(name: "X-Status", value: "307"),
                     ]
-                    let request = Place(baseURL: server.baseURL).get(.none, from: "/").with(header: header)
+                    let request = ServerAPI(baseURL: server.baseURL).get(.none, from: "/").with(header: header)
                     try await executor.perform(request)
                     let last = (server.exchanges + other.exchanges).last { $0.target.hasSuffix("/next") }
                     #expect(last?.header[.authorization] == (isSameOrigin ? "a" : nil), "\(location)")

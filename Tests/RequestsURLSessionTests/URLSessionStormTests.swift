@@ -4,18 +4,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// How many calls are cancelled; `REQUESTS_CANCELLATIONS` asks for more.
+/// The number of cancelled calls; `REQUESTS_CANCELLATIONS` sets another.
 private let cancellations =
     ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init) ?? 400
 
-/// The text of a response, for which the calling thread waits.
+/// Returns the text of a response from a call that blocks its thread, or nil if the call fails.
 private func textInPlace(_ request: PreparedRequest, over executor: URLSessionExecutor) -> String? {
     try? executor.executeAndWait(request).text
 }
 
-@Suite("URLSession: storms", .timeLimit(.minutes(5)))
+@Suite("URLSession: cancellation under load", .timeLimit(.minutes(5)))
 struct URLSessionStormTests {
-    @Test("a cancelled call gives its whole body or fails, collected, streamed or in a file (R-67, R-20)")
+    @Test("a cancelled call returns its whole body or fails, in every delivery (R-67, R-20)")
     func cancelled() async throws {
         try await withFolder { folder in
             try await withTestServer(serving: MockExecutor { .ok(String(repeating: $0.target.path, count: 40)) }) {
@@ -36,14 +36,14 @@ struct URLSessionStormTests {
     }
 
     @Test(
-        "awaited and blocking calls of one task group all complete with one connection a host (HT-1, PM-10)",
+        "awaited and blocking calls of a task group all complete with one connection per host (HT-1, PM-10)",
         arguments: [2, 16], [HTTPMethod.get, .post])
     func blocked(threads: Int, method: HTTPMethod) async throws {
-        let served = Mutex((now: 0, most: 0))
+        let running = Mutex((current: 0, maximum: 0))
         let mock = MockExecutor { _ in
-            served.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            running.withLock { $0 = ($0.current + 1, max($0.maximum, $0.current + 1)) }
             for _ in 0..<20 { await Task.yield() }
-            served.withLock { $0.now -= 1 }
+            running.withLock { $0.current -= 1 }
             return .ok("ok")
         }
         try await withTestServer(serving: mock) { server in
@@ -65,13 +65,13 @@ struct URLSessionStormTests {
                 }
             }
             #expect(texts.count == 32 && texts.allSatisfy { $0 == "ok" }, "\(texts)")
-            // Of requests: a connection closes a moment after its session has ended (Docs/Decisions/0016).
-            #expect(served.withLock { $0.most } == 1)
+            // Requests are counted, because a connection closes shortly after its session has ended (decision 0016).
+            #expect(running.withLock { $0.maximum } == 1)
             #expect(server.exchanges.count == 32)
         }
     }
 
-    /// One call that is cancelled at a random moment.
+    /// A call that is cancelled at a random time.
     private struct Call: Sendable {
         let body: Data
         let task: Task<Data, any Error>
@@ -80,7 +80,7 @@ struct URLSessionStormTests {
             _ number: Int, to server: TestServer, in folder: String, over executor: URLSessionExecutor
         ) throws {
             let path = "/call-\(number)"
-            let delivery: Delivery =
+            let delivery: ResponseBody.Delivery =
                 switch number % 4 {
                 case 0: .collected(limit: 1 << 20)
                 case 1: .file(path: folder + path)
@@ -106,7 +106,9 @@ struct URLSessionStormTests {
             }
         }
 
-        /// Whether the call gave its whole body; it must have been cancelled otherwise.
+        /// Returns whether the call returned its whole body.
+        ///
+        /// Any other call was cancelled.
         func isWhole() async throws -> Bool {
             do {
                 let data = try await task.value

@@ -3,14 +3,14 @@ import RequestsXML
 import Synchronization
 import Testing
 
-@Suite("Depth and growth of XML", .serialized, .timeLimit(.minutes(5)))
+@Suite("Depth of XML", .serialized, .timeLimit(.minutes(5)))
 struct XMLDepthTests {
     private static func nested(_ count: Int, _ name: String = "a") -> String {
         String(repeating: "<\(name)>", count: count) + "x" + String(repeating: "</\(name)>", count: count)
     }
 
     @Test(
-        "no limit of a decoder goes beyond the greatest depth: a million levels are an error, not a crash (R-75)",
+        "no limit exceeds the maximum depth: a million levels are an error, not a crash (R-75)",
         arguments: [513, 50_000, 1_000_000])
     func greatestDepth(levels: Int) {
         let executor = XMLExecutor(Self.nested(levels))
@@ -22,7 +22,7 @@ struct XMLDepthTests {
         #expect(throws: RequestError.self) { try executor.performAndWait(request) }
     }
 
-    @Test("at the greatest depth a small stack is enough to read, compare, hash, print and release (R-75)")
+    @Test("a value of the maximum depth is read, compared, hashed, printed and released on a small stack (R-75)")
     func smallStack() throws {
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<(isEqual: Bool, depth: Int)>((false, 0))
@@ -38,7 +38,7 @@ struct XMLDepthTests {
             copy.attributes["b"] = "1"
             result.withLock { $0 = (isEqual && first != copy, first.description.utf8.count { $0 == 0x2F }) }
         }
-        // Half of what a secondary thread has on Apple's platforms.
+        // Half the stack size of a secondary thread on Apple platforms.
         thread.stackSize = 256 * 1_024
         thread.start()
         done.wait()

@@ -2,11 +2,12 @@ import RequestsXML
 import TestCorpora
 import Testing
 
-/// Our reader beside libxml2, which Foundation's `XMLParser` has within, on generated and damaged documents: ours may be
-/// stricter, never looser, and gives the same values.
-@Suite("XML beside Foundation", .timeLimit(.minutes(10)))
+/// A comparison with libxml2, which is part of Foundation's `XMLParser`, on generated and mutated documents.
+///
+/// The reader of this package can be stricter, is never more lenient, and returns the same values.
+@Suite("XML compared with Foundation", .timeLimit(.minutes(10)))
 struct XMLDifferentialTests {
-    /// A fifth of the other mutations: libxml2 takes most of the time.
+    /// A fifth of the number of inputs of other suites, because libxml2 takes most of the time.
     private let inputs = Mutator.inputs / 5
 
     @Test("every well-formed document is read, with the values that libxml2 reports (AF-55, R-71, R-72)")
@@ -14,27 +15,27 @@ struct XMLDifferentialTests {
         var generator = XMLGenerator(seed: Mutator.seed)
         for _ in 0..<inputs {
             let text = generator.document()
-            #expect(Self.compare(Array(text.utf8)), "not read: \(text)")
+            #expect(Self.compare(Array(text.utf8)), "not accepted: \(text)")
         }
     }
 
-    @Test("the same in UTF-16 with a byte order mark (AF-55, R-72)")
+    @Test("every well-formed document is read in UTF-16 with a byte order mark (AF-55, R-72)")
     func utf16() throws {
         var generator = XMLGenerator(seed: Mutator.seed + 2)
         for index in 0..<inputs / 10 {
             let text = generator.document().replacing(/encoding=["'](?:utf|UTF)-8["']/, with: "")
-            let isRead = Self.compare(Array(text.utf8)) { bytes in
+            let isAccepted = Self.compare(Array(text.utf8)) { bytes in
                 let units = ("\u{FEFF}" + String(decoding: bytes, as: UTF8.self)).utf16
                 return units.flatMap { unit in
                     let bytes = [UInt8(unit >> 8), UInt8(unit & 0xFF)]
                     return index.isMultiple(of: 2) ? bytes : bytes.reversed()
                 }
             }
-            #expect(isRead, "not read: \(text)")
+            #expect(isAccepted, "not accepted: \(text)")
         }
     }
 
-    @Test("what libxml2 refuses of damaged documents is refused, the rest has its values (AF-55, R-71, R-72, R-75)")
+    @Test("a mutated document that libxml2 rejects is rejected, and others have its values (AF-55, R-71, R-72, R-75)")
     func mutated() throws {
         var generator = XMLGenerator(seed: Mutator.seed + 1)
         let corpus = (0..<300).map { _ in Array(generator.document().utf8) }
@@ -54,25 +55,26 @@ struct XMLDifferentialTests {
         #expect(accepted > inputs / 100 && accepted < inputs)
     }
 
-    /// Whether our reader accepts `bytes`; if it does, compares the value with what Foundation's parser reports.
+    /// Returns whether the reader accepts `bytes`, after comparing the value with the events of Foundation's parser.
     private static func compare(_ bytes: [UInt8], as encoded: ([UInt8]) -> [UInt8] = { $0 }) -> Bool {
         guard let root = try? XMLExecutor(encoded(bytes)).root() else { return false }
         let text = Comment(rawValue: String(decoding: bytes, as: UTF8.self))
-        // Printed and read again it is the same, which tells that nothing of it is lost.
+        // The printed value reads back as an equal one, so nothing is lost.
         #expect((try? XMLExecutor(root.description).root()) == root, text)
         let parser = XMLParser(data: Data(encoded(harmless(bytes))))
         parser.shouldProcessNamespaces = true
         let builder = Builder()
         parser.delegate = builder
         let isAccepted = parser.parse() && builder.errors.allSatisfy(Self.warnings.contains)
-        #expect(isAccepted, "not accepted by Foundation, \(builder.errors): \(text)")
+        #expect(isAccepted, "rejected by Foundation with \(builder.errors): \(text)")
         guard isAccepted else { return true }
         #expect(builder.roots == [comparable(root)], text)
         return true
     }
 
-    /// The bytes of a well-formed document with a space in each `<?target?>`, which ends the process in Foundation's
-    /// parser; `.xml(parsing:)` adds it too.
+    /// Returns the bytes of a well-formed document with a space in each `<?target?>`.
+    ///
+    /// Without it Foundation's parser ends the process. `.xml(parsing:)` adds the space too.
     private static func harmless(_ bytes: [UInt8]) -> [UInt8] {
         var (result, remainder) = ([UInt8](), bytes[...])
         while !remainder.isEmpty {
@@ -89,11 +91,11 @@ struct XMLDifferentialTests {
         return result
     }
 
-    /// The codes of libxml2's warnings: of a target that begins with “xml”, of an unknown version, of the value of xml:lang, of the name of a namespace that
-    /// is not a URI or a relative one.
+    /// The codes of libxml2's warnings: a target that begins with “xml”, an unknown version, the value of xml:lang, and
+    /// the name of a namespace that is relative or not a URI.
     private static let warnings: Set<Int> = [64, 97, 98, 99, 100]
 
-    /// `element` with what Foundation's parser reports of it only.
+    /// Returns `element` with only the parts that Foundation's parser reports.
     private static func comparable(_ element: XMLValue) -> XMLValue {
         var result = element
         result.namespace = element.namespace ?? ""
@@ -107,7 +109,7 @@ struct XMLDifferentialTests {
         return result
     }
 
-    /// Builds values from the events of Foundation's parser.
+    /// A builder of values from the events of Foundation's parser.
     private final class Builder: NSObject, XMLParserDelegate {
         var roots: [XMLValue] = []
         var errors: [Int] = []
@@ -147,7 +149,7 @@ struct XMLDifferentialTests {
         func parser(_ parser: XMLParser, foundCharacters string: String) { text += string }
 
         func parser(_ parser: XMLParser, foundCDATA block: Data) {
-            // libxml2 does not normalize the line ends of CDATA, which XML 1.0 §2.11 demands.
+            // libxml2 does not normalize the line ends of CDATA, as XML 1.0 §2.11 requires.
             let lines = block.reduce(into: [UInt8]()) { lines, byte in
                 if byte == 0x0A, lines.last == 0x0D { lines.removeLast() }
                 lines.append(byte)

@@ -1,6 +1,6 @@
 import RequestsXML
 
-/// Answers every request with the same type and body.
+/// An executor whose responses all have the same content type and body.
 struct XMLExecutor: RequestExecutor {
     let type: String?
     let body: Data
@@ -23,18 +23,18 @@ struct XMLExecutor: RequestExecutor {
 }
 
 extension XMLExecutor {
-    /// The root element of the body as `.xml` reads it.
+    /// Returns the root element of the body, decoded by `.xml`.
     func root(depth: Int = 100) throws -> XMLValue {
         try performAndWait(AnonymousRequestProvider("https://e.com").get(.xml(depth: depth), from: "/"))
     }
 
-    /// The error of reading the body; nil when it is read, or when the error is not one of XML.
-    func problem(depth: Int = 100) -> InvalidXML? {
+    /// Returns the syntax error of the body, or nil if there is none or the error is another.
+    func problem(depth: Int = 100) -> XMLValue.SyntaxError? {
         do {
             _ = try root(depth: depth)
             return nil
         } catch {
-            return (error as? RequestError)?.underlying as? InvalidXML
+            return (error as? RequestError)?.underlying as? XMLValue.SyntaxError
         }
     }
 }

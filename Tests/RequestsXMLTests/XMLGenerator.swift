@@ -1,6 +1,6 @@
 import TestCorpora
 
-/// Makes well-formed documents at random, the same ones for the same seed.
+/// A generator of random well-formed documents, which are the same for the same seed.
 struct XMLGenerator {
     private var random: SplitMix64
     private var prefixes: [String] = []
@@ -63,7 +63,7 @@ struct XMLGenerator {
         }
         if chance(6) { attributes.append("xmlns=" + quoted(pick(["", "urn:1", "urn:d"]))) }
         for number in 0..<Int.random(in: 0...3, using: &random) {
-            // Numbered, because Foundation's dictionary takes é as one code point and as two for the same name.
+            // The names are numbered, because Foundation's dictionary equates é as one code point with é as two.
             let name = (chance(3) ? pick(prefixes) + ":" : "") + name() + "\(number)"
             let quote = pick(["\"", "'"])
             attributes.append(name + maybeSpace() + "=" + maybeSpace() + quote + text(besides: quote) + quote)

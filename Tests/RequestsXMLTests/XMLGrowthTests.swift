@@ -2,12 +2,14 @@ import RequestsXML
 import TestSupport
 import Testing
 
-/// Documents that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
+/// Documents that are long in one respect.
+///
+/// Reading a document eight times as long takes about eight times as long, not 64 times.
 @Suite("Growth of XML", .serialized, .timeLimit(.minutes(5)))
 struct XMLGrowthTests {
     struct Shape: CustomStringConvertible, Sendable {
         let description: String
-        /// A document with so many bytes, or items, of what makes it long.
+        /// Returns a document with the part that makes it long, of about the given number of bytes or items.
         let make: @Sendable (Int) -> String
     }
 
@@ -28,7 +30,7 @@ struct XMLGrowthTests {
         },
         Shape(description: "namespaces") { size in "<a\(numbered(size) { " xmlns:p\($0)='u\($0)'" })/>" },
         Shape(description: "namespaces declared again") { "<a>" + many("<b xmlns:p='u'/>", $0) + "</a>" },
-        Shape(description: "prefixes at the greatest depth") { size in
+        Shape(description: "prefixes at the maximum depth") { size in
             "<r xmlns:p='u'>" + many("<a xmlns:q='v'>", 500) + many("<p:b/>", size) + many("</a>", 500) + "</r>"
         },
         Shape(description: "elements") { "<a>" + many("<b/>", $0) + "</a>" },
@@ -59,7 +61,9 @@ struct XMLGrowthTests {
         Shape(description: "document types") { many("<!DOCTYPE a>", $0) },
     ]
 
-    @Test("what makes a document long costs in proportion, well-formed or not (AF-55, R-71)", arguments: shapes)
+    @Test(
+        "the time to read a document is proportional to its length, well-formed or not (AF-55, R-71)", arguments: shapes
+    )
     func documents(shape: Shape) async throws {
         let ratio = try await Growth.ratio(size: 500) { size in
             let executor = XMLExecutor(shape.make(size))
@@ -68,7 +72,7 @@ struct XMLGrowthTests {
         #expect(ratio <= Growth.limit)
     }
 
-    @Test("values of long documents are compared, hashed, printed and searched in proportion (R-71)")
+    @Test("the time to compare, hash, print and search a value is proportional to its length (R-71)")
     func values() async throws {
         for text in ["<b c='1'>x</b>", "<b\(Self.many("\u{301}\u{323}", 20)) c='1'/>"] {
             let ratio = try await Growth.ratio(size: 500) { size in
@@ -84,12 +88,14 @@ struct XMLGrowthTests {
         }
     }
 
-    /// Reads the document, whether it is well-formed or not; the call stays on the thread, whose time is measured.
+    /// Reads the document, well-formed or not.
+    ///
+    /// The call blocks the thread whose time is measured.
     private static func read(_ executor: XMLExecutor) throws {
         do {
             _ = try executor.root(depth: .max)
         } catch let error as RequestError {
-            guard error.underlying is InvalidXML else { throw error }
+            guard error.underlying is XMLValue.SyntaxError else { throw error }
         }
     }
 }

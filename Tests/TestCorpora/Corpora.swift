@@ -1,13 +1,14 @@
 package import Requests
 import Testing
 
-/// The case collections of other projects, read from `../shared/corpora` or `$REQUESTS_CORPORA`; absent from the
-/// repository.
+/// The test cases of other projects, read from `../shared/corpora` or `$REQUESTS_CORPORA`.
+///
+/// They are not part of the repository.
 package enum Corpora {
     package static let responses = load("http1-responses.json", as: ResponseCases.self)?.cases ?? []
     package static let requests = load("http1-requests.json", as: RequestCases.self)?.cases ?? []
 
-    /// Whether the folder is there; what is in it must then be readable.
+    /// Whether the folder of the cases exists; its files must then be readable.
     package static let arePresent = FileManager.default.fileExists(atPath: folder)
 
     private static let folder: String = {
@@ -15,9 +16,9 @@ package enum Corpora {
         return ProcessInfo.processInfo.environment["REQUESTS_CORPORA"] ?? "/\(root)/../shared/corpora"
     }()
 
-    /// The content of the file called `name`; nil without the folder.
+    /// Returns the content of the file `name`, or nil if the folder does not exist.
     ///
-    /// A file that cannot be read although the folder is there is an issue of the test that needs it.
+    /// A file that cannot be read or decoded is an issue of the test that uses it.
     package static func load<Content: Decodable>(_ name: String, as type: Content.Type) -> Content? {
         guard arePresent else { return nil }
         let decoder = JSONDecoder()
@@ -25,7 +26,7 @@ package enum Corpora {
         do {
             return try decoder.decode(Content.self, from: Data(contentsOf: URL(filePath: folder).appending(path: name)))
         } catch {
-            Issue.record("\(name) cannot be read: \(error)")
+            Issue.record("could not read \(name): \(error)")
             return nil
         }
     }
@@ -39,7 +40,7 @@ private struct ResponseCases: Decodable {
     var cases: [ResponseCase]
 }
 
-/// One stream of bytes and how a user agent must read it.
+/// A byte stream and the way a user agent must read it.
 package struct ResponseCase: Decodable, Sendable, CustomStringConvertible {
     package struct Message: Decodable, Sendable {
         package struct Interim: Decodable, Sendable {
@@ -78,7 +79,7 @@ private struct RequestCases: Decodable {
     var cases: [RequestCase]
 }
 
-/// One stream of bytes and how a server should read it.
+/// A byte stream and the way a server should read it.
 package struct RequestCase: Decodable, Sendable, CustomStringConvertible {
     package struct Message: Decodable, Sendable {
         package var method: String
@@ -97,22 +98,23 @@ package struct RequestCase: Decodable, Sendable, CustomStringConvertible {
     package var bytes: [UInt8] { Array(requestB64) }
     package var description: String { "\(id) \(name)" }
 
-    /// Whether the target is `*` and the method is not OPTIONS: M-SEARCH of SSDP, which the collection accepts and
-    /// RFC 9112 §3.2.4 does not.
+    /// Whether the target is `*` and the method is not OPTIONS, as in M-SEARCH of SSDP.
+    ///
+    /// The collection accepts it; RFC 9112 §3.2.4 does not allow it.
     package var isAsteriskForAnotherMethod: Bool { id == "llhttp-req-023" }
 }
 
-/// The bytes of a field as the collections write them: name and value, ISO-8859-1, a colon between.
+/// Returns the bytes of a field as the collections write it: name, colon and value in ISO-8859-1.
 package func lineBytes(_ field: [String]) -> [UInt8] {
     latin1(field[0] + ":" + field[1])
 }
 
-/// The bytes of text that stands for ISO-8859-1.
+/// Returns the ISO-8859-1 bytes of `text`.
 package func latin1(_ text: String) -> [UInt8] {
     text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
 }
 
-/// The fields of a header as bytes: name and value, a colon between.
+/// Returns the fields of a header as bytes: name, colon and value.
 package func lines(of header: Header) -> [[UInt8]] {
     header.map { Array($0.name.rawValue.utf8) + [UInt8(ascii: ":")] + $0.valueBytes }
 }

@@ -8,7 +8,7 @@ package struct CurlCases: Decodable {
     var cases: [CurlCase]
 }
 
-/// One of curl's own tests: what the client is told to do, what the server answers, what must go out and come back.
+/// One of curl's own tests: the client's options, the server's responses, and the expected requests and result.
 package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
     package struct Client: Decodable, Sendable {
         package struct Operation: Decodable, Sendable {
@@ -33,13 +33,13 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
             package var framing: String?
             package var bodyB64: Data?
 
-            /// Whether all of the body goes out; a server that answers before may get any part of it.
+            /// Whether the whole body is sent; a server that responds early may receive any part of it.
             package var isBodySent: Bool { framing?.contains("not sent") != true }
         }
         package struct Response: Decodable, Sendable {
             package var status: Int?
             package var bodyB64: Data?
-            /// The body without its content codings, where the collection can tell.
+            /// The body without its content codings, if the collection contains it.
             package var decodedBodyB64: Data?
         }
         package var outcome: String
@@ -57,7 +57,7 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
     package var description: String { "\(id) \(name)" }
 }
 
-/// One option of a curl command: its name and its value, empty for a switch.
+/// An option of a curl command: its name and its value, which is empty for a switch.
 package struct CurlOption: Decodable, Sendable {
     package let name: String
     package let value: String

@@ -1,9 +1,10 @@
 import Requests
 
-/// Alters byte streams at random, the same way for the same seed.
+/// Changes byte streams at random, in the same way for the same seed.
 package struct Mutator {
-    /// How many inputs each reader is tried with, and what they begin from; others behind environment variables.
+    /// The number of inputs that each reader is tested with; REQUESTS_FUZZ_INPUTS sets it.
     package static let inputs = number("REQUESTS_FUZZ_INPUTS") ?? 10_000
+    /// The seed of the inputs; REQUESTS_FUZZ_SEED sets it.
     package static let seed = UInt64(number("REQUESTS_FUZZ_SEED") ?? 1)
 
     private static func number(_ name: String) -> Int? {
@@ -14,14 +15,14 @@ package struct Mutator {
     private let corpus: [[UInt8]]
     private let pieces: [[UInt8]]
 
-    /// One that begins with one of `corpus`, and puts in some of `pieces`.
+    /// Creates a mutator that changes elements of `corpus` and inserts elements of `pieces`.
     package init(seed: UInt64, corpus: [[UInt8]], pieces: [[UInt8]]) {
         random = SplitMix64(state: seed)
         self.corpus = corpus
         self.pieces = pieces
     }
 
-    /// The next input.
+    /// Returns the next input.
     package mutating func next() -> [UInt8] {
         var bytes = corpus.randomElement(using: &random) ?? []
         for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&bytes) }
@@ -44,7 +45,7 @@ package struct Mutator {
     }
 }
 
-/// A small generator of random numbers that gives the same ones for the same seed.
+/// A small generator of random numbers, the same ones for the same seed.
 package struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,40 +2,41 @@
 import CRequestsPOSIX
 import Foundation
 
-/// The forked children of a test, which have no thread but the one that forked.
+/// The forked children of a test, each with the forking thread as its only thread.
 ///
-/// A thread of the parent may hold a lock of Swift's runtime during the fork, and a child that needs it waits for it
-/// for ever. That is not a defect of the library, so an alarm ends such a child and it is forked again. The hangs are
-/// counted, since a lock of ours makes every child hang, or most of them: see ``hangSeldom``.
+/// A thread of the parent may hold a lock of the Swift runtime during the fork, and a child that needs the lock never
+/// ends. That is not a defect of the library, so an alarm ends such a child, and it is forked again. The hangs are
+/// counted, because a lock of the library would make most children hang; see ``hangsAreRare``.
 package struct ForkedChildren {
-    /// How often one child is forked at most.
+    /// The maximum number of forks for one child.
     private static let attempts = 5
 
-    /// How many children were to do their work.
+    /// The number of children.
     package private(set) var rounds = 0
 
-    /// How many of them hung when they were forked first.
+    /// The number of children that hung at their first fork.
     package private(set) var hangs = 0
 
-    /// How the latest child ended that did not hang: 0 for true, 1 for false, a negative number for a signal.
+    /// The status of the last child that did not hang: 0 for true, 1 for false, or the negative number of a signal.
     package private(set) var lastStatus: Int32 = 0
 
     package init() {}
 
-    /// Whether at most half of the children hung when they were forked first.
+    /// Whether at most half of the children hung at their first fork.
     ///
     /// Under the thread sanitizer a quarter of them do while four threads make calls, in the runtime's `swift_once`.
-    package var hangSeldom: Bool { hangs * 2 <= rounds }
+    package var hangsAreRare: Bool { hangs * 2 <= rounds }
 
-    /// Runs `body` in a forked child, and in a new one when that hangs; it must not take 3 s.
+    /// Runs `body` in a forked child, and again in a new one if the child hangs.
     ///
-    /// Returns whether `body` returned true there.
+    /// - Parameter body: The work of the child; it must take less than 3 s.
+    /// - Returns: Whether `body` returned true.
     package mutating func run(_ body: () -> Bool) -> Bool {
         rounds += 1
         for attempt in 0..<Self.attempts {
             let child = rp_fork()
             if child == 0 {
-                // The signal ends the child, whatever it waits for; threads of the library block signals.
+                // The signal ends the child even if it waits; it is unblocked because threads of the library block signals.
                 var signals = sigset_t()
                 sigemptyset(&signals)
                 sigaddset(&signals, SIGALRM)

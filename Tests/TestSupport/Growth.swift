@@ -2,16 +2,16 @@ import Foundation
 
 /// Measures how the processor time of a reader grows with the length of its input.
 package enum Growth {
-    /// The greatest ratio that counts as proportional: eight times as much input may take 24 times as long, not 64 times.
+    /// The greatest ratio that counts as proportional: eight times the input may take 24 times as long, not 64 times.
     package static let limit = 24.0
 
-    /// The ratio of the processor times for inputs of `size` and of eight times `size`: the least of several attempts.
+    /// Returns how many times as long the work takes on eight times the input, the least of up to five attempts.
     ///
     /// - Parameters:
-    ///   - size: The number of bytes, or items, of the shorter input.
-    ///   - make: Makes the work on an input of a size; making the input is not measured.
-    /// - Returns: The ratio; infinity when the work never stayed on its thread.
-    /// - Throws: What the work throws.
+    ///   - size: The number of bytes, or elements, of the shorter input.
+    ///   - make: Makes the work on an input of the given size; making the input is not measured.
+    /// - Returns: The ratio; infinity if the work never stayed on its thread.
+    /// - Throws: An error of `make` or of the work.
     package static func ratio(
         size: Int = 2_000, _ make: (Int) throws -> () async throws -> Void
     ) async throws -> Double {
@@ -24,7 +24,7 @@ package enum Growth {
         return ratio
     }
 
-    /// The time of one run in nanoseconds, from as many runs as take a millisecond; nil when the thread changed.
+    /// Returns the time of one run in nanoseconds, averaged over at least a millisecond, or nil if the thread changed.
     private static func time(of work: () async throws -> Void) async throws -> Double? {
         try await work()
         let (start, thread) = (threadTime(), pthread_self())
@@ -32,7 +32,7 @@ package enum Growth {
         repeat {
             try await work()
             runs += 1
-            // The clock of a thread measures work only that stays on the thread.
+            // The clock of a thread measures only work that stays on the thread.
             guard pthread_equal(thread, pthread_self()) != 0 else { return nil }
         } while threadTime() - start < 1_000_000
         return Double(threadTime() - start) / runs

@@ -1,30 +1,32 @@
 import Requests
 
-/// A reader of foreign text that must not miss a delimiter because a mark is behind it.
+/// A reader of foreign text that must find every delimiter, even one with a combining mark after it.
 ///
-/// A mark behind a delimiter makes another `Character` of the two, but it is only the beginning of what follows.
+/// A mark after a delimiter forms another `Character` with it, but belongs to the text that follows.
 package struct PlantedReader: CustomStringConvertible, Sendable {
     /// A combining mark, a joiner, a variation selector.
     package static let marks: [Unicode.Scalar] = ["\u{301}", "\u{200D}", "\u{FE0F}"]
 
-    /// A scalar that is no part of another Character, and as little a delimiter or token as the marks are.
+    /// A scalar that never joins another `Character` and, like the marks, is neither a delimiter nor a token.
     private static let neutral: Unicode.Scalar = "\u{E000}"
 
     package let description: String
     private let samples: [String]
     private let parts: @Sendable (String) -> [String]
 
+    /// Creates a reader.
+    ///
     /// - Parameters:
-    ///   - name: What it reads.
-    ///   - samples: Texts in which marks are planted.
-    ///   - parts: The parts of the structure that is read of a text.
+    ///   - name: The name of the format that it reads.
+    ///   - samples: The texts in which marks are planted.
+    ///   - parts: Returns the parts that the reader finds in a text.
     package init(_ name: String, samples: [String], parts: @escaping @Sendable (String) -> [String]) {
         description = name
         self.samples = samples
         self.parts = parts
     }
 
-    /// The places at which a mark has another effect than the neutral scalar has.
+    /// The places at which a mark has another effect than the neutral scalar.
     package var differences: [String] {
         samples.flatMap { sample in
             let octets = Array(sample.utf8)
@@ -44,7 +46,7 @@ package struct PlantedReader: CustomStringConvertible, Sendable {
         String(decoding: octets[..<place] + Array(String(scalar).utf8) + octets[place...], as: UTF8.self)
     }
 
-    /// `octets` with the neutral scalar replaced by `mark`, percent-encoded or not.
+    /// Returns `octets` with the neutral scalar replaced by `mark`, percent-encoded or not.
     private static func replaced(_ octets: [UInt8], with mark: Unicode.Scalar) -> [UInt8] {
         func encoded(_ scalar: Unicode.Scalar) -> [UInt8] { Array(PercentEncoding.strict.encode(String(scalar)).utf8) }
         return octets.replacing(Array(String(neutral).utf8), with: Array(String(mark).utf8))

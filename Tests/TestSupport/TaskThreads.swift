@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-/// Threads that run tasks, and nothing else does: as many as the test says, whatever the machine has.
+/// A task executor with a fixed number of threads, independent of the number of processors.
 package final class TaskThreads: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

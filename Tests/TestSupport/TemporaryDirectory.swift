@@ -6,7 +6,7 @@ package final class TemporaryDirectory: Sendable {
         path: "requests-\(String(UInt64.random(in: .min ... .max), radix: 36))"
     ).path
 
-    /// Creates the directory; a test without it would prove nothing, so the process ends when that fails.
+    /// Creates the directory, or ends the process if that fails, because a test without it would prove nothing.
     package init() {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -21,7 +21,7 @@ package final class TemporaryDirectory: Sendable {
 
     package func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// The names of the files in it, hidden ones too.
+    /// The names of its files, including hidden ones.
     package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 
     package func write(_ bytes: [UInt8], to name: String) throws {

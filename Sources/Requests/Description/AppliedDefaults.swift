@@ -1,83 +1,90 @@
-/// What an environment has given a request: what a redirect to a URL that is not below the environment takes back.
+/// The defaults of an environment as applied to a request.
+///
+/// A redirect to a URL that is not below the environment's base URL takes them back (decision 0020).
 final class AppliedDefaults: Sendable {
+    /// The defaults of the environment that the request is within.
     let defaults: EnvironmentDefaults
     /// Whether the defaults apply to the request's target.
     let areApplied: Bool
     /// The fields that the environment and its credentials have added.
-    let given: [Field]
-    /// The fields that its credentials have replaced.
-    let displaced: [Field]
+    let addedFields: [Field]
+    /// The fields of the request that the credentials of the environment have replaced.
+    let removedFields: [Field]
     /// Whether the request has no credentials of its own, so that those of the environment may be added.
     let mayAuthenticate: Bool
-    /// Whether the call has left an origin that the secrets had been sent to: they do not come back.
+    /// Whether the call has left an origin that received these secrets.
+    ///
+    /// They are then never added again.
     let isWithdrawn: Bool
 
     init(
-        _ defaults: EnvironmentDefaults, areApplied: Bool, given: [Field] = [], displaced: [Field] = [],
+        _ defaults: EnvironmentDefaults, areApplied: Bool, addedFields: [Field] = [], removedFields: [Field] = [],
         mayAuthenticate: Bool, isWithdrawn: Bool = false
     ) {
         self.defaults = defaults
         self.areApplied = areApplied
-        self.given = given
-        self.displaced = displaced
+        self.addedFields = addedFields
+        self.removedFields = removedFields
         self.mayAuthenticate = mayAuthenticate
         self.isWithdrawn = isWithdrawn
     }
 }
 
 extension PreparedRequest.Parts {
-    /// Leaves the secrets behind when the target is at another origin, and makes the environment's defaults those of the
+    /// Removes the secrets when the target is at another origin, and replaces the applied defaults with those for the
     /// target.
     ///
-    /// - Throws: What keeps the environment's credentials from being sent.
+    /// - Throws: ``RequestError`` when the credentials of the environment cannot be sent.
     mutating func moveDefaults(isLeavingOrigin: Bool) throws(RequestError) {
         guard let state = defaults else {
             if isLeavingOrigin { removeSecrets() }
             return
         }
-        let applies = state.defaults.apply(
+        let applies = state.defaults.applies(
             toRedirected: target, hasLeftOrigin: redirection?.hasLeftOrigin ?? false)
         if state.areApplied, applies, !isLeavingOrigin { return }
         if state.areApplied {
-            header.removeAll { state.given.contains($0) }
-            header.add(state.displaced)
+            header.removeAll { state.addedFields.contains($0) }
+            header.add(state.removedFields)
         }
-        // In this order: what the environment's credentials had replaced may be a secret of the request's own.
+        // After restoring the removed fields, because they can be secrets of the request itself.
         if isLeavingOrigin { removeSecrets() }
         let isWithdrawn = state.isWithdrawn || isLeavingOrigin && state.areApplied
         let change = applies ? try addDefaults(of: state, withSecrets: !isWithdrawn) : HeaderChange()
         defaults = AppliedDefaults(
-            state.defaults, areApplied: applies, given: change.added, displaced: change.removed,
+            state.defaults, areApplied: applies, addedFields: change.added, removedFields: change.removed,
             mayAuthenticate: state.mayAuthenticate, isWithdrawn: isWithdrawn)
     }
 
+    /// Removes the fields and trailers that must stay with their origin.
     private mutating func removeSecrets() {
         let names = Set(header.map(\.name).filter(isSecret))
         if !names.isEmpty { header.removeAll { names.contains($0.name) } }
-        if let trailers = handling.isUsual ? nil : handling.attributes.trailers {
-            handling.attributes.trailers = trailers.removing(isSecret)
+        if let trailers = settings.isDefault ? nil : settings.attributes.trailers {
+            settings.attributes.trailers = trailers.removing(isSecret)
         }
     }
 
+    /// Adds the defaults of the environment, including its credentials if allowed, and returns the changed fields.
     private mutating func addDefaults(
         of state: AppliedDefaults, withSecrets: Bool
     ) throws(RequestError) -> HeaderChange {
         var copy = header
-        let given = state.defaults.addFields(to: &copy) { withSecrets || !isSecret($0) }
+        let addedFields = state.defaults.addFields(to: &copy) { withSecrets || !isSecret($0) }
         header = copy
         guard withSecrets, state.mayAuthenticate, !header.contains(.authorization) else {
-            return HeaderChange(added: given)
+            return HeaderChange(added: addedFields)
         }
         try state.defaults.authenticate(&copy)
-        copy.keepFields(ofContentIn: header)
+        copy.restoreContentFields(from: header)
         var change = HeaderChange(from: header, to: copy)
-        change.added += given
+        change.added += addedFields
         header = copy
         return change
     }
 }
 
-/// The fields by which two headers differ.
+/// The fields that differ between two headers.
 struct HeaderChange {
     var added: [Field] = []
     var removed: [Field] = []
@@ -92,8 +99,10 @@ extension HeaderChange {
 }
 
 extension Header {
-    /// Puts Accept, Content-Type and the executor's fields back as they are in `original`: credentials cannot set them.
-    mutating func keepFields(ofContentIn original: Header) {
+    /// Restores Accept and Content-Type from `original` and removes the fields of the executor.
+    ///
+    /// Credentials must not set any of them.
+    mutating func restoreContentFields(from original: Header) {
         removeFieldsOfExecutor()
         for name in [Field.Name.accept, .contentType] where values(of: name) != original.values(of: name) {
             remove(name)
@@ -101,7 +110,7 @@ extension Header {
         }
     }
 
-    /// Removes the fields that frame a message or steer a connection.
+    /// Removes the fields that belong to the executor: those that frame a message or control a connection.
     mutating func removeFieldsOfExecutor() {
         removeAll { $0.name.belongsToExecutor }
     }

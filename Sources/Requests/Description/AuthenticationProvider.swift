@@ -1,17 +1,18 @@
-/// Adds credentials to the header of a request; it runs last, so it sees what the body has set.
+/// A provider of credentials, which it adds to the header of a request.
 ///
-/// What it adds stays with the origin of the request when a redirect leads to another one, whatever the fields are called.
-/// It cannot change Accept, Content-Type or the fields that belong to the executor: such changes are dropped.
+/// It runs last, so the header already has the fields that the body provider sets. The fields that it adds stay with
+/// the origin of the request when a redirect leads to another origin, whatever their names are. It cannot change
+/// Accept, Content-Type or the fields that belong to the executor: such changes are discarded.
 public struct AuthenticationProvider: Sendable {
     private let authenticate: (@Sendable (inout Header) -> Void)?
 
     /// The reason why the credentials cannot be sent; nil when they can.
-    private(set) var problem: InvalidRequest?
+    private(set) var problem: RequestError.InvalidRequest?
 
-    /// Whether the provider is known to set Authorization and nothing else.
+    /// Whether the provider is known to set Authorization and no other field.
     private(set) var setsAuthorizationOnly = false
 
-    /// A provider that changes the header with `authenticate`.
+    /// Creates a provider that changes the header with `authenticate`.
     public init(authenticate: @escaping @Sendable (inout Header) -> Void) {
         self.authenticate = authenticate
     }
@@ -23,30 +24,31 @@ public struct AuthenticationProvider: Sendable {
     /// Whether the provider adds nothing.
     var isNone: Bool { authenticate == nil }
 
-    /// Changes `header`.
+    /// Adds the credentials to `header`.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` for credentials that cannot be sent.
     func update(_ header: inout Header) throws(RequestError) {
-        if let problem { throw RequestError(.invalidRequest(problem), detail: "in the credentials") }
+        if let problem { throw RequestError(.invalidRequest(problem), detail: "Basic credentials") }
         authenticate?(&header)
     }
 }
 
 extension AuthenticationProvider {
-    /// No credentials; an Authorization that the header has stays.
+    /// A provider that adds no credentials; an Authorization field that the header already has stays.
     public static var none: AuthenticationProvider { AuthenticationProvider() }
 
-    /// `Bearer` and `token` (RFC 6750 §2.1).
+    /// Returns a provider that sets Authorization to `Bearer` and `token` (RFC 6750 §2.1).
     public static func bearerToken(_ token: String) -> AuthenticationProvider {
         var provider = AuthenticationProvider { $0[.authorization] = "Bearer \(token)" }
         provider.setsAuthorizationOnly = true
         return provider
     }
 
-    /// `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
+    /// Returns a provider that sets Authorization to `Basic` and the credentials, UTF-8 in base64 (RFC 7617).
     ///
-    /// A colon in `username` would be read as the end of the name, a control byte is not allowed in either (RFC 7617 §2):
-    /// preparing the request throws ``InvalidRequest/colonInUsername`` or ``InvalidRequest/invalidFieldValue``.
+    /// A colon in `username` would end the user name, and neither value may contain a control character (RFC 7617 §2).
+    /// Preparing such a request throws ``RequestError/InvalidRequest/colonInUsername`` or
+    /// ``RequestError/InvalidRequest/invalidFieldValue``.
     public static func basicAuth(username: String, password: String) -> AuthenticationProvider {
         let credentials = Data("\(username):\(password)".utf8).base64EncodedString()
         var provider = AuthenticationProvider { $0[.authorization] = "Basic \(credentials)" }
@@ -59,13 +61,14 @@ extension AuthenticationProvider {
         return provider
     }
 
-    /// The credentials that a URL's userinfo holds, as Basic.
+    /// Returns a provider that sends the userinfo of a URL as Basic credentials (decision 0001).
     static func userinfo(_ text: String) -> AuthenticationProvider {
         let (username, password) = credentials(text)
         return basicAuth(username: username, password: password)
     }
 
-    /// The user name and the password of a URL's userinfo, decoded; the first colon separates them (RFC 3986 §3.2.1).
+    /// Returns the decoded user name and password of a URL's userinfo, which the first colon separates (RFC 3986
+    /// §3.2.1).
     static func credentials(_ userinfo: String) -> (username: String, password: String) {
         let parts = userinfo.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
             PercentEncoding.decode)

@@ -1,12 +1,15 @@
-/// The base URLs read last: an API has one, and gives it for each of its requests.
+/// A cache of the targets of the base URLs that were used last.
+///
+/// An API has one base URL and supplies it for each of its requests; the cache avoids parsing it every time.
 enum BaseTargets {
     private static let recent = Lock<[(text: String, target: TargetURI)]>([])
 
-    /// The target that `text` spells.
+    /// Returns the target for the absolute URL `text`.
     static func target(of text: String) throws(RequestError) -> TargetURI {
         if let known = recent.withLock({ $0.first { $0.text.hasSameBytes(as: text) }?.target }) { return known }
         let target = try TargetURI(checking: text)
         recent.withLock { recent in
+            // Four entries, because programs use few APIs at a time and the search is linear.
             if recent.count == 4 { recent.removeFirst() }
             recent.append((text, target))
         }

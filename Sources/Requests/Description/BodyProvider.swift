@@ -1,8 +1,8 @@
-/// Makes the body of a request, and says in the header what it is.
+/// A provider of a request body and of the fields that describe it.
 ///
-/// It is called each time the request is prepared, with a copy of the header that is kept only when nothing was thrown.
+/// It runs each time the request is prepared, with a copy of the header. When it throws, the copy is discarded.
 public struct BodyProvider: Sendable {
-    /// What parameters that are added to the request must know of its body.
+    /// The kind of a body, which determines whether parameters of the request can be added to it.
     enum Kind: Sendable {
         case none
         case multipart(MultipartForm)
@@ -12,7 +12,7 @@ public struct BodyProvider: Sendable {
     let kind: Kind
     private let encode: @Sendable (inout Header) throws -> RequestBody
 
-    /// A provider that makes its body with `encode`, which sets Content-Type.
+    /// Creates a provider that makes the body with `encode`, which also sets Content-Type.
     public init(encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
         self.init(kind: .other, encode: encode)
     }
@@ -22,13 +22,16 @@ public struct BodyProvider: Sendable {
         self.encode = encode
     }
 
+    /// Returns the body, and sets the fields of `header` that describe it.
     package func body(updating header: inout Header) throws -> RequestBody {
         try encode(&header)
     }
 }
 
 extension BodyProvider {
-    /// No body; a Content-Type that the header has is removed, as it would describe nothing.
+    /// A provider of no body.
+    ///
+    /// It removes Content-Type from the header, because there is no content to describe.
     public static var none: BodyProvider {
         BodyProvider(kind: .none) { header in
             header.remove(.contentType)
@@ -36,32 +39,32 @@ extension BodyProvider {
         }
     }
 
-    /// The bytes of `data`, which are of `contentType`.
+    /// Returns a provider of the bytes of `data`, with the media type `contentType`.
     public static func raw(data: Data, contentType: MediaType = .binary) -> BodyProvider {
-        body(.bytes(data), contentType: contentType)
+        raw(body: .bytes(data), contentType: contentType)
     }
 
-    /// Any body, which is of `contentType`: a file, a stream.
-    public static func body(_ body: RequestBody, contentType: MediaType = .binary) -> BodyProvider {
+    /// Returns a provider of any body, such as a file or a stream, with the media type `contentType`.
+    public static func raw(body: RequestBody, contentType: MediaType = .binary) -> BodyProvider {
         BodyProvider { header in
             header.set(.contentType(contentType))
             return body
         }
     }
 
-    /// `text` in UTF-8, as `text/plain; charset=utf-8`.
+    /// Returns a provider of `text` in UTF-8, with the media type `text/plain; charset=utf-8`.
     public static func text(_ text: String) -> BodyProvider {
         raw(data: Data(text.utf8), contentType: .plainText)
     }
 
-    /// `value` as JSON, encoded each time the request is prepared.
+    /// Returns a provider of `value` as JSON, encoded each time the request is prepared.
     ///
-    /// The encoder is made for each use, because encoders are not safe to share; the usual one sorts keys and leaves
-    /// slashes as they are, so that equal values give equal bytes. What it throws becomes
-    /// ``RequestError/Reason/bodyNotEncoded`` with the encoder's error underneath.
+    /// `makeEncoder` is called for each use, because encoders are not safe to share. The default encoder sorts keys and
+    /// does not escape slashes, so that equal values produce equal bytes. An error of the encoder becomes
+    /// ``RequestError/Reason/bodyEncodingFailed``, with that error as ``RequestError/underlying``.
     public static func json(
         _ value: some Encodable & Sendable,
-        using makeEncoder: @escaping @Sendable () -> JSONEncoder = BodyProvider.deterministicEncoder
+        using makeEncoder: @escaping @Sendable () -> JSONEncoder = BodyProvider.makeDeterministicEncoder
     ) -> BodyProvider {
         BodyProvider { header in
             let data = try makeEncoder().encode(value)
@@ -70,11 +73,12 @@ extension BodyProvider {
         }
     }
 
-    /// `value` as JSON, encoded at once by `encoder`; what that throws is thrown when the request is prepared.
+    /// Returns a provider of `value` as JSON, encoded immediately by `encoder`.
     ///
-    /// The form of Requests 0.3.2, for values that are not `Sendable`.
+    /// An error of the encoder is thrown when the request is prepared. This is the form of Requests 0.3.2, for values
+    /// that are not `Sendable`.
     public static func json(
-        encoded value: some Encodable, using encoder: JSONEncoder = BodyProvider.deterministicEncoder()
+        encoded value: some Encodable, using encoder: JSONEncoder = BodyProvider.makeDeterministicEncoder()
     ) -> BodyProvider {
         let result = Result { try encoder.encode(value) }
         return BodyProvider { header in
@@ -86,16 +90,17 @@ extension BodyProvider {
 }
 
 extension BodyProvider {
-    /// An encoder whose output follows from the value alone: keys sorted, slashes not escaped.
-    public static let deterministicEncoder: @Sendable () -> JSONEncoder = {
+    /// A function that creates an encoder whose output depends only on the value: keys are sorted, and slashes are not
+    /// escaped.
+    public static let makeDeterministicEncoder: @Sendable () -> JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }
 }
 
-/// Why text could not become a body.
+/// An error of encoding text as a body.
 public enum TextBodyEncodingError: Error, Hashable, Sendable {
-    /// The text has no form in UTF-8; no Swift string lacks one, so only hand-written providers throw this.
+    /// The text has no UTF-8 form. Every Swift string has one, so only custom providers throw this error.
     case utf8EncodingFailed
 }

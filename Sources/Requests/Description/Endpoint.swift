@@ -1,4 +1,4 @@
-/// A request of `API` as a value of its own, typically a case of an enum whose cases all give a `Resource`.
+/// A value that describes a request of `API`, typically an enum whose cases share a `Resource`.
 ///
 /// ```swift
 /// enum Users: Endpoint {
@@ -12,17 +12,19 @@
 /// }
 /// ```
 public protocol Endpoint<API, Resource>: Sendable {
-    /// The API the endpoint belongs to.
+    /// The API that the endpoint belongs to.
     associatedtype API: RequestProviding
 
-    /// What its responses are decoded to.
+    /// The type that responses are decoded to.
     associatedtype Resource
 
-    /// The request, in the environment that `api` is.
+    /// Returns the request for the environment `api`.
     func request(from api: API) -> Request<API, Resource>
 }
 
-/// A request that has not met its environment yet; its result type follows from the call.
+/// A one-off request that receives its environment when it is performed.
+///
+/// The resource type is inferred from the call:
 ///
 /// ```swift
 /// extension Call<GitHub, [Repo]> {
@@ -33,15 +35,22 @@ public protocol Endpoint<API, Resource>: Sendable {
 public struct Call<API: RequestProviding, Resource>: Endpoint {
     @usableFromInline let make: @Sendable (API) -> Request<API, Resource>
 
-    /// A call that becomes the request `make` gives.
+    /// Creates a call whose request is created by `make`.
     @inlinable
     public init(_ make: @escaping @Sendable (API) -> Request<API, Resource>) {
         self.make = make
     }
 
-    /// The request, in the environment that `api` is.
+    /// Returns the request for the environment `api`.
     @inlinable
     public func request(from api: API) -> Request<API, Resource> {
         make(api)
     }
+}
+
+/// A request is an endpoint of its own API, so a client performs it like any other endpoint.
+extension Request: Endpoint {
+    /// Returns this request unchanged, whatever the environment is.
+    @inlinable
+    public func request(from api: API) -> Self { self }
 }

@@ -1,10 +1,11 @@
 extension Request {
-    /// A request to `endpoint` below this one's, with what this one has but its method, body and decoder.
+    /// Returns a request to `endpoint` below the endpoint of this request, with everything but its method, body and
+    /// decoder.
     ///
-    /// The header, the query, timeouts, credentials, validator, redirects, options and attributes are kept; what the new
-    /// request sets takes their place, what it adds to the query comes after. An empty endpoint is this one's; between
-    /// two that have no slash between them one is put.
-    public func deriving(_ method: HTTPMethod = .get, _ endpoint: RequestPath = .empty) -> Request<API, Void> {
+    /// The header, query, time limits, credentials, validator, redirect policy, options and attributes are kept. Values
+    /// that the new request sets replace them, and query items that it adds follow. An empty `endpoint` keeps the
+    /// endpoint of this request. One slash is inserted between two endpoints that have none between them.
+    public func deriving(to endpoint: RequestPath = .empty, using method: HTTPMethod = .get) -> Request<API, Void> {
         var derived = receiving(ResponseDecoder<Void>.none)
         derived.endpoint = self.endpoint.appending(endpoint)
         derived.method = method
@@ -12,7 +13,7 @@ extension Request {
         return derived
     }
 
-    /// This request treated as `options` says.
+    /// Returns this request with its options replaced by `options`.
     public consuming func with(options: RequestOptions) -> Self {
         attributes[RequestOptions.self] = options
         return self
@@ -20,9 +21,9 @@ extension Request {
 }
 
 extension PreparedRequest {
-    /// The media type of the body that will be sent; nil when there is none or it has no type.
+    /// The media type of the body; nil when there is no body or its type is not set.
     public var contentType: MediaType? { header.contentType }
 
-    /// How the request is to be treated.
+    /// The options of the request.
     public var options: RequestOptions { attributes[RequestOptions.self] ?? RequestOptions() }
 }

@@ -1,33 +1,35 @@
-/// One request to `API` whose response is decoded to `Resource`: a value, changed by making changed copies.
+/// A request to `API` whose response is decoded to `Resource`.
 ///
-/// Made by the verbs of ``RequestProviding``. All that does not depend on `Resource` is carried as one value, so that
-/// ``receiving(_:)`` can lose nothing.
+/// Create requests with the functions of ``RequestProviding``, such as ``RequestProviding/get(_:from:)``. The methods
+/// of a request return changed copies. Everything that does not depend on `Resource` is stored as one value, so
+/// ``receiving(_:)`` keeps all of it.
 public struct Request<API: RequestProviding, Resource>: RequestConvertible {
     /// The API, whose ``RequestProviding/baseURL`` is read when the request is prepared.
     public let api: API
 
-    /// Makes the resource of the response.
+    /// The decoder that makes the resource from the response.
     public var responseDecoder: ResponseDecoder<Resource>
 
     @usableFromInline var parts: RequestParts
 
-    /// A request of the parts given and the defaults of the rest.
+    /// Creates a request from its parts; parts that are not given have the values of ``DefaultValue``.
     @inlinable
     public init(
         api: API, endpoint: RequestPath, responseDecoder: ResponseDecoder<Resource>,
         method: HTTPMethod = DefaultValue.method, header: Header = DefaultValue.header,
-        queryItems: QueryItems = DefaultValue.queryItems, cachePolicy: RequestCachePolicy = DefaultValue.cachePolicy,
-        timeout: Timeouts = DefaultValue.timeout, bodyProvider: BodyProvider = DefaultValue.bodyProvider,
+        queryItems: QueryItems = DefaultValue.queryItems,
+        cachePolicy: PreparedRequest.CachePolicy = DefaultValue.cachePolicy, timeouts: Timeouts = DefaultValue.timeouts,
+        bodyProvider: BodyProvider = DefaultValue.bodyProvider,
         authenticationProvider: AuthenticationProvider = DefaultValue.authenticationProvider
     ) {
         self.api = api
         self.responseDecoder = responseDecoder
         parts = RequestParts(
             endpoint: endpoint, method: method, header: header, queryItems: queryItems, cachePolicy: cachePolicy,
-            timeout: timeout, bodyProvider: bodyProvider, authenticationProvider: authenticationProvider)
+            timeouts: timeouts, bodyProvider: bodyProvider, authenticationProvider: authenticationProvider)
     }
 
-    /// A request to a path known only at run time, which is trusted like a literal.
+    /// Creates a request to a path known only at run time, which is trusted like a literal.
     @_disfavoredOverload
     @inlinable
     public init<Path: StringProtocol>(
@@ -45,7 +47,7 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
         self.parts = parts
     }
 
-    /// The same request, read by `decoder`.
+    /// Returns this request with its response decoded by `decoder`.
     @inlinable
     public consuming func receiving<Other>(_ decoder: ResponseDecoder<Other>) -> Request<API, Other> {
         Request<API, Other>(api: api, responseDecoder: decoder, parts: parts)
@@ -53,7 +55,7 @@ public struct Request<API: RequestProviding, Resource>: RequestConvertible {
 }
 
 extension Request {
-    /// The URL of the API.
+    /// The base URL of the API.
     @inlinable public var baseURL: URL { api.baseURL }
 
     /// The path below the base URL.
@@ -62,80 +64,80 @@ extension Request {
         @inlinable set { parts.endpoint = newValue }
     }
 
-    /// The method.
+    /// The HTTP method.
     public var method: HTTPMethod {
         @inlinable get { parts.method }
         @inlinable set { parts.method = newValue }
     }
 
-    /// The fields the body and the authentication start from.
+    /// The header fields, before the body and the authentication provider change them.
     public var header: Header {
         @inlinable get { parts.header }
         @inlinable set { parts.header = newValue }
     }
 
-    /// The query, appended to the one the base URL has.
+    /// The query items, appended to the query of the base URL.
     public var queryItems: QueryItems {
         @inlinable get { parts.queryItems }
         @inlinable set { parts.queryItems = newValue }
     }
 
-    /// Parameters, and where they go.
+    /// The parameters and their destinations.
     public var parameterSets: [ParameterSet] {
         get { parts.parameterSets }
         set { parts.parameterSets = newValue }
     }
 
-    /// Whether a cache may answer.
-    public var cachePolicy: RequestCachePolicy {
+    /// The policy for responses from a cache.
+    public var cachePolicy: PreparedRequest.CachePolicy {
         @inlinable get { parts.cachePolicy }
         @inlinable set { parts.cachePolicy = newValue }
     }
 
-    /// How long the stages may wait.
-    public var timeout: Timeouts {
-        @inlinable get { parts.timeout }
-        @inlinable set { parts.timeout = newValue }
+    /// The time limits of the exchange.
+    public var timeouts: Timeouts {
+        @inlinable get { parts.timeouts }
+        @inlinable set { parts.timeouts = newValue }
     }
 
-    /// Makes the body.
+    /// The provider of the body.
     public var bodyProvider: BodyProvider {
         @inlinable get { parts.bodyProvider }
         @inlinable set { parts.bodyProvider = newValue }
     }
 
-    /// Adds credentials.
+    /// The provider of the credentials.
     public var authenticationProvider: AuthenticationProvider {
         @inlinable get { parts.authenticationProvider }
         @inlinable set { parts.authenticationProvider = newValue }
     }
 
-    /// What makes a response acceptable.
-    public var validator: Validator {
+    /// The validator that accepts or rejects the response.
+    public var validator: ResponseValidator {
         @inlinable get { parts.validator }
         @inlinable set { parts.validator = newValue }
     }
 
-    /// Which redirects are followed.
-    public var redirects: RedirectPolicy {
-        @inlinable get { parts.redirects }
-        @inlinable set { parts.redirects = newValue }
+    /// The rules for following redirects.
+    public var redirectPolicy: RedirectPolicy {
+        @inlinable get { parts.redirectPolicy }
+        @inlinable set { parts.redirectPolicy = newValue }
     }
 
-    /// Values for middleware and executors.
+    /// Values for middleware and executors, which are never sent.
     public var attributes: RequestAttributes {
         @inlinable get { parts.attributes }
         @inlinable set { parts.attributes = newValue }
     }
 
-    /// Told how far the exchange has come.
-    public var onProgress: (@Sendable (TransferProgress) -> Void)? {
-        @inlinable get { parts.onProgress }
-        @inlinable set { parts.onProgress = newValue }
+    /// A function that receives the progress of the exchange.
+    public var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+        @inlinable get { parts.progressHandler }
+        @inlinable set { parts.progressHandler = newValue }
     }
 }
 
 extension Request: CustomReflectable {
-    /// What `dump` sees: the description, and the header with its secrets redacted.
+    /// A mirror for `dump` with the description and the header, whose secrets are redacted.
     public var customMirror: Mirror { Mirror(self, children: ["request": description, "header": header]) }
 }

@@ -1,111 +1,114 @@
-/// Everything needed to make a request, property by property.
+/// A type that describes a request, property by property.
 ///
-/// ``Request`` conforms; so may one type per request, with a nested resource. Only ``baseURL`` and ``endpoint`` must be
-/// given, and ``responseDecoder`` when the resource is not `Void`, `String` or `Data`. Code that performs or converts
-/// requests should take this protocol rather than ``Request``.
+/// ``Request`` conforms, and so can a type of your own for each request, with a nested resource type. Only ``baseURL``
+/// and ``endpoint`` are required, and ``responseDecoder`` when the resource is not `Void`, `String` or `Data`.
+/// Functions that perform or convert requests should take this protocol rather than ``Request``.
 public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible {
-    /// What the response is decoded to; `Void` neither expects nor minds a body.
+    /// The type that the response is decoded to; with `Void` a body is allowed and ignored.
     associatedtype Resource
 
-    /// The URL of the API; by convention without a trailing slash.
+    /// The base URL of the API, by convention without a trailing slash.
     var baseURL: URL { get }
 
     /// The path below the base URL; empty for the base URL itself.
     var endpoint: RequestPath { get }
 
-    /// The method; GET unless given.
+    /// The HTTP method. The default is GET.
     var method: HTTPMethod { get }
 
-    /// The header; empty unless given.
+    /// The header. The default is empty.
     var header: Header { get }
 
-    /// The query, appended to the one the base URL has; empty unless given.
+    /// The query items, appended to the query of the base URL. The default is empty.
     var queryItems: QueryItems { get }
 
-    /// Parameters, and where they go; none unless given.
+    /// The parameters and their destinations. There are none by default.
     var parameterSets: [ParameterSet] { get }
 
-    /// Whether a cache may answer; what the protocol allows unless given.
-    var cachePolicy: RequestCachePolicy { get }
+    /// The policy for responses from a cache. The default is that of the protocol.
+    var cachePolicy: PreparedRequest.CachePolicy { get }
 
-    /// How long the stages may wait; ``Timeouts/standard`` unless given.
-    var timeout: Timeouts { get }
+    /// The time limits of the exchange. The default is ``Timeouts/standard``.
+    var timeouts: Timeouts { get }
 
-    /// Makes the body; none unless given.
+    /// The provider of the body. The default is no body.
     var bodyProvider: BodyProvider { get }
 
-    /// Makes the resource of the response.
+    /// The decoder that makes the resource from the response.
     var responseDecoder: ResponseDecoder<Resource> { get }
 
-    /// Adds credentials; none unless given.
+    /// The provider of the credentials. The default adds none.
     var authenticationProvider: AuthenticationProvider { get }
 
-    /// What makes a response acceptable; ``Validator/standard`` unless given.
-    var validator: Validator { get }
+    /// The validator that accepts or rejects the response. The default is ``ResponseValidator/standard``.
+    var validator: ResponseValidator { get }
 
-    /// Which redirects are followed; ``RedirectPolicy/standard`` unless given.
-    var redirects: RedirectPolicy { get }
+    /// The rules for following redirects. The default is ``RedirectPolicy/standard``.
+    var redirectPolicy: RedirectPolicy { get }
 
-    /// Values for middleware and executors; none unless given.
+    /// Values for middleware and executors, which are never sent. There are none by default.
     var attributes: RequestAttributes { get }
 
-    /// Told how far the exchange has come; nobody unless given.
-    var onProgress: (@Sendable (TransferProgress) -> Void)? { get }
+    /// A function that receives the progress of the exchange. The default is nil.
+    var progressHandler: (@Sendable (TransferProgress) -> Void)? { get }
 
-    /// This request as it will be sent; made of the properties unless given.
+    /// Returns the request as it will be sent, without sending it.
     ///
-    /// A type that gives its own decides all that is sent, and has to ask for the ``PreparedRequest/delivery`` and the
-    /// media types (``PreparedRequest/accepting``, and an Accept field) that its ``responseDecoder`` reads.
+    /// The default implementation uses the properties. An implementation of your own decides everything that is sent:
+    /// it must set the ``PreparedRequest/delivery`` and the media types (``PreparedRequest/acceptedTypes`` and an
+    /// Accept field) that its ``responseDecoder`` needs.
     ///
-    /// - Throws: ``RequestError`` with what makes the request impossible.
+    /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     func prepared() throws(RequestError) -> PreparedRequest
 }
 
-/// The values a ``RequestConvertible`` has when it gives none of its own.
+/// The default values of the properties of a ``RequestConvertible``.
 public enum DefaultValue {
-    /// GET.
+    /// The default method, GET.
     public static var method: HTTPMethod { .get }
-    /// No fields.
+    /// The default header, which is empty.
     public static var header: Header { .empty }
-    /// No query.
+    /// The default query, which is empty.
     public static var queryItems: QueryItems { .empty }
-    /// What the protocol allows.
-    public static var cachePolicy: RequestCachePolicy { .useProtocolCachePolicy }
-    /// 10 s to connect, 60 s for the first byte and between bytes, no limit for the whole.
-    public static var timeout: Timeouts { .standard }
-    /// No body.
+    /// The default cache policy, which is that of the protocol.
+    public static var cachePolicy: PreparedRequest.CachePolicy { .useProtocolCachePolicy }
+    /// The default time limits: 10 s to connect, 60 s for the first byte and between bytes, and no total limit.
+    public static var timeouts: Timeouts { .standard }
+    /// The default body, which is none.
     public static var bodyProvider: BodyProvider { .none }
-    /// No credentials.
+    /// The default credentials, which are none.
     public static var authenticationProvider: AuthenticationProvider { .none }
 }
 
 extension RequestConvertible {
-    /// GET.
+    /// The default method, GET.
     public var method: HTTPMethod { DefaultValue.method }
-    /// No fields.
+    /// The default header, which is empty.
     public var header: Header { DefaultValue.header }
-    /// No query.
+    /// The default query, which is empty.
     public var queryItems: QueryItems { DefaultValue.queryItems }
-    /// No parameters.
+    /// The default parameters, which are none.
     public var parameterSets: [ParameterSet] { [] }
-    /// What the protocol allows.
-    public var cachePolicy: RequestCachePolicy { DefaultValue.cachePolicy }
-    /// The standard timeouts.
-    public var timeout: Timeouts { DefaultValue.timeout }
-    /// No body.
+    /// The default cache policy, which is that of the protocol.
+    public var cachePolicy: PreparedRequest.CachePolicy { DefaultValue.cachePolicy }
+    /// The default time limits: 10 s to connect, 60 s for the first byte and between bytes, and no total limit.
+    public var timeouts: Timeouts { DefaultValue.timeouts }
+    /// The default body, which is none.
     public var bodyProvider: BodyProvider { DefaultValue.bodyProvider }
-    /// No credentials.
+    /// The default credentials, which are none.
     public var authenticationProvider: AuthenticationProvider { DefaultValue.authenticationProvider }
-    /// A 2xx status and a content type the decoder reads.
-    public var validator: Validator { .standard }
-    /// Up to 20 redirects, none from https to http.
-    public var redirects: RedirectPolicy { .standard }
-    /// No attributes.
+    /// The default validator, which requires a 2xx status and a content type that the decoder reads.
+    public var validator: ResponseValidator { .standard }
+    /// The default redirect policy, which follows up to 20 redirects, but none from https to http.
+    public var redirectPolicy: RedirectPolicy { .standard }
+    /// The default attributes, which are none.
     public var attributes: RequestAttributes { RequestAttributes() }
-    /// Nobody is told.
-    public var onProgress: (@Sendable (TransferProgress) -> Void)? { nil }
+    /// The default progress handler, which is nil.
+    public var progressHandler: (@Sendable (TransferProgress) -> Void)? { nil }
 
-    /// The resource, the method and the URL, its secrets redacted; no provider is run.
+    /// The resource type, the method and the URL with its secrets redacted.
+    ///
+    /// No body provider or authentication provider is called.
     public var description: String {
         let resource = "Request<\(Resource.self)>"
         guard let target = try? self.target() else { return "\(resource) (INVALID)" }
@@ -114,16 +117,16 @@ extension RequestConvertible {
 }
 
 extension RequestConvertible where Resource == Void {
-    /// Ignores the body.
+    /// A decoder that ignores the body.
     public var responseDecoder: ResponseDecoder<Void> { .none }
 }
 
 extension RequestConvertible where Resource == String {
-    /// The body as UTF-8 text.
+    /// A decoder that returns the body as UTF-8 text.
     public var responseDecoder: ResponseDecoder<String> { .text }
 }
 
 extension RequestConvertible where Resource == Data {
-    /// The body as it is.
+    /// A decoder that returns the body unchanged.
     public var responseDecoder: ResponseDecoder<Data> { .data }
 }

@@ -1,6 +1,7 @@
-/// One of the places an API runs at, with what its requests have in common: a base URL, fields and credentials.
+/// A deployment of an API: a base URL with shared fields and credentials.
 ///
-/// It is an API of its own, and a part of yours: make requests ``Request/within(_:)`` it where all of them are made.
+/// An environment is itself an API, and it can be part of yours: apply ``Request/within(_:)`` in the function that
+/// creates all requests.
 ///
 /// ```swift
 /// struct GitHub: RequestProviding {
@@ -12,40 +13,41 @@
 /// }
 /// ```
 ///
-/// The defaults reach a request only when it is prepared for a URL that the environment `isPrefix(of:)`: whatever path
-/// it was made with, the credentials are not sent to another host. That holds for redirects too: a request that is
-/// redirected to a URL below the base URL gets the defaults, one that is redirected elsewhere loses them. Secrets that
-/// stayed behind when a call left its origin do not come back on a later redirect. The options hold for the whole call.
+/// The defaults apply to a request only when its URL is at or below the base URL, as `isPrefix(of:)` determines:
+/// whatever its path is, the credentials are not sent to another host. The same holds for redirects: a request that is
+/// redirected to a URL below the base URL receives the defaults, and a request that is redirected elsewhere loses them.
+/// Secrets that were removed when a call left its origin are not added again on a later redirect. The options apply to
+/// the whole call.
 public struct RequestEnvironment: RequestProviding {
-    /// How an endpoint and the base URL become one URL.
+    /// The way in which an endpoint and the base URL are combined.
     public enum Joining: Hashable, Sendable {
-        /// The endpoint is a path below the base URL, whether it begins with a slash or not.
+        /// Appends the endpoint to the base URL as a path, whether it begins with a slash or not.
         case append
-        /// The endpoint is a URI reference (RFC 3986 §5): `/x` leaves the base path, `?q` asks the base, an absolute URL
-        /// leads elsewhere.
+        /// Resolves the endpoint as a URI reference (RFC 3986 §5): `/x` replaces the base path, `?q` keeps the base
+        /// path and adds the query, and an absolute URL replaces the base URL.
         case resolve
     }
 
-    /// The base URL: with a slash at the end of a path, without query and fragment.
+    /// The base URL, without query and fragment; a path ends in a slash.
     public let baseURL: URL
 
-    /// How an endpoint and the base URL become one URL.
+    /// The way in which an endpoint and the base URL are combined.
     public var joining: Joining
 
-    /// Fields that every request has, unless it has its own of that name.
+    /// The fields of every request that has no field of the same name.
     public var header: Header
 
-    /// The credentials of every request that brings none of its own.
+    /// The credentials of every request that has none of its own.
     public var authenticationProvider: AuthenticationProvider
 
-    /// How every request is treated, unless it says so itself.
+    /// The options of every request; the options that a request sets itself take precedence.
     public var options: RequestOptions
 
     let target: TargetURI
 
-    /// An environment at `baseURL`; nil when that is no absolute URL of a server.
+    /// Creates an environment at `baseURL`; nil when `baseURL` is not the absolute URL of a server.
     public init?(
-        _ baseURL: URL, joining: Joining = .append, header: Header = .empty,
+        baseURL: URL, joining: Joining = .append, header: Header = .empty,
         authenticationProvider: AuthenticationProvider = .none, options: RequestOptions = RequestOptions()
     ) {
         guard let target = try? TargetURI(baseURL.absoluteString) else { return nil }
@@ -56,14 +58,15 @@ public struct RequestEnvironment: RequestProviding {
         self.options = options
     }
 
-    /// An environment at the URL that `text` means, when it is found at `base`; nil when that is none.
-    public init?(_ text: String, relativeTo base: RequestEnvironment? = nil) {
+    /// Creates an environment at the URL `text`, resolved against `base` if given; nil when the result is not a URL of
+    /// a server.
+    public init?(string text: String, relativeTo base: RequestEnvironment? = nil) {
         if let base {
             guard let target = try? base.target.resolving(text), !target.host.isEmpty else { return nil }
             self.init(target, hasPath: true)
         } else {
             guard let url = URL(string: text) else { return nil }
-            self.init(url)
+            self.init(baseURL: url)
         }
     }
 
@@ -81,31 +84,34 @@ public struct RequestEnvironment: RequestProviding {
         options = RequestOptions()
     }
 
-    /// A request to `endpoint` within this environment.
+    /// Returns a request to `endpoint` within this environment.
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<RequestEnvironment, Void> {
         Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method).within(self)
     }
 
-    /// Whether `target` is at or below the base URL: same scheme, userinfo, host and port, and a path that begins with
-    /// the base's.
+    /// Returns a Boolean value that indicates whether `target` is at or below the base URL.
+    ///
+    /// Scheme, userinfo, host and port must be equal, and the path must begin with that of the base URL.
     public func isPrefix(of target: TargetURI) -> Bool {
         target.hasSameOrigin(as: self.target) && target.userinfo == self.target.userinfo
             && target.path.utf8.starts(with: self.target.path.utf8)
     }
 
-    /// Whether `url` is at or below the base URL; false for what is no absolute URL.
+    /// Returns a Boolean value that indicates whether `url` is at or below the base URL; false for a URL that is not
+    /// absolute.
     public func isPrefix(of url: URL) -> Bool {
         (try? TargetURI(url.absoluteString)).map { isPrefix(of: $0) } ?? false
     }
 }
 
 extension RequestEnvironment: Hashable, CustomStringConvertible {
-    /// Whether both are at the same URL; the defaults do not count.
+    /// Returns a Boolean value that indicates whether both have the same base URL and joining; the defaults are not
+    /// compared.
     public static func == (left: Self, right: Self) -> Bool {
         left.baseURL == right.baseURL && left.joining == right.joining
     }
 
-    /// Hashes the URL.
+    /// Hashes the base URL.
     public func hash(into hasher: inout Hasher) { hasher.combine(baseURL) }
 
     /// The base URL without userinfo.
@@ -113,7 +119,8 @@ extension RequestEnvironment: Hashable, CustomStringConvertible {
 }
 
 extension Request {
-    /// This request within `environment`: joined as it joins, and with its defaults if it leads below its base URL.
+    /// Returns this request within `environment`: with its ``RequestEnvironment/joining``, and with its defaults if the
+    /// URL is at or below its base URL.
     public consuming func within(_ environment: RequestEnvironment) -> Self {
         if environment.joining == .resolve { endpoint = endpoint.asReference }
         attributes[EnvironmentDefaults.self] = EnvironmentDefaults(environment)
@@ -122,14 +129,15 @@ extension Request {
 
     /// Returns this request with the defaults of `environment`, whatever its URL is.
     ///
-    /// The credentials are sent to another host: for a URL that is known to belong to the same service. After a redirect
-    /// to another origin the defaults apply below the base URL only.
+    /// The credentials are sent to the host of the request, so use this only for a URL that is known to belong to the
+    /// same service. After a redirect to another origin, the defaults apply only below the base URL.
     public consuming func applyingDefaults(of environment: RequestEnvironment) -> Self {
         attributes[EnvironmentDefaults.self] = EnvironmentDefaults(environment, isForced: true)
         return self
     }
 
-    /// This request without the credentials of its environment; fields and options of the environment stay.
+    /// Returns this request without the credentials of its environment; the fields and options of the environment still
+    /// apply.
     public consuming func withoutDefaultAuthentication() -> Self {
         if let defaults = attributes[EnvironmentDefaults.self] {
             attributes[EnvironmentDefaults.self] = defaults.withoutAuthentication
@@ -138,10 +146,10 @@ extension Request {
     }
 }
 
-/// What an environment gives the requests within it, decided when they are prepared.
+/// The defaults that an environment adds to its requests when they are prepared.
 ///
-/// By reference, because a URL within would have the layout of every optional of it worked out at run time.
-final class EnvironmentDefaults: RequestAttributeKey, Sendable {
+/// It is a class, because Swift computes the layout of every optional of a structure with a `URL` at run time.
+final class EnvironmentDefaults: RequestAttributes.Key, Sendable {
     typealias Value = EnvironmentDefaults
 
     private let environment: RequestEnvironment
@@ -154,21 +162,25 @@ final class EnvironmentDefaults: RequestAttributeKey, Sendable {
         self.hasAuthentication = hasAuthentication
     }
 
-    /// The same without credentials.
+    /// These defaults without the credentials.
     var withoutAuthentication: EnvironmentDefaults {
         EnvironmentDefaults(environment, isForced: isForced, hasAuthentication: false)
     }
 
-    func apply(to target: TargetURI) -> Bool { isForced || environment.isPrefix(of: target) }
+    /// Returns whether the defaults apply to a request for `target`.
+    func applies(to target: TargetURI) -> Bool { isForced || environment.isPrefix(of: target) }
 
-    /// Whether the defaults apply to the target of a redirect; the userinfo of a Location does not count.
-    func apply(toRedirected target: TargetURI, hasLeftOrigin: Bool) -> Bool {
+    /// Returns whether the defaults apply to the target of a redirect.
+    ///
+    /// The userinfo of a Location is not compared, because it is never sent.
+    func applies(toRedirected target: TargetURI, hasLeftOrigin: Bool) -> Bool {
         isForced && !hasLeftOrigin
             || target.hasSameOrigin(as: environment.target)
                 && target.path.utf8.starts(with: environment.target.path.utf8)
     }
 
-    /// Puts the fields that `header` does not have, and that `condition` allows, before those it has, and returns them.
+    /// Inserts the fields of the environment that `header` lacks and `condition` accepts before its own, and returns
+    /// them.
     func addFields(to header: inout Header, where condition: (Field.Name) -> Bool = { _ in true }) -> [Field] {
         let missing = environment.header.filter {
             !header.contains($0.name) && !$0.name.belongsToExecutor && condition($0.name)
@@ -177,10 +189,12 @@ final class EnvironmentDefaults: RequestAttributeKey, Sendable {
         return missing
     }
 
+    /// Adds the credentials of the environment to `header`, unless the request declined them.
     func authenticate(_ header: inout Header) throws(RequestError) {
         if hasAuthentication { try environment.authenticationProvider.update(&header) }
     }
 
+    /// Adds the options of the environment to `attributes`; the options of the request take precedence.
     func addOptions(to attributes: inout RequestAttributes) {
         let options = environment.options.overridden(by: attributes[RequestOptions.self] ?? RequestOptions())
         if options != RequestOptions() { attributes[RequestOptions.self] = options }

@@ -1,8 +1,10 @@
 extension RequestParts {
-    /// The request as it will be sent to an API at `baseURL`, for a decoder that reads `accepting`.
+    /// Returns the request as it will be sent to an API at `baseURL`, for a decoder that reads `accepting`.
+    ///
+    /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline
     func prepared(
-        below baseURL: URL, accepting: [MediaType], _ delivery: Delivery
+        below baseURL: URL, accepting: [MediaType], _ delivery: ResponseBody.Delivery
     ) throws(RequestError) -> PreparedRequest {
         let parameters = try resolvedParameters()
         let target = try target(below: baseURL, parameters)
@@ -13,33 +15,37 @@ extension RequestParts {
         return request
     }
 
+    /// Sets the parts of `prepared`.
+    ///
+    /// The order is significant: the defaults of the environment, Accept, the body, custom parameters, the credentials.
     private func prepare(
         _ prepared: inout PreparedRequest.Parts, with parameters: ResolvedParameters?, _ accepting: [MediaType],
-        _ delivery: Delivery
+        _ delivery: ResponseBody.Delivery
     ) throws(RequestError) {
         prepared.method = method
         prepared.header = header
         prepared.delivery = delivery
-        prepared.accepting = accepting
-        prepared.handling = handling
+        prepared.acceptedTypes = accepting
+        prepared.settings = settings
         prepared.cachePolicy = cachePolicy.applied(to: method)
         prepared.header.removeFieldsOfExecutor()
-        let defaults = handling.isUsual ? nil : attributes[EnvironmentDefaults.self]
-        var given: [Field] = []
-        if let defaults, defaults.apply(to: prepared.target) {
-            given = defaults.addFields(to: &prepared.header)
-            defaults.addOptions(to: &prepared.handling.attributes)
+        let defaults = settings.isDefault ? nil : attributes[EnvironmentDefaults.self]
+        var addedFields: [Field] = []
+        if let defaults, defaults.applies(to: prepared.target) {
+            addedFields = defaults.addFields(to: &prepared.header)
+            defaults.addOptions(to: &prepared.settings.attributes)
         }
         if !accepting.isEmpty, !prepared.header.contains(.accept) {
             prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
         }
-        // A provider that is lent is not copied.
+        // The stored provider is passed directly, because choosing it with an expression would copy it.
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
             try Self.addBody(of: provider, to: &prepared)
         } else {
             try Self.addBody(of: bodyProvider, to: &prepared)
         }
         if let custom = parameters?.custom, !custom.isEmpty {
+            // Custom destinations run before the credentials are added, so that they cannot see them.
             var request = PreparedRequest(prepared)
             for (values, apply) in custom {
                 try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) { try apply(values, &request) }
@@ -47,9 +53,10 @@ extension RequestParts {
             prepared = request.parts
             prepared.header.removeFieldsOfExecutor()
         }
-        try authenticate(&prepared, defaults: defaults, given: given)
+        try authenticate(&prepared, defaults: defaults, addedFields: addedFields)
     }
 
+    /// Adds the body of `provider` and the fields that describe it.
     private static func addBody(
         of provider: BodyProvider, to prepared: inout PreparedRequest.Parts
     ) throws(RequestError) {
@@ -60,47 +67,51 @@ extension RequestParts {
         do {
             prepared.body = try provider.body(updating: &prepared.header)
         } catch {
-            throw RequestError(wrapping: error, as: .bodyNotEncoded).beforeSending()
+            throw RequestError(wrapping: error, as: .bodyEncodingFailed).beforeSending()
         }
         prepared.header.removeFieldsOfExecutor()
     }
 
-    /// Lets the authentication provider change the header, but not what the body and the decoder have decided.
+    /// Adds the credentials of the request, else those of the environment, else those of the userinfo.
+    ///
+    /// They cannot change the fields that the body and the decoder have set.
     private func authenticate(
-        _ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?, given: [Field]
+        _ prepared: inout PreparedRequest.Parts, defaults: EnvironmentDefaults?, addedFields: [Field]
     ) throws(RequestError) {
         if authenticationProvider.isNone, defaults == nil, prepared.target.userinfo == nil { return }
         let header = prepared.header
         var copy = header
         try authenticationProvider.update(&copy)
         if !authenticationProvider.isNone, !authenticationProvider.setsAuthorizationOnly, copy != header {
-            // What a provider adds is a secret, whatever it is called.
+            // The fields of a provider are secrets whatever their names are, so a redirect to another origin must
+            // remove them (decision 0020).
             let names = HeaderChange(from: header, to: copy).added.map(\.name).filter {
                 !Redaction.standard.isSecret($0)
             }
-            if !names.isEmpty { prepared.handling.redirects.secretFields.formUnion(names) }
+            if !names.isEmpty { prepared.settings.redirectPolicy.sensitiveFields.formUnion(names) }
         }
         if let defaults {
-            let areApplied = defaults.apply(to: prepared.target)
-            let hasOwn = copy != header || header.contains { $0.name == .authorization && !given.contains($0) }
+            let areApplied = defaults.applies(to: prepared.target)
+            let hasOwn = copy != header || header.contains { $0.name == .authorization && !addedFields.contains($0) }
             let own = copy
             if areApplied, !hasOwn, !header.contains(.authorization) { try defaults.authenticate(&copy) }
             let change = HeaderChange(from: own, to: copy)
             prepared.defaults = AppliedDefaults(
-                defaults, areApplied: areApplied, given: given + change.added, displaced: change.removed,
-                mayAuthenticate: !hasOwn)
+                defaults, areApplied: areApplied, addedFields: addedFields + change.added,
+                removedFields: change.removed, mayAuthenticate: !hasOwn)
         }
+        // Userinfo is never sent in the target; it becomes Basic credentials (decision 0001).
         if !copy.contains(.authorization), let userinfo = prepared.target.userinfo {
             try AuthenticationProvider.userinfo(userinfo).update(&copy)
         }
         guard copy != header else { return }
-        copy.keepFields(ofContentIn: header)
+        copy.restoreContentFields(from: header)
         prepared.header = copy
     }
 }
 
 extension RequestParts {
-    /// The target at an API at `baseURL`: that URL, the path below it, the query of both.
+    /// Returns the target at an API at `baseURL`: that URL, the path below it, and the query of both.
     func target(below baseURL: URL) throws(RequestError) -> TargetURI {
         try target(below: baseURL, resolvedParameters())
     }
@@ -112,15 +123,21 @@ extension RequestParts {
         }
     }
 
-    /// Names the text that is wrong in a path or reference, without the secrets it may hold.
-    fileprivate static func place(of text: String, _ relation: String, _ base: TargetURI) -> String {
-        "“\(Redaction.standard.redacted(reference: text))” \(relation) \(base)"
+    /// Returns the detail of an error in a path or a reference, with its secrets redacted.
+    fileprivate static func detail(_ kind: String, _ text: String, base: TargetURI) -> String {
+        var shown = Redaction.standard.redacted(reference: text)
+        // The text before an “@” may be credentials even if it is not userinfo, as in “user:password@host”.
+        if let at = Array(shown.utf8).lastIndex(of: UInt8(ascii: "@")) {
+            shown = Redaction.placeholder + shown.droppingFirstBytes(at)
+        }
+        return "\(kind) \(ErrorText.quoted(shown, limit: ErrorText.peerTextLimit)), base URL \(base)"
     }
 
     private func target(below baseURL: URL, _ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
         let base = try BaseTargets.target(of: baseURL.absoluteString)
         if let problem = endpoint.problem {
-            throw RequestError(.invalidRequest(problem), detail: Self.place(of: endpoint.template, "below", base))
+            let kind = endpoint.isReference ? "reference" : "path"
+            throw RequestError(.invalidRequest(problem), detail: Self.detail(kind, endpoint.template, base: base))
         }
         let root = endpoint.isReference ? try base.resolving(checked: endpoint.encoded) : base
         let path = endpoint.isReference ? "" : endpoint.encoded
@@ -139,17 +156,16 @@ extension RequestParts {
 }
 
 extension TargetURI {
-    /// What `reference` means when it is found here.
+    /// Returns the target that `reference` resolves to relative to this one; it must have a host.
     fileprivate func resolving(checked reference: String) throws(RequestError) -> TargetURI {
-        let target: TargetURI
+        let problem: RequestError.InvalidRequest
         do {
-            target = try resolving(reference)
+            let target = try resolving(reference)
+            if !target.host.isEmpty { return target }
+            problem = .malformedURL
         } catch {
-            throw RequestError(.invalidRequest(error), detail: RequestParts.place(of: reference, "at", self))
+            problem = error
         }
-        guard !target.host.isEmpty else {
-            throw RequestError(.invalidRequest(.malformedURL), detail: RequestParts.place(of: reference, "at", self))
-        }
-        return target
+        throw RequestError(.invalidRequest(problem), detail: RequestParts.detail("reference", reference, base: self))
     }
 }

@@ -1,7 +1,7 @@
-/// What a request is besides its API and its decoder.
+/// The parts of a request other than its API and its decoder.
 ///
-/// The bodies of ``Request`` are compiled in the modules that use it, so that nothing is looked up at run time of types
-/// that are known there; what they call is here, and generic in nothing.
+/// The functions of ``Request`` are compiled in the modules that use them, where the generic types are known, so that
+/// they look up no metadata at run time. The code that they call is here and is not generic (decision 0009).
 @usableFromInline
 struct RequestParts: Sendable {
     @usableFromInline var endpoint: RequestPath
@@ -11,15 +11,15 @@ struct RequestParts: Sendable {
     @usableFromInline var bodyProvider: BodyProvider
     @usableFromInline var authenticationProvider: AuthenticationProvider
     var parameterSets: [ParameterSet] = []
-    /// How many of the items were there before the first parameters, and stand before those in the query; nil for all.
+    /// The number of query items that precede the parameters in the query, because they were added first; nil for all.
     private(set) var itemsBeforeParameters: Int?
-    @usableFromInline var cachePolicy: RequestCachePolicy
-    var handling = Handling()
+    @usableFromInline var cachePolicy: PreparedRequest.CachePolicy
+    var settings = RequestSettings()
 
     @usableFromInline
     init(
         endpoint: RequestPath, method: HTTPMethod, header: Header, queryItems: QueryItems,
-        cachePolicy: RequestCachePolicy, timeout: Timeouts, bodyProvider: BodyProvider,
+        cachePolicy: PreparedRequest.CachePolicy, timeouts: Timeouts, bodyProvider: BodyProvider,
         authenticationProvider: AuthenticationProvider
     ) {
         self.endpoint = endpoint
@@ -29,10 +29,11 @@ struct RequestParts: Sendable {
         self.bodyProvider = bodyProvider
         self.authenticationProvider = authenticationProvider
         self.cachePolicy = cachePolicy
-        if timeout != .standard { handling.timeouts = timeout }
+        // Setting a value allocates storage for the settings, which most requests do without (decision 0009).
+        if timeouts != .standard { settings.timeouts = timeouts }
     }
 
-    /// A request to `endpoint` that has nothing but what every request has.
+    /// Creates the parts of a request to `endpoint` with default values for everything else.
     @usableFromInline
     init(endpoint: RequestPath, method: HTTPMethod) {
         self.endpoint = endpoint
@@ -44,9 +45,10 @@ struct RequestParts: Sendable {
         cachePolicy = .useProtocolCachePolicy
     }
 
-    /// What any kind of request says of itself.
+    /// Creates the parts from the properties of a request of any type.
     init(_ request: some RequestConvertible) {
-        if let request = request as? any MadeOfParts {
+        // The properties of a `Request` do not show the order in which its query was built; its parts do.
+        if let request = request as? any HasRequestParts {
             self = request.parts
             return
         }
@@ -58,62 +60,64 @@ struct RequestParts: Sendable {
         authenticationProvider = request.authenticationProvider
         parameterSets = request.parameterSets
         cachePolicy = request.cachePolicy
-        handling.values = Handling.Values(
-            timeouts: request.timeout, validator: request.validator, redirects: request.redirects,
-            attributes: request.attributes, onProgress: request.onProgress)
+        settings.values = RequestSettings.Values(
+            timeouts: request.timeouts, validator: request.validator, redirectPolicy: request.redirectPolicy,
+            attributes: request.attributes, progressHandler: request.progressHandler)
     }
 }
 
-/// A request that has its parts at hand, and in them the order in which its query was put together.
-private protocol MadeOfParts {
+/// A request that stores its parts, which record the order in which its query was built.
+private protocol HasRequestParts {
     var parts: RequestParts { get }
 }
 
-extension Request: MadeOfParts {}
+extension Request: HasRequestParts {}
 
 extension RequestParts {
-    /// Adds `set`; the items that are here stand before all parameters of the query, those that come later behind them.
+    /// Adds a set of parameters.
+    ///
+    /// The existing query items precede all parameters in the query; items that are added later follow them.
     mutating func add(_ set: ParameterSet) {
         if parameterSets.isEmpty { itemsBeforeParameters = queryItems.count }
         parameterSets.append(set)
     }
 
-    /// Puts `items` in the place of those that are here, behind parameters that go to the query.
+    /// Replaces the query items with `items`, which follow the parameters in the query.
     @usableFromInline
     mutating func replaceQuery(with items: QueryItems) {
         queryItems = items
         if !parameterSets.isEmpty { itemsBeforeParameters = 0 }
     }
 
-    /// Puts `set` in the place of the items; parameters that go to the query stay, and come after.
+    /// Replaces the query items with `set`, which precedes the other parameters in the query.
     mutating func replaceQuery(with set: ParameterSet) {
         queryItems = .empty
         parameterSets.insert(set, at: 0)
         itemsBeforeParameters = 0
     }
 
-    @usableFromInline var timeout: Timeouts {
-        get { handling.timeouts }
-        set { handling.timeouts = newValue }
+    @usableFromInline var timeouts: Timeouts {
+        get { settings.timeouts }
+        set { settings.timeouts = newValue }
     }
 
-    @usableFromInline var validator: Validator {
-        get { handling.validator }
-        set { handling.validator = newValue }
+    @usableFromInline var validator: ResponseValidator {
+        get { settings.validator }
+        set { settings.validator = newValue }
     }
 
-    @usableFromInline var redirects: RedirectPolicy {
-        get { handling.redirects }
-        set { handling.redirects = newValue }
+    @usableFromInline var redirectPolicy: RedirectPolicy {
+        get { settings.redirectPolicy }
+        set { settings.redirectPolicy = newValue }
     }
 
     @usableFromInline var attributes: RequestAttributes {
-        get { handling.attributes }
-        set { handling.attributes = newValue }
+        get { settings.attributes }
+        set { settings.attributes = newValue }
     }
 
-    @usableFromInline var onProgress: (@Sendable (TransferProgress) -> Void)? {
-        get { handling.onProgress }
-        set { handling.onProgress = newValue }
+    @usableFromInline var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+        get { settings.progressHandler }
+        set { settings.progressHandler = newValue }
     }
 }

@@ -1,24 +1,28 @@
-/// An API: where its requests go, and what all of them have in common.
+/// A type that describes an API: its base URL and what its requests share.
 ///
-/// Adopted by an enum of environments or a struct with configuration. What every request needs, such as an API key, is
-/// added in ``request(to:using:)-(RequestPath,_)``, which every verb goes through.
+/// Adopt it in an enum of environments or in a struct with a configuration. Add what every request needs, such as an
+/// API key, in ``request(to:using:)-(RequestPath,_)``, which all functions that create a request call.
 public protocol RequestProviding: Sendable {
-    /// The URL all paths are below; by convention without a trailing slash.
+    /// The URL that all paths are relative to, by convention without a trailing slash.
     var baseURL: URL { get }
 
-    /// A request to `endpoint` with what the whole API has in common; the place to customise every request.
+    /// Returns a request to `endpoint` with everything that the requests of the API share.
     ///
-    /// The default calls the form that takes a `String`, so that an override of either reaches every verb.
+    /// Implement it to customize every request. The default implementation calls the overload that takes a `String`, so
+    /// an implementation of either overload applies to every request.
     func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void>
 
-    /// The form that Requests 0.3.2 had; an override of it still reaches every verb.
+    /// Returns a request to `endpoint`, in the form of Requests 0.3.2.
+    ///
+    /// An implementation of this overload also applies to every request.
     @_disfavoredOverload
     func request(to endpoint: String, using method: HTTPMethod) -> Request<Self, Void>
 }
 
 extension RequestProviding {
-    /// A request to `endpoint`, made by the form that takes a `String`, with what the text does not tell put back: the
-    /// template, and what makes the path impossible.
+    /// Returns a request to `endpoint`, created by the overload that takes a `String`.
+    ///
+    /// The text of a path contains neither its template nor the reason why it is invalid, so both are restored.
     @inlinable
     public func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<Self, Void> {
         let text: String = endpoint.encoded
@@ -27,9 +31,10 @@ extension RequestProviding {
         return request
     }
 
-    /// A request to a path known only at run time, which is trusted like a literal.
+    /// Returns a request to a path known only at run time, which is trusted like a literal.
     ///
-    /// Generic so that a literal prefers ``RequestPath``, whose interpolations are escaped.
+    /// The function is generic so that a literal selects the overload with ``RequestPath``, whose interpolated values
+    /// are escaped.
     @_disfavoredOverload
     @inlinable
     public func request<Path: StringProtocol>(to endpoint: Path, using method: HTTPMethod) -> Request<Self, Void> {
@@ -38,7 +43,7 @@ extension RequestProviding {
 }
 
 extension RequestProviding {
-    /// GETs what is at `endpoint` and decodes it with `decoder`.
+    /// Returns a GET request for `endpoint` with its response decoded by `decoder`.
     @inlinable
     public func get<Resource>(
         _ decoder: ResponseDecoder<Resource>, from endpoint: RequestPath
@@ -46,13 +51,13 @@ extension RequestProviding {
         request(to: endpoint, using: .get).receiving(decoder)
     }
 
-    /// POSTs `body` to `endpoint`; a body in the answer is ignored.
+    /// Returns a POST request that sends `body` to `endpoint` and ignores the body of the response.
     @inlinable
     public func post(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .post).sending(body)
     }
 
-    /// POSTs `body` to `endpoint` and decodes the answer with `decoder`.
+    /// Returns a POST request that sends `body` to `endpoint`, with its response decoded by `decoder`.
     @inlinable
     public func post<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
@@ -60,13 +65,13 @@ extension RequestProviding {
         post(body, to: endpoint).receiving(decoder)
     }
 
-    /// PUTs `body` at `endpoint`; a body in the answer is ignored.
+    /// Returns a PUT request that sends `body` to `endpoint` and ignores the body of the response.
     @inlinable
     public func put(_ body: BodyProvider, to endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .put).sending(body)
     }
 
-    /// PUTs `body` at `endpoint` and decodes the answer with `decoder`.
+    /// Returns a PUT request that sends `body` to `endpoint`, with its response decoded by `decoder`.
     @inlinable
     public func put<Resource>(
         _ body: BodyProvider, to endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
@@ -74,13 +79,13 @@ extension RequestProviding {
         put(body, to: endpoint).receiving(decoder)
     }
 
-    /// PATCHes `endpoint` with `body`; a body in the answer is ignored.
+    /// Returns a PATCH request that sends `body` to `endpoint` and ignores the body of the response.
     @inlinable
     public func patch(_ endpoint: RequestPath, with body: BodyProvider) -> Request<Self, Void> {
         request(to: endpoint, using: .patch).sending(body)
     }
 
-    /// PATCHes `endpoint` with `body` and decodes the answer with `decoder`.
+    /// Returns a PATCH request that sends `body` to `endpoint`, with its response decoded by `decoder`.
     @inlinable
     public func patch<Resource>(
         _ endpoint: RequestPath, with body: BodyProvider, receiving decoder: ResponseDecoder<Resource>
@@ -88,13 +93,13 @@ extension RequestProviding {
         patch(endpoint, with: body).receiving(decoder)
     }
 
-    /// DELETEs `endpoint`; a body in the answer is ignored.
+    /// Returns a DELETE request for `endpoint` that ignores the body of the response.
     @inlinable
     public func delete(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .delete)
     }
 
-    /// DELETEs `endpoint` and decodes the answer with `decoder`.
+    /// Returns a DELETE request for `endpoint` with its response decoded by `decoder`.
     @inlinable
     public func delete<Resource>(
         _ endpoint: RequestPath, receiving decoder: ResponseDecoder<Resource>
@@ -102,33 +107,36 @@ extension RequestProviding {
         delete(endpoint).receiving(decoder)
     }
 
-    /// Asks for the head of what is at `endpoint`.
+    /// Returns a HEAD request for `endpoint`.
     @inlinable
     public func head(_ endpoint: RequestPath) -> Request<Self, Void> {
         request(to: endpoint, using: .head)
     }
 }
 
-/// An API that is nothing but a base URL: for one-off requests.
+/// An API that consists only of a base URL, for one-off requests.
 public struct AnonymousRequestProvider: RequestProviding, Hashable {
-    /// The URL all paths are below.
+    /// The URL that all paths are relative to.
     public let baseURL: URL
 
-    /// A provider for `baseURL`.
+    /// Creates a provider with the base URL `baseURL`.
     public init(baseURL: URL) {
         self.baseURL = baseURL
     }
 
-    /// A provider for a URL written in the source; a malformed one traps at once.
+    /// Creates a provider with a base URL written in the source.
+    ///
+    /// A malformed URL is a programming error and traps.
     public init(_ baseURL: StaticString) {
         self.init(baseURL: URL(baseURL))
     }
 }
 
 extension URL {
-    /// A URL written in the source; a malformed one traps at once.
+    /// Creates a URL from a literal.
     ///
-    /// Only for literals: for text known at run time use `URL(string:)`, which can fail.
+    /// A malformed literal is a programming error and traps. For text known only at run time, use `URL(string:)`, which
+    /// returns nil for malformed text.
     public init(_ literal: StaticString) {
         guard let url = URL(string: "\(literal)") else {
             preconditionFailure("malformed URL literal: \(literal)")  // a mistake in the source, found at first use

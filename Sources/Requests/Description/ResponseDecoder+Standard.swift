@@ -1,21 +1,22 @@
 extension ResponseDecoder where Response == Void {
-    /// Ignores the body, which is read to its end so that its connection can be used again.
+    /// A decoder that ignores the body.
     ///
-    /// One of more than 64 MiB is ``RequestError/Reason/tooLarge(limit:)``.
+    /// The body is read to its end, so that its connection can be reused. A body of more than 64 MiB fails with
+    /// ``RequestError/Reason/tooLarge(limit:)``.
     @inlinable public static var none: ResponseDecoder {
         ResponseDecoder { _, _ in }
     }
 }
 
 extension ResponseDecoder where Response == Data {
-    /// The body as it is; empty when there is none.
+    /// A decoder that returns the body unchanged; empty when there is none.
     @inlinable public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
 }
 
 extension ResponseDecoder where Response == String {
-    /// The body as UTF-8; ill-formed bytes become U+FFFD.
+    /// A decoder that returns the body as UTF-8 text; ill-formed bytes become U+FFFD.
     ///
-    /// A response that cannot have a body (204, 304) is ``RequestError/Reason/unexpectedNoContent``.
+    /// A response that cannot have a body (204 or 304) fails with ``RequestError/Reason/unexpectedNoContent``.
     public static var text: ResponseDecoder {
         ResponseDecoder { head, data in
             if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
@@ -25,11 +26,13 @@ extension ResponseDecoder where Response == String {
 }
 
 extension ResponseDecoder where Response: Decodable & SendableMetatype {
-    /// The body as JSON, `application/json` or `text/json`.
+    /// Returns a decoder of a JSON body.
     ///
-    /// The decoder is made for each use, because decoders are not safe to share. An empty body is
-    /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is read as ``JSONValue/init(parsing:)`` reads it,
-    /// strictly; with any other type `JSONDecoder` decides, which accepts a comma behind the last element.
+    /// The standard validator accepts `application/json`, `text/json`, `text/javascript` and subtypes that end in
+    /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share. An empty body fails
+    /// with ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
+    /// ``JSONValue/init(parsing:)``; the syntax for every other type is that of `JSONDecoder`, which accepts a comma
+    /// after the last element.
     @inlinable
     public static func json(
         _ type: Response.Type = Response.self,
@@ -41,7 +44,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
         }
     }
 
-    /// The body as JSON, spelled as Requests 0.3.2 spelled it.
+    /// Returns a decoder of a JSON body, in the form of Requests 0.3.2.
     @inlinable
     public static func json(
         encoded type: Response.Type, decoder makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
@@ -51,6 +54,6 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
 }
 
 extension MediaType {
-    /// What a decoder of JSON reads.
+    /// The media types that a decoder of JSON reads.
     @usableFromInline static let ofJSON: [MediaType] = [.json]
 }

@@ -1,48 +1,51 @@
-/// Makes a `Response` of what the server answered, and decides in which form the body is delivered.
+/// A decoder that makes a `Response` and sets how the body is delivered.
 ///
-/// New decoders are static members in an extension, so that call sites read `api.get(.yaml(), from: "/config")`.
+/// Define new decoders as static members in an extension, so that a call reads `api.get(.yaml(), from: "/config")`.
 public struct ResponseDecoder<Response>: Sendable {
-    /// The media types the decoder reads, in order of preference; empty for any.
+    /// The media types that the decoder reads, in order of preference; empty for any.
     ///
-    /// They become the Accept field and what the standard validator accepts.
-    public let accepting: [MediaType]
+    /// They are sent in the Accept field, and the standard validator checks the content type against them.
+    public let acceptedTypes: [MediaType]
 
-    /// In which form the body is delivered.
-    public let delivery: Delivery
+    /// The form in which the body is delivered.
+    public let delivery: ResponseBody.Delivery
 
     @usableFromInline
     enum Decoding: Sendable {
-        /// Of a body in memory, without suspending.
+        /// Decodes a body in memory without suspending.
         case immediate(@Sendable (ResponseHead, Data) throws -> Response, limit: Int)
+        /// Decodes a response with a body in any form, and may suspend.
         case suspending(@Sendable (RawResponse) async throws -> Response)
     }
 
     @usableFromInline let decoding: Decoding
 
-    /// A decoder of the whole body, which is collected in memory.
+    /// Creates a decoder of a body that is collected in memory.
     ///
     /// - Parameters:
-    ///   - accepting: The media types it reads, in order of preference; empty for any.
-    ///   - limit: How many bytes are collected at most; a longer body is ``RequestError/Reason/tooLarge(limit:)``.
-    ///   - decode: Makes the response. What it throws becomes ``RequestError/Reason/notDecoded``, a `RequestError` is
-    ///     handed on.
+    ///   - accepting: The media types that the decoder reads, in order of preference; empty for any.
+    ///   - limit: The maximum number of bytes to collect. A longer body fails with
+    ///     ``RequestError/Reason/tooLarge(limit:)``.
+    ///   - decode: The function that makes the response. Its errors become ``RequestError/Reason/decodingFailed``; a
+    ///     `RequestError` is rethrown unchanged.
     @inlinable
     public init(
-        accepting: [MediaType] = [], limit: Int = Delivery.defaultLimit,
+        accepting: [MediaType] = [], limit: Int = ResponseBody.Delivery.defaultLimit,
         _ decode: @escaping @Sendable (ResponseHead, Data) throws -> Response
     ) {
-        self.accepting = accepting
+        self.acceptedTypes = accepting
         delivery = .collected(limit: limit)
         decoding = .immediate(decode, limit: limit)
     }
 
-    /// A decoder of the body as it arrives.
+    /// Creates a decoder of a body that is read as it arrives.
     ///
-    /// Disfavoured, so that a closure without a label that ignores its second parameter is given the whole body.
+    /// The overload is disfavored, so that a closure without a label that ignores its second parameter receives the
+    /// whole body.
     ///
     /// - Parameters:
-    ///   - accepting: The media types it reads, in order of preference; empty for any.
-    ///   - decode: Makes the response, which may keep the stream and pull from it later.
+    ///   - accepting: The media types that the decoder reads, in order of preference; empty for any.
+    ///   - decode: The function that makes the response. It may keep the stream and read from it later.
     @_disfavoredOverload
     public init(
         accepting: [MediaType] = [],
@@ -53,32 +56,32 @@ public struct ResponseDecoder<Response>: Sendable {
         }
     }
 
-    /// A decoder of a whole response whose body comes in the form of `delivery`.
+    /// Creates a decoder of a response whose body is delivered as `delivery`.
     init(
-        accepting: [MediaType] = [], delivery: Delivery,
+        accepting: [MediaType] = [], delivery: ResponseBody.Delivery,
         decode: @escaping @Sendable (RawResponse) async throws -> Response
     ) {
-        self.accepting = accepting
+        self.acceptedTypes = accepting
         self.delivery = delivery
         decoding = .suspending(decode)
     }
 
-    /// This decoder, its work done by `executor`.
+    /// Returns this decoder with its work performed by `executor`.
     package func running(on executor: any TaskExecutor) -> ResponseDecoder {
-        ResponseDecoder(accepting: accepting, delivery: delivery) { response in
-            try await withTaskExecutorPreference(executor) { try await decodeThere(response) }
+        ResponseDecoder(accepting: acceptedTypes, delivery: delivery) { response in
+            try await withTaskExecutorPreference(executor) { try await decodeOnPreferredExecutor(response) }
         }
     }
 
-    /// Decodes where the task prefers to, rather than where its caller runs.
+    /// Decodes `response` on the task's preferred executor instead of the executor of the caller.
     @concurrent
-    private func decodeThere(_ response: RawResponse) async throws -> Response {
-        // Without a step of its own here, the compiler leaves the change of place out.
+    private func decodeOnPreferredExecutor(_ response: RawResponse) async throws -> Response {
+        // If this function only forwarded the call, the compiler would omit the switch of executors.
         try Task.checkCancellation()
         return try await value(from: response)
     }
 
-    /// What the decoder makes of `response`; a `Void` needs no decoding.
+    /// Returns the value decoded from `response`; a `Void` needs no decoding.
     @inlinable
     func value(from response: RawResponse) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
@@ -89,7 +92,7 @@ public struct ResponseDecoder<Response>: Sendable {
         }
     }
 
-    /// The same without suspending; nil when that may be necessary.
+    /// Returns the value decoded from `response` without suspending; nil when decoding may suspend.
     @inlinable
     func immediateValue(from response: RawResponse) throws -> Response? {
         guard case .immediate(let decode, _) = decoding, case .bytes(let body) = response.body else { return nil }
@@ -99,7 +102,7 @@ public struct ResponseDecoder<Response>: Sendable {
 }
 
 extension ResponseBody {
-    /// The whole body, whatever form it came in.
+    /// Returns the whole body in memory, in whatever form it was delivered.
     @usableFromInline
     func collected(limit: Int) async throws(RequestError) -> Data {
         switch self {
@@ -110,7 +113,7 @@ extension ResponseBody {
         }
     }
 
-    /// The body as a stream, whatever form it came in.
+    /// Returns the body as a stream, in whatever form it was delivered.
     func streamed() throws(RequestError) -> ResponseStream {
         switch self {
         case .stream(let stream): return stream

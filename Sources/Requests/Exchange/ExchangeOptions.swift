@@ -1,60 +1,62 @@
-/// Parts of an exchange that few requests ask for; what is not asked for costs nothing.
+/// Options of an exchange that few requests use; an option that is not set costs nothing.
 extension RequestAttributes {
-    /// How long to wait for the server to ask for the body with 100 (Continue); nil sends the body at once.
+    /// The time limit for waiting for 100 (Continue) before the body is sent; nil sends the body immediately.
     ///
-    /// With a wait, the request says `Expect: 100-continue` if it has content (RFC 9110 §10.1.1). The body is sent when
-    /// the server asks for it, or when the wait, of which zero is the shortest, has passed: servers may ignore the
-    /// expectation. A final status that comes before, such as 401, 413 or 417, is the answer: the body is not sent, and
-    /// the connection is closed.
-    public var continueWait: Duration? {
-        get { self[ContinueWait.self] }
-        set { self[ContinueWait.self] = newValue }
+    /// With a limit, a request that has content includes `Expect: 100-continue` (RFC 9110 §10.1.1). The body is sent
+    /// when the server responds with 100 (Continue), or when the limit has passed, because servers may ignore the
+    /// expectation. A negative limit counts as zero. If a final response arrives first, such as 401, 413 or 417, the
+    /// body is not sent and the connection is closed.
+    public var continueTimeout: Duration? {
+        get { self[ContinueTimeoutKey.self] }
+        set { self[ContinueTimeoutKey.self] = newValue }
     }
 
-    /// The fields to send after the body; nil for none.
-    public var trailers: RequestTrailers? {
-        get { self[Trailers.self] }
-        set { self[Trailers.self] = newValue }
+    /// The trailer fields to send after the body; nil for none.
+    public var trailers: PreparedRequest.Trailers? {
+        get { self[TrailersKey.self] }
+        set { self[TrailersKey.self] = newValue }
     }
 
-    /// Told of each interim response (1xx) as it comes, such as 103 (Early Hints) with its Link fields (RFC 8297).
+    /// A function that receives each interim response (1xx) as it arrives, such as 103 (Early Hints) with its Link
+    /// fields (RFC 8297).
     ///
-    /// It runs on the exchange's own path and should return soon.
-    public var onInterimResponse: (@Sendable (ResponseHead) -> Void)? {
-        get { self[InterimObserver.self]?.observe }
-        set { self[InterimObserver.self] = newValue.map(InterimObserver.init) }
+    /// The exchange waits for the function, so it must return quickly.
+    public var interimResponseHandler: (@Sendable (ResponseHead) -> Void)? {
+        get { self[InterimResponseHandler.self]?.handle }
+        set { self[InterimResponseHandler.self] = newValue.map(InterimResponseHandler.init) }
     }
 
-    private enum ContinueWait: RequestAttributeKey { typealias Value = Duration }
-    private enum Trailers: RequestAttributeKey { typealias Value = RequestTrailers }
-    private struct InterimObserver: RequestAttributeKey, Sendable {
+    private enum ContinueTimeoutKey: RequestAttributes.Key { typealias Value = Duration }
+    private enum TrailersKey: RequestAttributes.Key { typealias Value = PreparedRequest.Trailers }
+    /// The handler, which is its own key.
+    private struct InterimResponseHandler: RequestAttributes.Key, Sendable {
         typealias Value = Self
-        let observe: @Sendable (ResponseHead) -> Void
+        let handle: @Sendable (ResponseHead) -> Void
     }
 }
 
 extension PreparedRequest {
-    /// How long to wait for 100 (Continue); see ``RequestAttributes/continueWait``.
-    public var continueWait: Duration? {
-        get { hasAttributes ? attributes.continueWait : nil }
-        set { attributes.continueWait = newValue }
+    /// The time limit for waiting for 100 (Continue); see ``RequestAttributes/continueTimeout``.
+    public var continueTimeout: Duration? {
+        get { hasAttributes ? attributes.continueTimeout : nil }
+        set { attributes.continueTimeout = newValue }
     }
 
-    /// The fields to send after the body.
-    public var trailers: RequestTrailers? {
+    /// The trailer fields to send after the body; nil for none.
+    public var trailers: PreparedRequest.Trailers? {
         get { hasAttributes ? attributes.trailers : nil }
         set { attributes.trailers = newValue }
     }
 
-    /// Told of each interim response (1xx).
-    public var onInterimResponse: (@Sendable (ResponseHead) -> Void)? {
-        get { hasAttributes ? attributes.onInterimResponse : nil }
-        set { attributes.onInterimResponse = newValue }
+    /// A function that receives each interim response (1xx); see ``RequestAttributes/interimResponseHandler``.
+    public var interimResponseHandler: (@Sendable (ResponseHead) -> Void)? {
+        get { hasAttributes ? attributes.interimResponseHandler : nil }
+        set { attributes.interimResponseHandler = newValue }
     }
 
-    /// Whether both ask for the same on the wire.
+    /// Returns whether both requests have the same continue timeout and the same trailers.
     func hasSameOptions(as other: PreparedRequest) -> Bool {
-        guard continueWait == other.continueWait else { return false }
+        guard continueTimeout == other.continueTimeout else { return false }
         switch (trailers, other.trailers) {
         case (nil, nil): return true
         case (let own?, let others?): return own.isEqual(to: others)
@@ -64,32 +66,35 @@ extension PreparedRequest {
 }
 
 extension Request {
-    /// This request asking the server whether it wants the body before sending it (`Expect: 100-continue`), and sending
-    /// it after `wait` in any case.
+    /// Returns this request with `Expect: 100-continue`, so that the server can refuse it before the body is sent.
     ///
-    /// Worth a round trip where a large body is likely to be refused. See ``RequestAttributes/continueWait``.
-    public consuming func expectingContinue(after wait: Duration = .seconds(1)) -> Self {
-        attributes.continueWait = wait
+    /// The body is sent when the server agrees, or after `wait` in any case. Use this for a large body that the server
+    /// is likely to refuse, because it costs a round trip. See ``RequestAttributes/continueTimeout``.
+    public consuming func expectingContinue(timeout wait: Duration = .seconds(1)) -> Self {
+        attributes.continueTimeout = wait
         return self
     }
 
-    /// This request with `trailers` sent after its body, in chunks.
+    /// Returns this request with `trailers` sent after its body, which is sent chunked.
     public consuming func sending(trailers: Header) -> Self {
-        attributes.trailers = RequestTrailers(trailers)
+        attributes.trailers = PreparedRequest.Trailers(trailers)
         return self
     }
 
-    /// This request with the fields of these `names`, which `make` gives when the body has been made, sent after it.
+    /// Returns this request with trailer fields called `names`, whose values `make` returns after the body was
+    /// produced.
+    ///
+    /// See ``PreparedRequest/Trailers/init(_:_:)``.
     public consuming func sending(
         trailers names: Field.Name..., from make: @escaping @Sendable () throws -> Header
     ) -> Self {
-        attributes.trailers = RequestTrailers(names, make)
+        attributes.trailers = PreparedRequest.Trailers(names, make)
         return self
     }
 
-    /// This request telling `observer` of each interim response (1xx), such as 103 (Early Hints).
+    /// Returns this request with `observer` called for each interim response (1xx), such as 103 (Early Hints).
     public consuming func onInterimResponse(_ observer: @escaping @Sendable (ResponseHead) -> Void) -> Self {
-        attributes.onInterimResponse = observer
+        attributes.interimResponseHandler = observer
         return self
     }
 }

@@ -1,12 +1,12 @@
-/// Finds the place in a JSON text (RFC 8259) that a decoding error speaks of.
+/// Finds the value that a decoding error refers to in a JSON text (RFC 8259).
 ///
-/// It reads no values; it only walks to one. Texts nested deeper than 200 levels are not walked.
+/// It skips values without decoding them. Texts nested deeper than 200 levels are not searched.
 package struct JSONLocator {
-    /// One step from a value to one within it.
-    package enum Step: Hashable, Sendable {
-        /// The member of an object, by name; `_` and case do not count, because decoders convert names.
+    /// A component of the path from a value to a value within it.
+    package enum PathComponent: Hashable, Sendable {
+        /// The member of an object with this name; `_` and ASCII case are ignored, because decoders convert names.
         case key(String)
-        /// The element of an array.
+        /// The element of an array at this position.
         case index(Int)
     }
 
@@ -21,11 +21,13 @@ package struct JSONLocator {
         bytes = Array(data)
     }
 
-    /// The offset of the value at `path`; an empty path is the whole text.
+    /// Returns the byte offset of the value at `path` in `data`; an empty path refers to the whole text.
     ///
-    /// When that value is missing it is the last one on the way there, when the text is no JSON the first byte that
-    /// cannot be read; nil when there is nothing to show.
-    package static func offset(of path: [Step], in data: Data) -> Int? {
+    /// - If the value is missing, the result is the offset of the innermost value that exists on the path.
+    /// - If the text is not JSON, the result is the offset of the first invalid byte.
+    /// - If the path is empty, the result is the offset of the first byte after the value, or 0 if there is none.
+    /// - If the text is nested too deeply, or is not a container although there is a path, the result is nil.
+    package static func offset(of path: [PathComponent], in data: Data) -> Int? {
         var locator = JSONLocator(data)
         do {
             if let found = try locator.value(path[...]) { return found }
@@ -35,7 +37,7 @@ package struct JSONLocator {
         }
     }
 
-    /// Where something follows the value, if anything does.
+    /// The offset of the first byte after the value and white space; nil if there is none.
     private var trailing: Int? {
         var copy = self
         copy.skipWhitespace()
@@ -53,11 +55,12 @@ package struct JSONLocator {
         position += 1
     }
 
-    /// Walks over one value; gives the offset of what is at `path` within it, nil when the path is empty.
-    private mutating func value(_ path: ArraySlice<Step>) throws(Malformed) -> Int? {
+    /// Skips one value, and returns the offset of the value at `path` within it; nil for an empty path or a scalar.
+    private mutating func value(_ path: ArraySlice<PathComponent>) throws(Malformed) -> Int? {
         skipWhitespace()
         depth += 1
         defer { depth -= 1 }
+        // The search is recursive: the limit bounds the stack that a peer's text can use.
         isTooDeep = isTooDeep || depth > 200
         guard !isTooDeep, let byte else { throw Malformed() }
         switch byte {
@@ -69,21 +72,22 @@ package struct JSONLocator {
         return nil
     }
 
-    /// Walks over the members of an object or the elements of an array.
-    private mutating func container(_ path: ArraySlice<Step>, until end: UInt8) throws(Malformed) -> Int? {
+    /// Skips an object or an array, and returns the offset of the value at `path`, or its own if that is missing; nil
+    /// for an empty path.
+    private mutating func container(_ path: ArraySlice<PathComponent>, until end: UInt8) throws(Malformed) -> Int? {
         let start = position
         var index = 0
         position += 1
         skipWhitespace()
         if byte != end {
             while true {
-                var step = Step.index(index)
+                var component = PathComponent.index(index)
                 if end == UInt8(ascii: "}") {
-                    step = .key(try name())
+                    component = .key(try name())
                 }
                 skipWhitespace()
                 let valueStart = position
-                if let first = path.first, first.matches(step) {
+                if let first = path.first, first.matches(component) {
                     return path.count == 1 ? valueStart : try value(path.dropFirst()) ?? valueStart
                 }
                 _ = try value([])
@@ -105,7 +109,7 @@ package struct JSONLocator {
         return name
     }
 
-    /// The text between quotation marks, escapes as they stand.
+    /// Returns the text between quotation marks, with its escapes not decoded.
     private mutating func string() throws(Malformed) -> String {
         try expect(UInt8(ascii: "\""))
         let start = position
@@ -129,7 +133,7 @@ package struct JSONLocator {
     }
 }
 
-extension JSONLocator.Step {
+extension JSONLocator.PathComponent {
     fileprivate func matches(_ other: Self) -> Bool {
         guard case .key(let left) = self, case .key(let right) = other else { return self == other }
         let underscore = UInt8(ascii: "_")

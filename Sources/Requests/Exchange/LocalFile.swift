@@ -1,49 +1,55 @@
 import Dispatch
 
-/// A file as the content of a body: where it is, how long it is, and its bytes in chunks.
+/// Functions for files that are the content of a body.
 enum LocalFile {
-    /// The path that `url` names.
+    /// Returns the path of the file URL `url`.
     ///
-    /// - Throws: `InvalidBody.notAFileURL`.
-    static func path(of url: URL) throws(InvalidBody) -> String {
+    /// - Throws: `BodyProvider.BodyError.notAFileURL` if the URL has another scheme or none.
+    static func path(of url: URL) throws(BodyProvider.BodyError) -> String {
         guard url.isFileURL else { throw .notAFileURL(scheme: url.scheme) }
         return url.absoluteURL.path(percentEncoded: false)
     }
 
-    /// The bytes of the file at `path` that are meant: `range`, or all it has now.
+    /// Returns the bytes to send of the file at `path`: `range`, or the whole file in its present size.
     ///
-    /// - Throws: ``RequestError`` with ``InvalidRequest/unreadableFile`` when there is no readable regular file, or it is
-    ///   shorter than the range.
+    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile`` if the file is missing, not
+    ///   readable or not a regular file, or if it does not contain the range.
     static func extent(of path: String, _ range: Range<Int>?) throws(RequestError) -> Range<Int> {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw unreadable("not a path") }
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw unreadable("the path is empty or contains NUL") }
+        // `attributesOfItem` describes a symbolic link itself, not the file that it refers to.
         let resolved = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
         let attributes: [FileAttributeKey: Any]
         do {
             attributes = try FileManager.default.attributesOfItem(atPath: resolved)
         } catch {
-            throw unreadable("there is no file at \(path)", error)
+            throw unreadable("could not find or inspect \(ErrorText.quoted(path))", error)
         }
         guard attributes[.type] as? FileAttributeType == .typeRegular else {
-            throw unreadable("no regular file: \(path)")
+            throw unreadable("\(ErrorText.quoted(path)) is not a regular file")
         }
-        guard FileManager.default.isReadableFile(atPath: resolved) else { throw unreadable("not readable: \(path)") }
-        // The number is an NSNumber where all of Foundation is loaded, and an integer where it is not.
+        guard FileManager.default.isReadableFile(atPath: resolved) else {
+            throw unreadable("\(ErrorText.quoted(path)) is not readable")
+        }
+        // The size is an NSNumber if the process has loaded all of Foundation, and an integer otherwise.
         let number = attributes[.size] as? Int ?? (attributes[.size] as? any BinaryInteger).map { Int(clamping: $0) }
-        guard let size = number else { throw unreadable("the size is unknown: \(path)") }
+        guard let size = number else { throw unreadable("\(ErrorText.quoted(path)) has an unknown size") }
         guard let range else { return 0..<size }
         guard range.lowerBound >= 0, range.upperBound <= size else {
-            throw unreadable("the file has \(size) bytes, not those of \(range)")
+            throw unreadable("byte range \(range) is outside the file of \(ErrorText.bytes(size))")
         }
         return range
     }
 
+    /// Returns the error for a body file that cannot be read, which is known before anything is sent.
     static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
         RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
     }
 }
 
-/// The bytes of a file in chunks, read by Dispatch's threads with `pread`: never mapped, never more than one chunk held.
-final class FileChunks: RequestBodySource {
+/// A source that reads a file in chunks with `pread` on Dispatch's threads (decision 0005).
+///
+/// The file is not mapped, and no more than one chunk is in memory.
+final class FileChunks: RequestBody.Source {
     private let channel: DispatchIO
     private let path: String
     private let end: Int
@@ -52,13 +58,14 @@ final class FileChunks: RequestBodySource {
 
     /// Opens the file at `path` to read the bytes of `extent`.
     ///
-    /// - Throws: ``RequestError`` with ``InvalidRequest/unreadableFile``.
+    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile``.
     init(path: String, extent: Range<Int>, chunkSize: Int = 256 << 10) throws(RequestError) {
         let absolute = URL(filePath: path).absoluteURL.path(percentEncoded: false)
+        // The value of O_RDONLY: this module does not import libc.
         let readOnly: Int32 = 0
         let channel = DispatchIO(
             type: .random, path: absolute, oflag: readOnly, mode: 0, queue: .global(), cleanupHandler: { _ in })
-        guard let channel else { throw LocalFile.unreadable("not a path: \(path)") }
+        guard let channel else { throw LocalFile.unreadable("invalid file path \(ErrorText.quoted(path))") }
         self.channel = channel
         self.path = path
         self.chunkSize = chunkSize
@@ -74,7 +81,8 @@ final class FileChunks: RequestBodySource {
         guard position < end else { return nil }
         let chunk = try await read(min(chunkSize, end - position))
         guard !chunk.isEmpty else {
-            throw RequestError(.bodyNotEncoded, detail: "the file became shorter while it was sent: \(path)")
+            let detail = "the file shrank while it was being sent: \(ErrorText.quoted(path))"
+            throw RequestError(.bodyEncodingFailed, detail: detail)
         }
         position += chunk.count
         return chunk
@@ -90,14 +98,15 @@ final class FileChunks: RequestBodySource {
                 if error == 0 {
                     continuation.resume(returning: gathered.data)
                 } else {
-                    continuation.resume(throwing: LocalFile.unreadable("error \(error) reading \(path)"))
+                    let detail = "could not read \(ErrorText.quoted(path)) (errno \(error))"
+                    continuation.resume(throwing: LocalFile.unreadable(detail))
                 }
             }
         }
     }
 }
 
-/// The pieces of one read, put together in the order they come.
+/// The bytes of one read; Dispatch delivers them in pieces, in order.
 private final class GatheredBytes: Sendable {
     private let bytes: Lock<Data>
 

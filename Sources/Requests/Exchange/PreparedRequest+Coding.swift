@@ -1,11 +1,19 @@
 extension PreparedRequest {
-    /// Whether a response with a content coding may be handed over as a stream though it is to be collected: whoever undoes
-    /// the coding collects what comes of it, as it arrives.
+    /// Whether a response with a content coding may be delivered as a stream although its body is to be collected.
+    ///
+    /// The middleware that decodes the stream then collects the decoded bytes as they arrive (decision 0013).
     package var streamsCodedBodies: Bool { parts.streamsCodedBodies }
 
-    /// This request with `offer`, which names content codings, with their bodies as streams if `streamingCoded` says so,
-    /// and with `delivery` in the place of its own if there is one.
-    package func offering(_ offer: Field?, streamingCoded: Bool, delivery: Delivery? = nil) -> PreparedRequest {
+    /// Returns this request with a field that offers content codings.
+    ///
+    /// - Parameters:
+    ///   - offer: The Accept-Encoding field to add; nil for none.
+    ///   - streamingCoded: The value of ``streamsCodedBodies``.
+    ///   - delivery: The delivery that replaces that of this request; nil to keep it.
+    /// - Returns: The request with these changes.
+    package func offering(
+        _ offer: Field?, streamingCoded: Bool, delivery: ResponseBody.Delivery? = nil
+    ) -> PreparedRequest {
         var parts = parts
         if let offer { parts.header.add(offer) }
         if let delivery { parts.delivery = delivery }
@@ -16,8 +24,7 @@ extension PreparedRequest {
     }
 }
 
-/// An executor that heeds ``PreparedRequest/streamsCodedBodies``.
+/// An executor that supports ``PreparedRequest/streamsCodedBodies``.
 ///
-/// Middleware between it and who undoes the codings would not know what to make of it: so that is asked of an executor that
-/// comes next, and of no other.
+/// The property is set only if such an executor is the next one. Middleware in between would not expect a stream.
 package protocol StreamsCodedBodies {}

@@ -1,21 +1,22 @@
 extension PreparedRequest {
-    /// A command for any POSIX shell that sends this request with curl, in one line.
+    /// Returns a command for any POSIX shell, in one line, that sends this request with curl.
     ///
-    /// A body in memory of up to 1,024 bytes is in the command: text as it stands, any other bytes by way of `printf`. A
-    /// whole file is there by its path. Every other body is read from standard input.
+    /// The command contains a body in memory of up to 1,024 bytes: text as it is, other bytes by way of `printf`. It
+    /// refers to a whole file by its path. For any other body, it reads standard input.
     ///
-    /// What curl adds of its own, Accept and User-Agent where the request has none, is left to it.
+    /// If the request has no Accept or User-Agent field, curl sends its own.
     ///
     /// - Parameters:
-    ///   - secrets: Whether secrets are shown.
-    ///   - redaction: What a secret is.
+    ///   - secrets: Whether secrets are shown or replaced by ``Redaction/placeholder``.
+    ///   - redaction: The names of the fields and query items that are secrets.
     /// - Returns: The command.
-    public func curl(_ secrets: SecretPolicy = .redacted, redaction: Redaction = .standard) -> String {
+    public func curlCommand(secrets: Redaction.Secrets = .redacted, redaction: Redaction = .standard) -> String {
         let isRedacted = secrets == .redacted
         let finder = isRedacted ? self.secrets(redaction) : SecretFinder([])
         let url = isRedacted ? finder.redacted(target.redacted(by: redaction)) : target.absoluteString
         var input = ""
         var words = ["curl"]
+        // Without this option, curl expands brackets and braces in a URL.
         if url.utf8.contains(where: "[]{}".utf8.contains) { words.append("--globoff") }
         switch method {
         case .get where body.isNone: break
@@ -23,10 +24,12 @@ extension PreparedRequest {
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
         for field in header {
-            let value = isRedacted && redaction.isSecret(field.name) ? Redaction.mark : finder.redacted(field.value)
-            // "Name:" would take the field away; this is how curl spells one without a value.
+            let isSecret = isRedacted && redaction.isSecret(field.name)
+            let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
+            // curl removes a field that is spelled "Name:"; it sends "Name;" with an empty value.
             words += ["--header", ShellWord.quoted(field.name.rawValue + (value.isEmpty ? ";" : ": \(value)"))]
         }
+        // Without this option, curl adds its own Content-Type to a body.
         if !body.isNone, !header.contains(.contentType) { words += ["--header", "Content-Type:"] }
         switch body {
         case .none:
@@ -39,7 +42,7 @@ extension PreparedRequest {
                 input = "printf %b \(ShellWord.escaped(data)) | "
                 words += ["--data-binary", "@-"]
             }
-        // The shell takes line ends away from the end of what `printf` gives.
+        // A path that ends in a line end cannot be written: the shell removes line ends at the end of printf's output.
         case .file(let path, nil) where !path.hasByteSuffix("\n"):
             words += ["--data-binary", ShellWord.quoted("@" + path)]
         case .bytes, .file, .stream: words += ["--data-binary", "@-"]
@@ -48,24 +51,26 @@ extension PreparedRequest {
     }
 }
 
-/// Words of a POSIX shell (POSIX.1 §2.2).
+/// Words of a POSIX shell command (POSIX.1 §2.2).
 private enum ShellWord {
-    /// `text` as one word; of a text that holds control characters `printf` makes it, without line ends at its end.
+    /// Returns `text` as one word.
+    ///
+    /// Text with control characters is written as a call of `printf`, and loses the line ends at its end.
     static func quoted(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
         guard hasControl(text) else {
-            // The shell ends the quotes at the byte, whatever mark follows it.
+            // A combining mark after the byte does not keep the shell from ending the quotes (decision 0023).
             return "'" + text.replacingBytes { $0 == UInt8(ascii: "'") ? #"'\''"# : nil } + "'"
         }
         return "\"$(printf %b \(escaped(Data(text.utf8))))\""
     }
 
-    /// The text that `data` is; nil when it is none or holds what a terminal would obey.
+    /// Returns the text of `data`; nil if it is not UTF-8 or contains control characters that a terminal would obey.
     static func text(of data: Data) -> String? {
         String(validating: data, as: UTF8.self).flatMap { hasControl($0) ? nil : $0 }
     }
 
-    /// `data` as the argument that `printf %b` makes it of: printable ASCII as it is, all else by number.
+    /// Returns the argument from which `printf %b` writes `data`: printable ASCII as it is, other bytes in octal.
     static func escaped(_ data: Data) -> String {
         let characters = data.map { byte in
             switch byte {

@@ -1,15 +1,22 @@
 extension PreparedRequest {
-    /// The request as HTTP/1.1 text, line ends as `\n`, secrets redacted: for snapshots and for reading.
+    /// The request as HTTP/1.1 text with secrets redacted and `\n` as line end, for snapshots and for reading.
     ///
-    /// It is deterministic. What an executor adds of its own (the socket's Accept-Encoding, say) is not in it.
-    public var wireText: String { wireText(.redacted) }
+    /// The text is deterministic. It does not contain the fields that an executor adds, such as the Accept-Encoding
+    /// field of the socket executor.
+    public var wireText: String { wireText(secrets: .redacted) }
 
-    /// The request as HTTP/1.1 text, line ends as `\n`: the head, an empty line, and the body if it is text.
+    /// Returns the request as HTTP/1.1 text with `\n` as line end: the head, an empty line, and the body if it is text.
     ///
-    /// Of any other body it says what it is. A byte that would make the request invalid is shown as U+FFFD.
-    public func wireText(_ secrets: SecretPolicy, redaction: Redaction = .standard) -> String {
+    /// Any other body is represented by its description. A control character that makes the request invalid is shown as
+    /// U+FFFD.
+    ///
+    /// - Parameters:
+    ///   - secrets: Whether secrets are shown or replaced by ``Redaction/placeholder``.
+    ///   - redaction: The names of the fields and query items that are secrets.
+    /// - Returns: The text.
+    public func wireText(secrets: Redaction.Secrets, redaction: Redaction = .standard) -> String {
         let finder = secrets == .redacted ? self.secrets(redaction) : SecretFinder([])
-        let shown = shown(redaction: secrets == .redacted ? redaction : nil, finder)
+        let shown = printable(redaction: secrets == .redacted ? redaction : nil, finder)
         let framing = framing(ofLength: body.knownLength)
         let head = RequestHeadWriter.uncheckedHead(of: shown, framing: framing, form: .text)
         let lines = head.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
@@ -19,10 +26,10 @@ extension PreparedRequest {
         return kept.joined(separator: "\n") + bodyText(finder)
     }
 
-    /// This request with nothing left that could break a line, and its secrets replaced by a mark where there is a
-    /// redaction.
-    private func shown(redaction: Redaction?, _ finder: SecretFinder) -> PreparedRequest {
-        // Not through the properties, which leave out new secrets after a redirect, and a mark is one to them.
+    /// Returns this request without control characters, which could break a line, and with its secrets replaced if
+    /// there is a redaction.
+    private func printable(redaction: Redaction?, _ finder: SecretFinder) -> PreparedRequest {
+        // After a redirect the properties leave out new secrets, placeholders included (decision 0020).
         var copy = parts
         copy.method = HTTPMethod(Self.printable(method.rawValue))
         copy.target = target.replacing(
@@ -33,7 +40,7 @@ extension PreparedRequest {
                 Field(
                     name: Field.Name(Self.printable(finder.redacted(field.name.rawValue))),
                     value: redaction?.isSecret(field.name) == true
-                        ? Redaction.mark : Self.printable(finder.redacted(field.value)))
+                        ? Redaction.placeholder : Self.printable(finder.redacted(field.value)))
             })
         return PreparedRequest(copy)
     }
@@ -46,7 +53,8 @@ extension PreparedRequest {
         return String(String.UnicodeScalarView(bytes))
     }
 
-    /// A whole file's length is read when it is sent; until then the text leaves the framing out.
+    /// Whether the body is a whole file without trailers: its length, and so its framing, is known only when it is
+    /// sent.
     private var isWholeFile: Bool {
         if case .file(_, nil) = body { trailers == nil } else { false }
     }
@@ -55,7 +63,7 @@ extension PreparedRequest {
         switch body {
         case .none: return ""
         case .bytes(let data):
-            return String(validating: data, as: UTF8.self).map(finder.redacted) ?? "<\(data.count) bytes>"
+            return String(validating: data, as: UTF8.self).map(finder.redacted) ?? "<\(ErrorText.bytes(data.count))>"
         default: return "<\(body)>"
         }
     }

@@ -1,15 +1,17 @@
 import Synchronization
 
-/// A request as it will be sent: everything decided, nothing performed.
+/// A request as it will be sent: all its values are decided, and nothing has been performed.
 ///
-/// It is what `Client.prepared(_:)` gives a construction test, what middleware changes and what executors perform.
+/// `Client.preparedRequest(for:)` returns one for tests that inspect requests. Middleware changes it, and executors
+/// perform it.
 public struct PreparedRequest: Sendable {
-    // One reference: a request is handed from stage to stage, and rarely changed on the way.
+    // One reference, because a request is passed through many stages and rarely changed (decision 0015).
     private var box: Box
 
-    private final class Box: @unchecked Sendable {  // changed only while it is made, when nobody else has it
+    private final class Box: @unchecked Sendable {  // changed only while it is created, before it is shared
+        // Checking exclusive access costs time, and a box that is not shared cannot be accessed twice.
         @exclusivity(unchecked) var parts: Parts
-        /// Whether the parts have been found to be valid.
+        /// Whether the parts have been validated.
         let isChecked = Atomic(false)
         /// Whether a call performs the request and follows redirects.
         let isPartOfCall: Atomic<Bool>
@@ -25,21 +27,21 @@ public struct PreparedRequest: Sendable {
         }
     }
 
-    /// What a request consists of.
+    /// The values that a request consists of.
     struct Parts: Sendable {
         var method = HTTPMethod.get
         var target: TargetURI
         var header = Header.empty
         var body = RequestBody.none
-        var delivery = Delivery.collected(limit: Delivery.defaultLimit)
+        var delivery = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
         var deadline: Moment?
-        var accepting: [MediaType] = []
-        var cachePolicy = RequestCachePolicy.useProtocolCachePolicy
-        var handling = Handling()
+        var acceptedTypes: [MediaType] = []
+        var cachePolicy = PreparedRequest.CachePolicy.useProtocolCachePolicy
+        var settings = RequestSettings()
         var template: PathTemplate
-        /// Nil for the first request of a call.
+        /// The redirects that led to the request; nil for the first request of a call.
         var redirection: Redirection?
-        /// What the environment has given this request; nil without an environment.
+        /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
         var streamsCodedBodies = false
 
@@ -53,7 +55,7 @@ public struct PreparedRequest: Sendable {
         box = Box(parts)
     }
 
-    /// A request for `target` whose other parts `build` sets where they stay.
+    /// Creates a request for `target` whose other parts `build` sets in place (decision 0015).
     init(
         target: TargetURI, template: PathTemplate, _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
@@ -61,21 +63,22 @@ public struct PreparedRequest: Sendable {
         try build(&box.parts)
     }
 
-    /// Whether this request, as it is, has been found to be valid.
+    /// Whether this request has been validated in its present form.
     var isChecked: Bool {
         get { box.isChecked.load(ordering: .relaxed) }
         nonmutating set { box.isChecked.store(newValue, ordering: .relaxed) }
     }
 
-    /// Whether a call performs this request and follows redirects, so that the body of a redirect does not count.
+    /// Whether a call performs this request and follows redirects, so that the body of a redirect cannot fail it
+    /// (decision 0021).
     ///
-    /// Copies that middleware makes have it too; a request that is given to an executor without a call does not.
+    /// Copies that middleware makes keep the value. It is false for a request that is passed directly to an executor.
     var isPartOfCall: Bool {
         get { box.isPartOfCall.load(ordering: .relaxed) }
         nonmutating set { box.isPartOfCall.store(newValue, ordering: .relaxed) }
     }
 
-    /// Everything at once: what changes several properties makes one copy.
+    /// All parts; setting them makes one copy of the request, however many of them change.
     var parts: Parts {
         get { box.parts }
         set { box = Box(newValue, isPartOfCall: isPartOfCall) }
@@ -87,7 +90,7 @@ public struct PreparedRequest: Sendable {
         self.parts = parts
     }
 
-    /// The method.
+    /// The request method.
     public var method: HTTPMethod {
         get { box.parts.method }
         set { change { $0.method = newValue } }
@@ -95,97 +98,100 @@ public struct PreparedRequest: Sendable {
 
     /// The target of the request.
     ///
-    /// After a redirect to another origin no secret query items can be added; see ``hasLeftOrigin``.
+    /// After a redirect to another origin, new query items with secret names are left out; see ``hasLeftOrigin``.
     public var target: TargetURI {
         get { box.parts.target }
-        set { change { $0.target = $0.guarded(newValue) } }
+        set { change { $0.target = $0.removingNewSecrets(from: newValue) } }
     }
 
-    /// The fields to send, without those that belong to the executor: Host, Content-Length, Transfer-Encoding and
-    /// Connection.
+    /// The fields to send, except those that the executor sets: Host, Content-Length, Transfer-Encoding and Connection.
     ///
-    /// After a redirect to another origin no secrets can be added; see ``hasLeftOrigin``.
+    /// After a redirect to another origin, new fields with secret names are left out; see ``hasLeftOrigin``.
     public var header: Header {
         get { box.parts.header }
-        set { change { $0.header = $0.guarded(newValue) } }
+        set { change { $0.header = $0.removingNewSecrets(from: newValue) } }
     }
 
-    /// The body.
+    /// The request body.
     public var body: RequestBody {
         get { box.parts.body }
         set { change { $0.body = newValue } }
     }
 
-    /// How the response's body is to be handed over.
-    public var delivery: Delivery {
+    /// The form in which the response body is delivered.
+    public var delivery: ResponseBody.Delivery {
         get { box.parts.delivery }
         set { change { $0.delivery = newValue } }
     }
 
-    /// How long the stages may wait.
+    /// The time limits of the exchange.
     public var timeouts: Timeouts {
-        get { box.parts.handling.timeouts }
-        set { change { $0.handling.timeouts = newValue } }
+        get { box.parts.settings.timeouts }
+        set { change { $0.settings.timeouts = newValue } }
     }
 
-    /// When the whole call must have ended; set once, from ``Timeouts/total``, when the call begins.
+    /// The instant at which the whole call must have ended; set from ``Timeouts/total`` once, when the call begins.
     public var deadline: ContinuousClock.Instant? {
         get { box.parts.deadline?.instant }
         set { change { $0.deadline = newValue.map(Moment.init) } }
     }
 
-    /// Whether there is a ``deadline``; instants are laid out at run time, so that asking for one costs more.
+    /// Whether there is a ``deadline``.
+    ///
+    /// This is faster than reading the deadline, because the layout of an instant is determined at run time; see ``Moment``.
     package var hasDeadline: Bool { box.parts.deadline != nil }
 
-    /// Which redirects are followed.
-    public var redirects: RedirectPolicy {
-        get { box.parts.handling.redirects }
-        set { change { $0.handling.redirects = newValue } }
+    /// The rules for redirects.
+    public var redirectPolicy: RedirectPolicy {
+        get { box.parts.settings.redirectPolicy }
+        set { change { $0.settings.redirectPolicy = newValue } }
     }
 
-    /// What makes a response acceptable.
-    public var validator: Validator {
-        get { box.parts.handling.validator }
-        set { change { $0.handling.validator = newValue } }
+    /// The check that accepts or rejects a response before its body is decoded.
+    public var validator: ResponseValidator {
+        get { box.parts.settings.validator }
+        set { change { $0.settings.validator = newValue } }
     }
 
-    /// The media types the decoder reads; empty for any.
-    public var accepting: [MediaType] {
-        get { box.parts.accepting }
-        set { change { $0.accepting = newValue } }
+    /// The media types that the decoder reads; empty if it reads any type.
+    public var acceptedTypes: [MediaType] {
+        get { box.parts.acceptedTypes }
+        set { change { $0.acceptedTypes = newValue } }
     }
 
-    /// Whether a cache may answer.
-    public var cachePolicy: RequestCachePolicy {
+    /// The use of a cache.
+    public var cachePolicy: PreparedRequest.CachePolicy {
         get { box.parts.cachePolicy }
         set { change { $0.cachePolicy = newValue } }
     }
 
-    /// The path with `{}` in the place of interpolated values, such as `/users/{}`: for metrics, mocks and logs.
-    public var template: String {
+    /// The path with `{}` in place of each interpolated value, such as `/users/{}`, for metrics, mocks and logs.
+    public var pathTemplate: String {
         get { box.parts.template.text }
         set { change { $0.template = PathTemplate(path: newValue, text: nil) } }
     }
 
-    /// Whether there may be any ``attributes``.
-    var hasAttributes: Bool { !box.parts.handling.isUsual }
+    /// Whether there may be ``attributes``; false avoids reading them.
+    var hasAttributes: Bool { !box.parts.settings.isDefault }
 
-    /// Values for middleware and executors, by typed key.
+    /// Values for middleware and executors, stored by typed key.
+    ///
+    /// After a redirect to another origin, trailers with secret names are left out; see ``hasLeftOrigin``.
     public var attributes: RequestAttributes {
-        get { box.parts.handling.attributes }
-        set { change { $0.handling.attributes = $0.guarded(newValue) } }
+        get { box.parts.settings.attributes }
+        set { change { $0.settings.attributes = $0.removingNewSecrets(from: newValue) } }
     }
 
-    /// Told how far the exchange has come, at most every 64 KiB or 50 ms; nil costs nothing.
-    public var onProgress: (@Sendable (TransferProgress) -> Void)? {
-        get { box.parts.handling.onProgress }
-        set { change { $0.handling.onProgress = newValue } }
+    /// A function that receives the progress of the exchange, at most every 64 KiB or 50 ms; nil costs nothing.
+    public var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+        get { box.parts.settings.progressHandler }
+        set { change { $0.settings.progressHandler = newValue } }
     }
 
-    /// A request of the parts given and the defaults of everything else.
+    /// Creates a request from its main parts, with defaults for all other properties.
     public init(
         method: HTTPMethod = .get, target: TargetURI, header: Header = .empty, body: RequestBody = .none,
-        delivery: Delivery = .collected(limit: Delivery.defaultLimit)
+        delivery: ResponseBody.Delivery = .collected(limit: ResponseBody.Delivery.defaultLimit)
     ) {
         var parts = Parts(target: target, template: PathTemplate(path: target.path, text: nil))
         parts.method = method
@@ -195,21 +201,23 @@ public struct PreparedRequest: Sendable {
         self.init(parts)
     }
 
-    /// A request for `url`, with the defaults of everything that is not given.
+    /// Creates a request for `url`, with defaults for all other properties.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` when the URL cannot be asked.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` if no request can be sent to the URL.
     public init(method: HTTPMethod = .get, url: URL, header: Header = .empty, body: RequestBody = .none)
         throws(RequestError)
     {
         self.init(method: method, target: try TargetURI(checking: url.absoluteString), header: header, body: body)
     }
 
-    /// The URL the request is for; its userinfo is left out.
+    /// The URL of the target, without userinfo.
     public var url: URL { target.url }
 }
 
 extension TargetURI {
-    /// Reads an absolute URI, reporting what is wrong as a `RequestError`.
+    /// Creates a target from the text of an absolute URI.
+    ///
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``.
     init(checking text: String) throws(RequestError) {
         do {
             self = try TargetURI(text)
@@ -220,15 +228,16 @@ extension TargetURI {
 }
 
 extension PreparedRequest: Equatable {
-    /// Whether both would put the same bytes on the wire and hand the answer over in the same way.
+    /// Returns whether both requests are sent, and have their responses handled, in the same way.
     ///
-    /// Functions and instants are not compared, and of the attributes only those that are sent. Streamed bodies are never
-    /// equal.
+    /// Functions and instants are not compared, nor are attributes, except for the continue timeout and the trailers.
+    /// Streamed bodies are never equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.method == right.method && left.target == right.target && left.header == right.header
-            && left.delivery == right.delivery && left.timeouts == right.timeouts && left.redirects == right.redirects
-            && left.accepting == right.accepting && left.cachePolicy == right.cachePolicy
-            && left.body.isEqual(to: right.body) && left.hasSameOptions(as: right)
+            && left.delivery == right.delivery && left.timeouts == right.timeouts
+            && left.redirectPolicy == right.redirectPolicy && left.acceptedTypes == right.acceptedTypes
+            && left.cachePolicy == right.cachePolicy && left.body.isEqual(to: right.body)
+            && left.hasSameOptions(as: right)
     }
 }
 
@@ -238,7 +247,7 @@ extension RequestBody {
         case (.none, .none): true
         case (.bytes(let left), .bytes(let right)): left == right
         case (.file(let left, let leftRange), .file(let right, let rightRange)):
-            // The names of files are bytes.
+            // File names are bytes, not text (decision 0023).
             left.hasSameBytes(as: right) && leftRange == rightRange
         default: false
         }
@@ -246,12 +255,12 @@ extension RequestBody {
 }
 
 extension PreparedRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The method and the URL, its secrets redacted.
+    /// The method and the URL, with secrets redacted.
     public var description: String { "\(method) \(target)" }
 
-    /// The wire text, its secrets redacted.
+    /// The wire text, with secrets redacted.
     public var debugDescription: String { wireText }
 
-    /// What `dump` sees: the redacted wire text.
+    /// The mirror that `dump` prints: the redacted wire text.
     public var customMirror: Mirror { Mirror(self, children: ["wire": wireText]) }
 }

@@ -1,11 +1,11 @@
-/// A body that is pulled from a source, by one caller at a time.
+/// A response body that reads from a source, for one caller at a time.
 ///
-/// It lets go of the source at the end and after an error, and with the last reference to itself before that.
-package final class PulledBody: ResponseBodySource {
+/// It releases the source at the end, after an error, or with the last reference to the body.
+package final class PulledBody: ResponseBody.Source {
     private struct State: ~Copyable, Sendable {
-        /// Nil while a call has it, and ever after the outcome.
+        /// The source; nil while a call uses it, and after the outcome.
         var source: (any PulledSource & ~Copyable)?
-        /// The trailers, or what ended the body early; nil before.
+        /// The trailers, or the error that ended the body early; nil until then.
         var outcome: Result<Header, RequestError>?
     }
 
@@ -13,7 +13,7 @@ package final class PulledBody: ResponseBodySource {
     private let request: PreparedRequest
     private let head: ResponseHead
 
-    /// The body of a response; its errors know `request` and `head`.
+    /// Creates the body of a response; its errors include `request` and `head`.
     package init(_ source: consuming any PulledSource & ~Copyable, _ request: PreparedRequest, _ head: ResponseHead) {
         state = Lock(State(source: source))
         self.request = request
@@ -23,30 +23,31 @@ package final class PulledBody: ResponseBodySource {
     package func next() async throws(RequestError) -> Data? {
         guard var source = state.withLock({ $0.source.take() }) else { return try outcome() }
         do throws(RequestError) {
-            let piece = try await source.next()
-            put(source)
-            return piece
+            let chunk = try await source.next()
+            putBack(source)
+            return chunk
         } catch {
             throw fail(error)
         }
     }
 
-    /// What a call gets that finds no source.
+    /// Returns the result of a call that finds no source: nil at the end, or the error.
     private func outcome() throws(RequestError) -> Data? {
         switch state.withLock({ $0.outcome }) {
         case .success: return nil
         case .failure(let error): throw error
         case nil:
             throw RequestError(
-                .other, detail: "two calls read one body at the same time", request: request, response: head)
+                .other, detail: "concurrent reads of one response body", request: request, response: head)
         }
     }
 
-    /// Gives the source back, or lets go of it when there is nothing more to pull.
-    private func put(_ source: consuming any PulledSource & ~Copyable) {
+    /// Makes the source available to the next call, or releases it when the body has ended.
+    private func putBack(_ source: consuming any PulledSource & ~Copyable) {
         if let trailers = source.trailers {
             state.withLock { $0.outcome = .success(trailers) }
         } else {
+            // A closure cannot consume a captured value that is not copyable, but it can take it out of an optional.
             var source = Optional(source)
             state.withLock { $0.source = source.take() }
         }
@@ -65,11 +66,11 @@ package final class PulledBody: ResponseBodySource {
     }
 }
 
-/// What a ``PulledBody`` is pulled from; to drop it is to close what it holds.
+/// A source of a ``PulledBody``; releasing it closes its resources.
 package protocol PulledSource: ~Copyable, Sendable {
-    /// The next bytes, never empty; nil at the end.
+    /// Returns the next bytes, never empty, or nil at the end.
     mutating func next() async throws(RequestError) -> Data?
 
-    /// The fields after the body, once there is nothing more to pull; nil before.
+    /// The trailer fields when the body has ended; nil before.
     var trailers: Header? { get }
 }

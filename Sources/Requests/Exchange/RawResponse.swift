@@ -1,18 +1,18 @@
-/// One response as an executor gives it: whatever its status, nothing validated, nothing decoded.
+/// A response as an executor returns it: with any status, neither validated nor decoded.
 public struct RawResponse: Sendable {
-    /// Status, header and target.
+    /// The status, the header and the target.
     public var head: ResponseHead
 
-    /// The body, in the form the request's ``Delivery`` asked for.
+    /// The body, in the form that the request's ``PreparedRequest/delivery`` specifies.
     public var body: ResponseBody
 
-    /// The fields after the body (RFC 9110 §6.5); for a stream see ``ResponseStream/trailers``.
+    /// The trailer fields (RFC 9110 §6.5); for a streamed body, see ``ResponseStream/trailers``.
     public var trailers: Header
 
-    /// What the exchange took.
+    /// The measurements of the exchange.
     public var metrics: Metrics
 
-    /// A response of the parts given.
+    /// Creates a response from its parts.
     public init(head: ResponseHead, body: ResponseBody, trailers: Header = .empty, metrics: Metrics = Metrics()) {
         self.head = head
         self.body = body
@@ -20,35 +20,36 @@ public struct RawResponse: Sendable {
         self.metrics = metrics
     }
 
-    /// What one exchange took.
+    /// The measurements of one exchange.
     public struct Metrics: Hashable, Sendable {
-        /// How often the request was sent: 1, or 2 when a stale connection was replaced by a fresh one.
-        public var sendings: Int
+        /// The number of transmissions of the request: 1, or 2 when a stale connection was replaced.
+        public var transmissions: Int
 
-        /// Whether the connection had served a request before.
-        public var reusedConnection: Bool
+        /// Whether the connection had served an earlier request.
+        public var isReusedConnection: Bool
 
-        /// Whether the response said HTTP/1.0; false where the executor cannot know, as over URLSession.
+        /// Whether the response is an HTTP/1.0 message; false if the executor cannot determine it, as over URLSession.
         ///
-        /// A call that is redirected within its origin then sends the length of a body, not chunks (RFC 9112 §6.1).
+        /// If such a response redirects the call within its origin, the body is sent with its length, not chunked
+        /// (RFC 9112 §6.1).
         public var isHTTP10: Bool = false
 
-        /// From the start until the connection stood; nil when one was reused.
-        public var connecting: Duration?
+        /// The time from the start until the connection was established; nil for a reused connection.
+        public var timeToConnect: Duration?
 
-        /// From the start until the head of the response.
-        public var untilHead: Duration?
+        /// The time from the start until the head of the response was received.
+        public var timeToResponseHead: Duration?
 
-        /// Bytes of the body before a content coding was undone; nil when none was.
+        /// The length of the body in bytes before content decoding; nil if it was not decoded or the length is unknown.
         public var encodedBodyLength: Int?
 
-        /// The Content-Encoding that was undone; nil when none was.
+        /// The value of Content-Encoding before content decoding; nil if the body was not decoded.
         public var contentEncoding: String?
 
-        /// Metrics of one sending over a fresh connection, with nothing measured.
-        public init(sendings: Int = 1, reusedConnection: Bool = false) {
-            self.sendings = sendings
-            self.reusedConnection = reusedConnection
+        /// Creates metrics without durations.
+        public init(transmissions: Int = 1, isReusedConnection: Bool = false) {
+            self.transmissions = transmissions
+            self.isReusedConnection = isReusedConnection
         }
     }
 }

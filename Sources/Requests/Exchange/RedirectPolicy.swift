@@ -1,46 +1,49 @@
-/// Which redirects are followed, and what goes with the request when one is (RFC 9110 §15.4).
+/// The rules for redirects and for what the next request keeps (RFC 9110 §15.4).
 public struct RedirectPolicy: Hashable, Sendable {
-    /// How many redirects are followed before the call fails; 20.
+    /// The maximum number of redirects that are followed before the call fails; the default is 20.
     ///
-    /// Zero follows none and hands the 3xx over.
+    /// With zero or a negative value, no redirect is followed and a 3xx response is delivered.
     public var limit: Int
 
-    /// Whether a redirect from https to http is followed; it is not unless set.
+    /// Whether redirects from https to http are followed; the default is false.
     public var allowsDowngrade: Bool
 
-    /// Fields besides those of ``Redaction/standard`` that stay with the origin they were meant for.
-    public var secretFields: Set<Field.Name>
+    /// The names of fields that are removed when a redirect leads to another origin, besides those of
+    /// ``Redaction/standard``.
+    public var sensitiveFields: Set<Field.Name>
 
-    /// Whether a POST that is answered with 301 or 302 is repeated as it was; it becomes a GET without a body unless set.
+    /// Whether a POST request keeps its method and body after a 301 or 302 response; the default is false.
     ///
-    /// Both are allowed (RFC 9110 §15.4.2, §15.4.3); 303 asks for a GET, and 307 and 308 always keep the method.
-    public var keepsMethod: Bool
+    /// If false, it becomes a GET request without a body. Both are allowed (RFC 9110 §15.4.2, §15.4.3). After 303 every
+    /// method but HEAD becomes GET; 307 and 308 always keep the method.
+    public var preservesMethod: Bool
 
-    /// The number of bytes of a followed redirect's body that are read, so that its connection can be used again; 64 KiB.
+    /// The maximum number of bytes that are read of a followed redirect's body; the default is 64 KiB.
     ///
-    /// A redirect is followed whatever becomes of its body: one that is longer, late, cut short or malformed closes its
-    /// connection. Zero and negative values read nothing. A redirect that is not followed is a response like any other.
+    /// The body is read so that its connection can be reused. A redirect is followed even if its body cannot be read: a
+    /// body that is longer, late, truncated or malformed only closes its connection. With zero or a negative value,
+    /// nothing is read. A redirect that is not followed is delivered like any other response.
     public var drainLimit: Int
 
-    /// The time that reading the body of a followed redirect may take; 1 s.
+    /// The time limit for reading the body of a followed redirect; the default is 1 s.
     public var drainTimeout: Duration
 
-    /// A policy of the values given.
+    /// Creates a policy; the defaults are those of ``standard``.
     public init(
-        limit: Int = 20, allowsDowngrade: Bool = false, secretFields: Set<Field.Name> = [], keepsMethod: Bool = false,
-        drainLimit: Int = 64 << 10, drainTimeout: Duration = .seconds(1)
+        limit: Int = 20, allowsDowngrade: Bool = false, sensitiveFields: Set<Field.Name> = [],
+        preservesMethod: Bool = false, drainLimit: Int = 64 << 10, drainTimeout: Duration = .seconds(1)
     ) {
         self.limit = limit
         self.allowsDowngrade = allowsDowngrade
-        self.secretFields = secretFields
-        self.keepsMethod = keepsMethod
+        self.sensitiveFields = sensitiveFields
+        self.preservesMethod = preservesMethod
         self.drainLimit = drainLimit
         self.drainTimeout = drainTimeout
     }
 
-    /// Follows up to 20 redirects, none from https to http.
+    /// A policy that follows up to 20 redirects, none of them from https to http.
     public static var standard: RedirectPolicy { RedirectPolicy() }
 
-    /// Follows none: a 3xx is the answer.
+    /// A policy that follows no redirects and delivers a 3xx response.
     public static var none: RedirectPolicy { RedirectPolicy(limit: 0) }
 }

@@ -1,12 +1,12 @@
 /// The redirects that led to a request; the first request of a call has none.
 final class Redirection: Sendable {
-    /// The target of the response that was the last redirect.
+    /// The target of the request that was redirected last.
     let source: TargetURI?
-    /// Whether this redirect, or an earlier one of the call, led to another origin.
+    /// Whether one of the redirects led to another origin.
     let hasLeftOrigin: Bool
     /// The number of redirects that the call has followed.
     let count: Int
-    /// The names of secrets that may be added although the call has left its origin.
+    /// The names of secrets that can be added although the call has left its origin.
     let permitted: Set<Field.Name>
 
     init(from source: TargetURI?, hasLeftOrigin: Bool, count: Int, permitting permitted: Set<Field.Name> = []) {
@@ -18,9 +18,9 @@ final class Redirection: Sendable {
 }
 
 extension PreparedRequest {
-    /// The target of the response that was the redirect this request follows; nil for the first request of a call.
+    /// The target of the request that was redirected to this one; nil for the first request of a call.
     ///
-    /// Middleware runs for every request of a call; one that is to act once per call does so where this is nil.
+    /// Middleware runs for every request of a call. To act once for each call, check that this is nil.
     public var redirectedFrom: TargetURI? {
         get { parts.redirection?.source }
         set {
@@ -31,20 +31,20 @@ extension PreparedRequest {
         }
     }
 
-    /// Whether the call has been redirected to another origin (scheme, host, port or IPv6 zone) than that of its first
-    /// request, now or earlier.
+    /// Whether the call has been redirected, now or earlier, to an origin (scheme, host, port or IPv6 zone) other than
+    /// that of its first request.
     ///
-    /// It stays true when a later redirect leads back: the other server has chosen that target. Then no secret can be
-    /// added: ``header``, ``target`` and ``trailers`` leave out new fields and query items with a name that
-    /// ``Redaction/standard`` or ``RedirectPolicy/secretFields`` calls secret. So middleware that adds a token to every
-    /// request does not send it to another server. ``permitSecrets(_:)`` makes exceptions.
+    /// It stays true if a later redirect leads back, because the other server has chosen that target. While it is true,
+    /// no secret can be added: ``header``, ``target`` and ``trailers`` leave out new fields and query items whose names
+    /// are secret according to ``Redaction/standard`` or ``RedirectPolicy/sensitiveFields``. So middleware that adds a
+    /// token to every request does not send it to another server. ``permitSecrets(_:)`` makes exceptions.
     public var hasLeftOrigin: Bool { parts.redirection?.hasLeftOrigin ?? false }
 
-    /// Lets fields, trailers and query items of these `names` be added although the call has been redirected to another
-    /// origin.
+    /// Allows fields, trailers and query items with these `names` to be added after a redirect to another origin.
     ///
-    /// For middleware that knows ``target`` and has credentials for that server. It holds for this request only: after
-    /// the next redirect the names have to be permitted again. Without effect before the call has left its origin.
+    /// Use this in middleware that checks ``target`` and has credentials for that server. The permission holds for this
+    /// request only; after the next redirect, the names must be permitted again. It has no effect before the call has
+    /// left its origin.
     ///
     /// ```swift
     /// if request.hasLeftOrigin, request.target.host == "storage.example" {
@@ -63,38 +63,39 @@ extension PreparedRequest {
     var redirectCount: Int { parts.redirection?.count ?? 0 }
 }
 
-// MARK: What may be added after the call has left its origin
+// MARK: New secrets after the call has left its origin (decision 0020)
 
 extension PreparedRequest.Parts {
-    /// Whether fields called `name` stay with the origin they were meant for.
+    /// Returns whether fields called `name` are not sent to another origin.
     func isSecret(_ name: Field.Name) -> Bool {
-        Redaction.standard.isSecret(name) || handling.redirects.secretFields.contains(name)
+        Redaction.standard.isSecret(name) || settings.redirectPolicy.sensitiveFields.contains(name)
     }
 
+    /// Returns whether fields called `name` must not be added after the call has left its origin.
     private func isForbidden(_ name: Field.Name) -> Bool {
         isSecret(name) && redirection?.permitted.contains(name) != true
     }
 
-    /// Whether secrets can no longer be added.
-    private var isGuarded: Bool { redirection?.hasLeftOrigin ?? false }
+    /// Whether new secrets are left out.
+    private var refusesNewSecrets: Bool { redirection?.hasLeftOrigin ?? false }
 
-    /// Returns `new` without the secrets that this request does not have and must not get.
-    func guarded(_ new: Header) -> Header {
-        guard isGuarded else { return new }
+    /// Returns `new` without secret fields, except for those that are in ``header`` already or are permitted.
+    func removingNewSecrets(from new: Header) -> Header {
+        guard refusesNewSecrets else { return new }
         var allowed = new
         allowed.removeAll { field in isForbidden(field.name) && !header.contains(field) }
         return allowed
     }
 
-    /// Returns `new` without the secret query items that this request does not have and must not get.
-    func guarded(_ new: TargetURI) -> TargetURI {
-        guard isGuarded, let query = new.query else { return new }
-        // The items of the redirect's own Location are its server's, and were never a secret of this client.
+    /// Returns `new` without secret query items, except for those that are in ``target`` already or are permitted.
+    func removingNewSecrets(from new: TargetURI) -> TargetURI {
+        guard refusesNewSecrets, let query = new.query else { return new }
+        // The items of the redirect's Location belong to the other server, such as those of a signed URL.
         let own = Set(target.query?.utf8.split(separator: UInt8(ascii: "&")).map(Array.init) ?? [])
         let items = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         let allowed = items.filter { item in
             let name = PercentEncoding.decode(Substring(item.prefix { $0 != UInt8(ascii: "=") }))
-            return !Redaction.standard.queryNames.contains(CaseInsensitiveString(name))
+            return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
                 || own.contains(Array(item)) || redirection?.permitted.contains(Field.Name(name)) == true
         }
         guard allowed.count < items.count else { return new }
@@ -102,9 +103,9 @@ extension PreparedRequest.Parts {
         return new.replacing(path: new.path, query: text.isEmpty ? nil : text, fragment: new.fragment)
     }
 
-    /// Returns `new` without trailers that are secrets which this request must not get.
-    func guarded(_ new: RequestAttributes) -> RequestAttributes {
-        guard isGuarded, let trailers = new.trailers else { return new }
+    /// Returns `new` without secret trailers, except for those that are permitted.
+    func removingNewSecrets(from new: RequestAttributes) -> RequestAttributes {
+        guard refusesNewSecrets, let trailers = new.trailers else { return new }
         var allowed = new
         allowed.trailers = trailers.removing(isForbidden)
         return allowed

@@ -1,12 +1,14 @@
-/// Values that travel with a request to middleware and executors, by typed key; never sent.
+/// Values that accompany a request to middleware and executors, stored by typed key.
+///
+/// Your own attributes are never sent.
 public struct RequestAttributes: Sendable {
     private var values: [ObjectIdentifier: any Sendable] = [:]
 
-    /// No attributes.
+    /// Creates an empty collection of attributes.
     public init() {}
 
-    /// The value for `key`, or nil when none is set.
-    public subscript<Key: RequestAttributeKey>(key: Key.Type) -> Key.Value? {
+    /// The value for `key`; nil if it is not set.
+    public subscript<Key: RequestAttributes.Key>(key: Key.Type) -> Key.Value? {
         get {
             guard !values.isEmpty, let value = values[ObjectIdentifier(key)] else { return nil }
             return value as? Key.Value
@@ -16,12 +18,14 @@ public struct RequestAttributes: Sendable {
 }
 
 extension RequestAttributes: CustomReflectable {
-    /// What `dump` sees: how many attributes there are; their values may be secrets.
+    /// The mirror that `dump` prints: the number of attributes, because their values may be secrets.
     public var customMirror: Mirror { Mirror(self, children: ["count": values.count]) }
 }
 
-/// Names one attribute of a request and its type; adopted by an empty enum.
-public protocol RequestAttributeKey: SendableMetatype {
-    /// The type of the attribute's value.
-    associatedtype Value: Sendable
+extension RequestAttributes {
+    /// A type that identifies an attribute and the type of its value, typically an empty enum.
+    public protocol Key: SendableMetatype {
+        /// The type of the attribute's value.
+        associatedtype Value: Sendable
+    }
 }

@@ -1,48 +1,52 @@
 import Dispatch
 
 extension RequestBody {
-    /// A source of this body's chunks, for one reading: those of a stream as they come, bytes and files cut small.
+    /// Returns a new source of this body's chunks: those of a stream as they are, bytes and files in chunks of at most
+    /// 256 KiB.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` for a second reading of what can be read
-    ///   once, with ``InvalidRequest/unreadableFile`` for a file that cannot be read, or what a stream's maker throws.
-    public func makeSource() throws(RequestError) -> sending any RequestBodySource {
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` for a second source of a body that can
+    ///   be sent once, with ``RequestError/InvalidRequest/unreadableFile`` for a file that cannot be read, or with the
+    ///   error of the function that makes a stream.
+    public func makeSource() throws(RequestError) -> sending any RequestBody.Source {
         switch self {
         case .none: return BytesSource(Data())
         case .bytes(let data): return BytesSource(data)
         case .file(let path, let range): return try FileChunks(path: path, extent: LocalFile.extent(of: path, range))
-        case .stream(_, _, let make): return try RequestError.wrapping(.bodyNotEncoded) { try make() }
+        case .stream(_, _, let make): return try RequestError.wrapping(.bodyEncodingFailed) { try make() }
         }
     }
 
-    /// The number of bytes, asking the file system about a file; nil for an open-ended stream.
+    /// Returns the length in bytes, which is read from the file system for a file; nil for an open-ended stream.
     ///
-    /// - Throws: ``RequestError`` with ``InvalidRequest/unreadableFile`` for a file that cannot be read.
+    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile`` for a file that cannot be read.
     public func measuredLength() throws(RequestError) -> Int? {
         if case .file(let path, let range) = self { return try LocalFile.extent(of: path, range).count }
         return knownLength
     }
 
-    /// This body with all its bytes in memory, for servers that want to know the length of what has none.
+    /// Returns this body with all its bytes in memory, for servers that require a known length.
     ///
-    /// Deferred parts are evaluated. A body without bytes stays without.
+    /// Deferred parts are evaluated. If there is no body, the result has none either.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotEncoded``, and ``InvalidBody/notInMemory`` underneath
-    ///   when there are more bytes than `limit`.
-    public func collected(limit: Int = Delivery.defaultLimit) async throws(RequestError) -> RequestBody {
+    /// - Parameter limit: The maximum length in bytes. The default is 64 MiB.
+    /// - Returns: The collected body.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyEncodingFailed``, and with
+    ///   ``BodyProvider/BodyError/notInMemory`` as its underlying error if there are more bytes than `limit`.
+    public func collected(limit: Int = ResponseBody.Delivery.defaultLimit) async throws(RequestError) -> RequestBody {
         switch self {
         case .none, .bytes: return self
         case .file, .stream:
             let expected = try measuredLength()
-            return try await RequestError.wrapping(.bodyNotEncoded) {
+            return try await RequestError.wrapping(.bodyEncodingFailed) {
                 var whole = Data()
                 var source = try makeSource()
                 while let chunk = try await source.next() {
                     try Task.checkCancellation()
-                    guard chunk.count <= limit - whole.count else { throw InvalidBody.notInMemory }
+                    guard chunk.count <= limit - whole.count else { throw BodyProvider.BodyError.notInMemory }
                     whole.append(chunk)
                 }
                 if let expected, expected != whole.count {
-                    throw InvalidBody.wrongLength(expected: expected, found: whole.count)
+                    throw BodyProvider.BodyError.wrongLength(expected: expected, found: whole.count)
                 }
                 return .bytes(whole)
             }
@@ -50,19 +54,19 @@ extension RequestBody {
     }
 }
 
-/// Gives bytes in slices, which share their memory.
-struct BytesSource: RequestBodySource {
+/// A source of bytes in memory, in slices that share their storage.
+struct BytesSource: RequestBody.Source {
     private static let chunkSize = 256 << 10
-    private var rest: Data
+    private var remaining: Data
 
     init(_ data: Data) {
-        rest = data
+        remaining = data
     }
 
     mutating func next() async throws -> Data? {
-        guard !rest.isEmpty else { return nil }
-        let chunk = rest.prefix(Self.chunkSize)
-        rest = rest.dropFirst(Self.chunkSize)
+        guard !remaining.isEmpty else { return nil }
+        let chunk = remaining.prefix(Self.chunkSize)
+        remaining = remaining.dropFirst(Self.chunkSize)
         return chunk
     }
 }

@@ -1,34 +1,37 @@
 import Dispatch
 
 extension RequestBody {
-    /// Writes the bytes of this body to the file at `url`, which appears whole; a body that has none writes an empty file.
+    /// Writes the bytes of this body to the file at `url`, replacing an existing file; a body without bytes writes an
+    /// empty file.
     ///
-    /// For servers that take only bodies of known length: what was written can be sent with ``RequestBody/file(path:range:)``.
-    /// One chunk at a time is held. The bytes go to a file next to it first, which is removed when anything fails; then it
-    /// takes the place of what was there.
+    /// Use this for servers that accept only bodies of known length, and send the file with
+    /// ``RequestBody/file(path:range:)``. One chunk is in memory at a time. The bytes are written to a temporary file
+    /// in the same directory, which then replaces the file at `url`. If writing fails, the temporary file is removed.
     ///
-    /// - Throws: ``RequestError``: ``RequestError/Reason/bodyNotEncoded`` with what the body, or the file system, says.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyEncodingFailed`` and the error of the body or the file
+    ///   system. A `RequestError` of the body is thrown as it is.
     @concurrent
     public func write(to url: URL) async throws(RequestError) {
-        try await RequestError.wrapping(.bodyNotEncoded) {
+        try await RequestError.wrapping(.bodyEncodingFailed) {
             let path = try LocalFile.path(of: url)
             let expected = try measuredLength()
-            let draft = path + ".part-" + UUID().uuidString
-            try Data().write(to: URL(filePath: draft))
+            let temporaryPath = path + ".part-" + UUID().uuidString
+            try Data().write(to: URL(filePath: temporaryPath))
             do {
-                let written = try await write(toDraft: draft)
+                let written = try await write(toExistingFileAt: temporaryPath)
                 if let expected, written != expected {
-                    throw InvalidBody.wrongLength(expected: expected, found: written)
+                    throw BodyProvider.BodyError.wrongLength(expected: expected, found: written)
                 }
-                try LocalFile.move(draft, to: path)
+                try LocalFile.move(temporaryPath, to: path)
             } catch {
-                try? FileManager.default.removeItem(atPath: draft)
+                try? FileManager.default.removeItem(atPath: temporaryPath)
                 throw error
             }
         }
     }
 
-    private func write(toDraft path: String) async throws -> Int {
+    /// Writes the bytes to the file at `path`, and returns their number.
+    private func write(toExistingFileAt path: String) async throws -> Int {
         let file = try FileSink(path: path)
         var source = try makeSource()
         var count = 0
@@ -41,16 +44,19 @@ extension RequestBody {
     }
 }
 
-/// A file that is there already and is written by Dispatch's threads.
+/// An existing file that is written by Dispatch's threads.
 private final class FileSink {
     private let channel: DispatchIO
 
     init(path: String) throws(RequestError) {
         let absolute = URL(filePath: path).absoluteURL.path(percentEncoded: false)
+        // The value of O_WRONLY: this module does not import libc.
         let writeOnly: Int32 = 1
         let channel = DispatchIO(
             type: .random, path: absolute, oflag: writeOnly, mode: 0, queue: .global(), cleanupHandler: { _ in })
-        guard let channel else { throw RequestError(.bodyNotEncoded, detail: "not a path: \(path)") }
+        guard let channel else {
+            throw RequestError(.bodyEncodingFailed, detail: "invalid file path \(ErrorText.quoted(path))")
+        }
         self.channel = channel
     }
 
@@ -66,7 +72,8 @@ private final class FileSink {
                 if error == 0 {
                     continuation.resume()
                 } else {
-                    continuation.resume(throwing: RequestError(.bodyNotEncoded, detail: "error \(error) writing"))
+                    let detail = "could not write the file (errno \(error))"
+                    continuation.resume(throwing: RequestError(.bodyEncodingFailed, detail: detail))
                 }
             }
         }
@@ -74,9 +81,10 @@ private final class FileSink {
 }
 
 extension LocalFile {
-    /// Puts the file at `draft` in the place of what is at `path`.
-    fileprivate static func move(_ draft: String, to path: String) throws {
+    /// Moves the file at `source` to `path`, replacing an existing file.
+    fileprivate static func move(_ source: String, to path: String) throws {
+        // `moveItem` does not replace a file.
         if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
-        try FileManager.default.moveItem(atPath: draft, toPath: path)
+        try FileManager.default.moveItem(atPath: source, toPath: path)
     }
 }

@@ -1,50 +1,64 @@
-/// The body of a request: a recipe that can be followed again, unless it says that it cannot.
+/// A request body, which can be produced again unless it says otherwise.
 public enum RequestBody: Sendable {
     /// No body.
     case none
 
-    /// These bytes.
+    /// Bytes in memory.
     case bytes(Data)
 
-    /// The file at `path`, or the `range` of its bytes; read while it is sent, never held in memory.
+    /// The file at `path`, or the `range` of its bytes; it is read while it is sent, and never held in memory.
     case file(path: String, range: Range<Int>? = nil)
 
-    /// Chunks produced while they are sent.
+    /// Chunks that are produced while they are sent.
     ///
-    /// With a `length` the body must have exactly that many bytes, and Content-Length is sent; without one it is sent
-    /// chunked. `make` is called for each sending; a body that is not `replayable` is made once at most.
-    case stream(length: Int?, replayable: Bool, make: @Sendable () throws -> sending any RequestBodySource)
+    /// With a `length` in bytes, the body must have exactly that length and is sent with Content-Length; without one,
+    /// it is sent chunked. `make` is called for each transmission, and only once if `isReplayable` is false.
+    case stream(length: Int?, isReplayable: Bool, make: @Sendable () throws -> sending any RequestBody.Source)
 
-    /// These bytes, spelled as Requests 0.3.2 spelled it.
+    /// Bytes in memory, with the spelling of Requests 0.3.2.
     public static func data(_ data: Data) -> RequestBody { .bytes(data) }
 }
 
-/// Produces the chunks of a request's body, in order.
-///
-/// A source belongs to one sending and is told nothing when that ends early: it is dropped.
-public protocol RequestBodySource {
-    /// The next chunk; nil at the end. An empty chunk is skipped.
+extension RequestBody {
+    /// A type that produces the chunks of a request body, in order.
     ///
-    /// An error ends the exchange with ``RequestError/Reason/bodyNotEncoded``, the connection closed.
-    mutating func next() async throws -> Data?
+    /// A source belongs to one transmission. If that ends early, the source is released without a notification. It need
+    /// not be `Sendable` (decision 0002).
+    public protocol Source {
+        /// Returns the next chunk, or nil at the end; an empty chunk is skipped.
+        ///
+        /// - Throws: An error, which fails the exchange with ``RequestError/Reason/bodyEncodingFailed`` and closes the
+        ///   connection.
+        mutating func next() async throws -> Data?
+    }
 }
 
 extension RequestBody {
-    /// A replayable body of the chunks of the sequence that `make` gives for each sending.
+    /// Returns a replayable body with the chunks of an asynchronous sequence.
+    ///
+    /// - Parameters:
+    ///   - length: The length of the body in bytes; nil sends it chunked. A body of another length is an error.
+    ///   - make: The function that returns the sequence; it is called for each transmission.
+    /// - Returns: The body.
     public static func stream<Chunks: AsyncSequence & SendableMetatype>(
         length: Int? = nil, _ make: @escaping @Sendable () throws -> sending Chunks
     ) -> RequestBody where Chunks.Element == Data {
-        .stream(length: length, replayable: true) { SequenceSource(iterator: try make().makeAsyncIterator()) }
+        .stream(length: length, isReplayable: true) { SequenceSource(iterator: try make().makeAsyncIterator()) }
     }
 
-    /// A body that can be sent once: a redirect or retry that needs it again fails with
+    /// Returns a body that can be sent once: a redirect or retry that needs it again fails with
     /// ``RequestError/Reason/bodyNotReplayable``.
-    public static func oneShot(length: Int? = nil, _ source: sending any RequestBodySource) -> RequestBody {
+    ///
+    /// - Parameters:
+    ///   - length: The length of the body in bytes; nil sends it chunked. A body of another length is an error.
+    ///   - source: The source of the chunks.
+    /// - Returns: The body.
+    public static func oneShot(length: Int? = nil, _ source: sending any RequestBody.Source) -> RequestBody {
         let box = SourceBox(source)
-        return .stream(length: length, replayable: false) { try box.take() }
+        return .stream(length: length, isReplayable: false) { try box.take() }
     }
 
-    /// The number of bytes, when it is known without touching a file: nil for a whole file and an open-ended stream.
+    /// The length in bytes if it is known without reading a file's size: nil for a whole file and an open-ended stream.
     public var knownLength: Int? {
         switch self {
         case .none: 0
@@ -54,32 +68,32 @@ extension RequestBody {
         }
     }
 
-    /// Whether the body can be produced again, for a redirect or a retry.
+    /// Whether the body can be produced again for a redirect or a retry.
     public var isReplayable: Bool {
         if case .stream(_, let replayable, _) = self { replayable } else { true }
     }
 
-    /// Whether there is no body at all; an empty body is one.
+    /// Whether there is no body; false for an empty body.
     public var isNone: Bool {
         if case .none = self { true } else { false }
     }
 }
 
-/// Holds the source of a body that can be sent once, and gives it away once.
+/// The source of a body that can be sent once; it can be taken once.
 private final class SourceBox: Sendable {
-    private let source: Lock<(any RequestBodySource)?>
+    private let source: Lock<(any RequestBody.Source)?>
 
-    init(_ source: sending any RequestBodySource) {
+    init(_ source: sending any RequestBody.Source) {
         self.source = Lock(source)
     }
 
-    func take() throws(RequestError) -> sending any RequestBodySource {
+    func take() throws(RequestError) -> sending any RequestBody.Source {
         guard let source = source.withLock({ $0.take() }) else { throw RequestError(.bodyNotReplayable) }
         return source
     }
 }
 
-private struct SequenceSource<Iterator: AsyncIteratorProtocol>: RequestBodySource where Iterator.Element == Data {
+private struct SequenceSource<Iterator: AsyncIteratorProtocol>: RequestBody.Source where Iterator.Element == Data {
     var iterator: Iterator
 
     mutating func next() async throws -> Data? {
@@ -88,16 +102,17 @@ private struct SequenceSource<Iterator: AsyncIteratorProtocol>: RequestBodySourc
 }
 
 extension RequestBody: CustomStringConvertible, CustomReflectable {
-    /// What kind of body it is and how long; never its bytes.
+    /// The kind of the body and its length, without its bytes.
     public var description: String {
         switch self {
         case .none: "no body"
-        case .bytes(let data): "\(data.count) bytes"
-        case .file(let path, let range): range.map { "bytes \($0) of \(path)" } ?? "the file \(path)"
-        case .stream(let length, _, _): length.map { "a stream of \($0) bytes" } ?? "a stream"
+        case .bytes(let data): ErrorText.bytes(data.count)
+        case .file(let path, let range):
+            range.map { "bytes \($0) of \(ErrorText.quoted(path))" } ?? "the file \(ErrorText.quoted(path))"
+        case .stream(let length, _, _): length.map { "a stream of \(ErrorText.bytes($0))" } ?? "a stream"
         }
     }
 
-    /// What `dump` sees: the description.
+    /// The mirror that `dump` prints: the description.
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

@@ -1,61 +1,61 @@
 extension Request {
-    /// This request, declaring what the body of a refusal is: ``RequestError/payload(as:)`` gives it back.
+    /// Returns this request with the type of its error bodies, which ``RequestError/payload(as:)`` decodes.
     ///
     /// ```swift
-    /// request.failing(as: GitHubProblem.self)
+    /// request.decodingErrorPayload(as: GitHubProblem.self)
     /// // later
     /// catch { if let problem = error.payload(as: GitHubProblem.self) { … } }
     /// ```
     ///
-    /// Said in ``RequestProviding/request(to:using:)-(RequestPath,_)``, it holds for a whole API.
-    public consuming func failing<Payload: Decodable & Sendable>(
+    /// To declare the type for a whole API, use ``RequestProviding/request(to:using:)-(RequestPath,_)``.
+    public consuming func decodingErrorPayload<Payload: Decodable & Sendable>(
         as type: Payload.Type, using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
     ) -> Self {
-        failing { _, data in try makeDecoder().value(Payload.self, from: data) }
+        decodingErrorPayload { _, data in try makeDecoder().value(Payload.self, from: data) }
     }
 
-    /// This request, declaring what the body of a refusal is by the function that reads it.
-    public consuming func failing<Payload: Sendable>(
+    /// Returns this request with a function that decodes its error bodies for ``RequestError/payload(as:)``.
+    public consuming func decodingErrorPayload<Payload: Sendable>(
         with decode: @escaping @Sendable (ResponseHead, Data) throws -> Payload
     ) -> Self {
         attributes[ErrorPayloadDecoding.self] = decode
         return self
     }
 
-    /// This request, the bodies of whose refusals are taken for JSON whatever their content type.
+    /// Returns this request with its error bodies decoded as JSON, whatever their content type.
     public consuming func assumingErrorsAreJSON() -> Self {
         attributes[AssumesJSONErrors.self] = true
         return self
     }
 }
 
-private enum ErrorPayloadDecoding: RequestAttributeKey {
+private enum ErrorPayloadDecoding: RequestAttributes.Key {
     typealias Value = @Sendable (ResponseHead, Data) throws -> any Sendable
 }
 
-private enum AssumesJSONErrors: RequestAttributeKey {
+private enum AssumesJSONErrors: RequestAttributes.Key {
     typealias Value = Bool
 }
 
 extension RequestError {
-    /// The URL of the response, or of the request when none had arrived.
+    /// The URL of the response, or of the request if no response was received.
     public var url: URL? { response?.url ?? request?.url }
 
-    /// The body as UTF-8 text, ill-formed bytes as U+FFFD; nil when none had arrived.
+    /// The body as UTF-8 text, with ill-formed bytes as U+FFFD; nil if no body was received.
     public var bodyText: String? { body.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The body as JSON, when its content type says that it is JSON; nil when it is none.
+    /// The body as JSON; nil if its content type is not JSON, or the body is not valid JSON.
     ///
-    /// With ``Request/assumingErrorsAreJSON()`` the content type is not asked.
+    /// With ``Request/assumingErrorsAreJSON()``, the content type is not checked.
     public var bodyJSON: JSONValue? {
         guard let body, isJSON else { return nil }
         return try? JSONValue(parsing: body)
     }
 
-    /// What the body of the refusal says, as the request has declared with ``Request/failing(as:using:)``.
+    /// Returns the error body, decoded as the request declared with ``Request/decodingErrorPayload(as:using:)``.
     ///
-    /// Without a declaration of that type it is decoded from JSON, if it is JSON. Nil when there is no body, or none
-    /// that can be read so.
+    /// Without a declaration of that type, a JSON body is decoded with `JSONDecoder`. The result is nil if there is no
+    /// body, or if it cannot be decoded.
     public func payload<Payload>(as type: Payload.Type = Payload.self) -> Payload? {
         guard let body, let response else { return nil }
         if let decode = request?.attributes[ErrorPayloadDecoding.self],
@@ -67,71 +67,76 @@ extension RequestError {
         return (try? JSONDecoder().value(type, from: body)) as? Payload
     }
 
-    /// The problem that the body describes (RFC 9457); nil when its content type is not `application/problem+json`.
-    public var problem: ProblemDetails? {
+    /// The problem that the body describes (RFC 9457); nil if its content type is not `application/problem+json`.
+    public var problemDetails: ProblemDetails? {
         guard response?.contentType == ProblemDetails.mediaType else { return nil }
         return body.flatMap { try? JSONValue(parsing: $0) }.flatMap(ProblemDetails.init)
     }
 
-    /// The code and the message that the JSON body has under their usual names; nil when it has neither.
-    public var message: ErrorMessage? { bodyJSON.flatMap(ErrorMessage.init) }
+    /// The code and the message of the JSON body; nil if it has neither.
+    public var message: RequestError.Message? { bodyJSON.flatMap(RequestError.Message.init) }
 
-    /// Whether the body is JSON that was cut short, so that asking again may help: false for JSON that is wrong.
-    public var isJSONCutShort: Bool {
-        guard reason == .notDecoded, underlying is DecodingError || underlying is JSONSyntaxError, let body else {
+    /// Whether decoding failed because the JSON body is truncated, so that a retry may succeed; false for invalid JSON.
+    public var isJSONTruncated: Bool {
+        guard reason == .decodingFailed, let body,
+            underlying is DecodingError || underlying is JSONValue.SyntaxError
+        else {
             return false
         }
-        return JSONSyntaxError.check(body)?.problem == .endsEarly
+        return JSONValue.SyntaxError.check(body)?.problem == .endsEarly
     }
 
     private var isJSON: Bool {
         if request?.attributes[AssumesJSONErrors.self] == true { return true }
+        // `MediaType.json` also reads JavaScript types, but an error of such a type is not expected to be JSON.
         return response?.contentType.map { MediaType.json.reads($0) && $0.subtype != "javascript" } ?? false
     }
 }
 
-/// What many APIs say about a refusal: a code and a message.
-///
-/// `code` or `error_code`, `message` or `error_message`, at the top level or in an object called `error`, whose values
-/// win. Numbers are given as text.
-public struct ErrorMessage: Hashable, Sendable {
-    /// The code; nil when there is none.
-    public var code: String?
+extension RequestError {
+    /// The code and the message that many APIs put into the JSON body of an error.
+    ///
+    /// They are the members `code` or `error_code`, and `message` or `error_message`, of an object called `error` or,
+    /// if missing there, of the body itself. Numbers are converted to text.
+    public struct Message: Hashable, Sendable {
+        /// The code; nil if there is none.
+        public var code: String?
 
-    /// The message; nil when there is none.
-    public var message: String?
+        /// The message; nil if there is none.
+        public var message: String?
 
-    /// What `json` says; nil when it has neither a code nor a message.
-    public init?(_ json: JSONValue) {
-        func text(_ names: [JSONValue.Step]) -> String? {
-            let nested = names.lazy.compactMap { json["error", $0]?.text }.first
-            return nested ?? names.lazy.compactMap { json[$0]?.text }.first
+        /// Creates a message from the members of `json`; nil if there is neither a code nor a message.
+        public init?(_ json: JSONValue) {
+            func text(_ names: [JSONValue.PathComponent]) -> String? {
+                let nested = names.lazy.compactMap { json["error", $0]?.text }.first
+                return nested ?? names.lazy.compactMap { json[$0]?.text }.first
+            }
+            code = text(["code", "error_code"])
+            message = text(["message", "error_message"])
+            if code == nil, message == nil { return nil }
         }
-        code = text(["code", "error_code"])
-        message = text(["message", "error_message"])
-        if code == nil, message == nil { return nil }
     }
 }
 
-/// A problem as `application/problem+json` describes it (RFC 9457).
+/// A problem described by a body of the type `application/problem+json` (RFC 9457).
 public struct ProblemDetails: Error, Hashable, Sendable {
-    /// The kind of problem: a URI reference; `about:blank` when there is none (RFC 9457 §3.1.1).
+    /// The URI reference of the type of the problem; `about:blank` if there is none (RFC 9457 §3.1.1).
     public var type: String
-    /// What kind of problem it is, in short.
+    /// A short summary of the type of the problem.
     public var title: String?
-    /// The status that the server meant to send.
+    /// The status code that the server generated for the problem.
     public var status: Int?
-    /// What happened this time.
+    /// An explanation of this occurrence of the problem.
     public var detail: String?
-    /// This occurrence of the problem: a URI reference.
+    /// The URI reference of this occurrence of the problem.
     public var instance: String?
     /// All other members.
     public var extensions: [String: JSONValue]
 
-    /// `application/problem+json`.
+    /// The media type `application/problem+json`.
     public static let mediaType = MediaType(type: .application, subtype: "problem+json")
 
-    /// The problem that `json` describes; nil when it is no object.
+    /// Creates a problem from the members of `json`; nil if that is not an object.
     ///
     /// Members of the wrong type are ignored.
     public init?(_ json: JSONValue) {
@@ -146,12 +151,13 @@ public struct ProblemDetails: Error, Hashable, Sendable {
 }
 
 extension ProblemDetails: Decodable {
-    /// Reads a problem; members of the wrong type are ignored.
+    /// Decodes a problem; members of the wrong type are ignored.
     ///
-    /// - Throws: `DecodingError` when there is no object.
+    /// - Throws: `DecodingError` if the value is not an object.
     public init(from decoder: any Decoder) throws {
         guard let problem = ProblemDetails(try JSONValue(from: decoder)) else {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "no object"))
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "expected a JSON object"))
         }
         self = problem
     }

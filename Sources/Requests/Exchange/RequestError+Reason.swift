@@ -1,63 +1,65 @@
 extension RequestError {
-    /// Why a call failed.
+    /// The reason for the failure of a call.
     @nonexhaustive
     public enum Reason: Hashable, Sendable {
         /// The request cannot be sent as described; nothing was sent.
-        case invalidRequest(InvalidRequest)
-        /// The body could not be produced, or was not as long as declared.
-        case bodyNotEncoded
+        case invalidRequest(RequestError.InvalidRequest)
+        /// The request body could not be produced, or did not have its declared length.
+        case bodyEncodingFailed
         /// A redirect or retry needs a body that can be sent only once.
         case bodyNotReplayable
-        /// The credentials the request needs could not be had.
-        case notAuthenticated
-        /// The executor does not speak the URL's scheme; nothing was sent.
+        /// The credentials of the request are unavailable; nothing was sent.
+        case credentialsUnavailable
+        /// The executor does not support the scheme of the URL; nothing was sent.
         case unsupportedScheme
-        /// The host's name has no address.
+        /// The name of the host could not be resolved; nothing was sent.
         case hostNotFound
-        /// No connection came about: refused, unreachable, or a limit of the system; nothing was sent.
+        /// The connection could not be established: refused, unreachable, or a system limit; nothing was sent.
         case connectionFailed
-        /// The connection ended before the response did.
+        /// The connection was lost before the response was complete.
         case connectionLost
-        /// The peer sent what HTTP does not allow.
+        /// The peer violated the HTTP protocol.
         case protocolViolation
-        /// The response is longer than the limit, in bytes, or a body that has to be stored before it is sent.
+        /// A limit was exceeded: the length of the response or of a request body that must be stored before it is sent,
+        /// in bytes, or the number of fields or interim responses.
         case tooLarge(limit: Int)
-        /// The validator refused the status.
+        /// The validator rejected the status.
         case unacceptableStatus
-        /// A redirect that is not followed: by policy, because the limit is reached, or because its target is refused.
+        /// A redirect was not followed: by policy, because the limit was reached, or because its target is not allowed.
         case unexpectedRedirect
-        /// The validator refused the content type.
+        /// The validator rejected the content type.
         case unexpectedContentType
-        /// The decoder needs a body and there is none.
+        /// The decoder requires a body, and the response has none.
         case unexpectedNoContent
-        /// The decoder could not read the body.
-        case notDecoded
-        /// A limit of the request's ``Timeouts`` passed.
+        /// The decoder could not decode the body.
+        case decodingFailed
+        /// A limit of the request's ``Timeouts`` was exceeded.
         case timedOut(Phase)
         /// The call was cancelled.
         case cancelled
-        /// Something else, told by ``RequestError/underlying`` and ``RequestError/detail``.
+        /// Another reason; see ``RequestError/underlying`` and ``RequestError/detail``.
         case other
     }
 
-    /// What a call was waiting for when a limit passed.
+    /// The phase of a call in which a time limit was exceeded.
+    @nonexhaustive
     public enum Phase: Hashable, Sendable {
-        /// The addresses of the host; the connect limit fired.
+        /// Resolving the name of the host; the limit is ``Timeouts/connect``.
         case resolving
-        /// A free place in the pool of connections; the connect limit fired.
+        /// Waiting for a free connection of the pool; the limit is ``Timeouts/connect``.
         case waitingForConnection
-        /// The connection; the connect limit fired.
+        /// Establishing the connection; the limit is ``Timeouts/connect``.
         case connecting
-        /// The peer to take more of the request; the limit between bytes fired.
+        /// Sending the request to a peer that does not read it; the limit is ``Timeouts/betweenBytes``.
         case sending
-        /// The first byte of the response; that limit fired.
+        /// Waiting for the first byte of the response; the limit is ``Timeouts/firstByte``.
         case firstByte
-        /// The next byte of the response; the limit between bytes fired.
+        /// Receiving the response; the limit is ``Timeouts/betweenBytes``.
         case betweenBytes
-        /// Whatever it was: the limit for the whole call fired.
+        /// Any part of the call; the limit is ``Timeouts/total``.
         case total
 
-        /// Whether a connection stood, so that the server may have seen something.
+        /// Whether the connection was established, so that the server may have received the request.
         var isAfterConnecting: Bool {
             switch self {
             case .resolving, .waitingForConnection, .connecting: false
@@ -71,39 +73,40 @@ extension RequestError.Reason: CustomStringConvertible {
     /// The reason in a few words.
     public var description: String {
         switch self {
-        case .invalidRequest(let problem): "the request is invalid: \(problem)"
-        case .bodyNotEncoded: "the body could not be produced"
-        case .bodyNotReplayable: "the body can be sent only once and was needed again"
-        case .notAuthenticated: "the credentials could not be had"
-        case .unsupportedScheme: "the executor does not speak the URL's scheme"
-        case .hostNotFound: "the host was not found"
-        case .connectionFailed: "no connection came about"
-        case .connectionLost: "the connection ended before the response did"
-        case .protocolViolation: "the peer sent what HTTP does not allow"
-        case .tooLarge(let limit): "more than \(limit) bytes"
-        case .unacceptableStatus: "the status is not acceptable"
-        case .unexpectedRedirect: "a redirect was not followed"
-        case .unexpectedContentType: "the content type is not acceptable"
-        case .unexpectedNoContent: "a body was needed and there was none"
-        case .notDecoded: "the body could not be decoded"
-        case .timedOut(let phase): "timed out \(phase)"
+        case .invalidRequest(let problem): "invalid request: \(problem)"
+        case .bodyEncodingFailed: "could not produce the request body"
+        case .bodyNotReplayable: "the request body cannot be sent again"
+        case .credentialsUnavailable: "credentials unavailable"
+        case .unsupportedScheme: "unsupported URL scheme"
+        case .hostNotFound: "could not resolve the host name"
+        case .connectionFailed: "could not connect"
+        case .connectionLost: "connection lost before the response was complete"
+        case .protocolViolation: "HTTP protocol violation"
+        // The limit may count bytes, fields or interim responses; the detail has the unit.
+        case .tooLarge(let limit): "limit of \(limit) exceeded"
+        case .unacceptableStatus: "unacceptable status"
+        case .unexpectedRedirect: "redirect not followed"
+        case .unexpectedContentType: "unacceptable content type"
+        case .unexpectedNoContent: "the response has no body"
+        case .decodingFailed: "could not decode the response body"
+        case .timedOut(let phase): "timed out while \(phase)"
         case .cancelled: "cancelled"
-        case .other: "failed"
+        case .other: "request failed"
         }
     }
 }
 
 extension RequestError.Phase: CustomStringConvertible {
-    /// What was waited for, and which limit fired.
+    /// The phase and the property of ``Timeouts`` with its limit.
     public var description: String {
         switch self {
-        case .resolving: "looking up the host (connect limit)"
-        case .waitingForConnection: "waiting for a free connection (connect limit)"
-        case .connecting: "connecting (connect limit)"
-        case .sending: "sending (limit between bytes)"
-        case .firstByte: "waiting for the first byte (first-byte limit)"
-        case .betweenBytes: "waiting for the next byte (limit between bytes)"
-        case .total: "(total limit)"
+        case .resolving: "resolving the host name (Timeouts.connect)"
+        case .waitingForConnection: "waiting for a free connection (Timeouts.connect)"
+        case .connecting: "connecting (Timeouts.connect)"
+        case .sending: "sending the request (Timeouts.betweenBytes)"
+        case .firstByte: "waiting for the response (Timeouts.firstByte)"
+        case .betweenBytes: "receiving the response (Timeouts.betweenBytes)"
+        case .total: "performing the call (Timeouts.total)"
         }
     }
 }

@@ -1,21 +1,22 @@
-/// What went wrong with a call: one reason in this library's words, the same on every executor, and the evidence.
+/// The error of a call: a reason that is the same for every executor, with the evidence.
 ///
-/// Its descriptions show method, URL, status and what was wrong, never a secret. It is 24 bytes; the evidence is shared.
+/// Its descriptions contain the method, the URL, the status and the problem, and never a secret. A value has 24 bytes,
+/// because the evidence is a shared reference.
 public struct RequestError: Error {
-    /// What went wrong.
+    /// The reason for the failure.
     public let reason: Reason
 
     private var evidence: Evidence
 
-    /// An error of `reason` and the evidence at hand.
+    /// Creates an error from its reason and the available evidence.
     ///
     /// - Parameters:
-    ///   - reason: What went wrong.
-    ///   - detail: What was wrong in one line, for the description; it must not hold secrets.
+    ///   - reason: The reason for the failure.
+    ///   - detail: The value or the cause in one line, for the description; it must not contain secrets.
     ///   - underlying: The error that caused this one.
-    ///   - request: The request as it was or would have been sent.
-    ///   - response: The head of the response, when one had arrived.
-    ///   - body: What had arrived of the body, when it was collected.
+    ///   - request: The request as it was, or would have been, sent.
+    ///   - response: The head of the response, if it was received.
+    ///   - body: The received part of the body, if it was collected.
     public init(
         _ reason: Reason, detail: String? = nil, underlying: (any Error)? = nil, request: PreparedRequest? = nil,
         response: ResponseHead? = nil, body: Data? = nil
@@ -26,35 +27,35 @@ public struct RequestError: Error {
             nothingWasSent: false, attempts: 1)
     }
 
-    /// What was wrong in one line, when there is more to say than the reason does.
+    /// The value or the cause in one line; nil if the reason says everything.
     public var detail: String? { evidence.detail }
 
-    /// The error that caused this one, if another did.
+    /// The error that caused this one; nil if there is none.
     public var underlying: (any Error)? { evidence.underlying }
 
-    /// The request as it was or would have been sent; nil when it could not even be prepared.
+    /// The request as it was, or would have been, sent; nil if it could not be prepared.
     public var request: PreparedRequest? { evidence.request }
 
-    /// The head of the response, when one had arrived.
+    /// The head of the response; nil if it was not received.
     public var response: ResponseHead? { evidence.response }
 
-    /// What had arrived of the body, when it was collected: for a body cut short its beginning.
+    /// The received part of the body, if it was collected; for a truncated body, its beginning.
     public var body: Data? { evidence.body }
 
-    /// How many requests went out for the call, redirects and retries included; at least 1.
+    /// The number of requests of the call, including redirects and retries; at least 1.
     public var attempts: Int { evidence.attempts }
 
-    /// The status of the response, when one had arrived.
+    /// The status of the response; nil if it was not received.
     public var status: HTTPStatus? { response?.status }
 
-    /// Whether the call was cancelled: by its task, or by whoever held it.
+    /// Whether the call was cancelled, by its Swift task or its ``RequestTask``.
     public var isCancellation: Bool { reason == .cancelled }
 
-    /// Whether the server may have seen the request, and so may have acted on it: what a retry must ask.
+    /// Whether the server may have received the request and acted on it; check this before a retry.
     public var mayHaveReachedServer: Bool {
         if evidence.nothingWasSent { return false }
         return switch reason {
-        case .invalidRequest, .bodyNotReplayable, .notAuthenticated, .unsupportedScheme, .hostNotFound,
+        case .invalidRequest, .bodyNotReplayable, .credentialsUnavailable, .unsupportedScheme, .hostNotFound,
             .connectionFailed:
             response != nil
         case .timedOut(let phase): phase.isAfterConnecting
@@ -64,7 +65,7 @@ public struct RequestError: Error {
 }
 
 extension RequestError {
-    /// What surrounds an error; shared, and copied when something is added.
+    /// The values that accompany an error; they are shared, and copied when one is added.
     private final class Evidence: Sendable {
         let detail: String?
         let underlying: (any Error)?
@@ -88,7 +89,7 @@ extension RequestError {
         }
     }
 
-    /// This error with what it does not know yet filled in; what it knows stays.
+    /// Returns this error with missing values filled in; existing values are kept, except for the number of attempts.
     public func adding(
         request: PreparedRequest? = nil, response: ResponseHead? = nil, body: Data? = nil, attempts: Int? = nil
     ) -> RequestError {
@@ -100,7 +101,7 @@ extension RequestError {
         return copy
     }
 
-    /// This error, knowing that not a byte of the request was sent.
+    /// Returns this error, marked as thrown before any byte of the request was sent.
     public func beforeSending() -> RequestError {
         var copy = self
         copy.evidence = Evidence(
@@ -109,10 +110,10 @@ extension RequestError {
         return copy
     }
 
-    /// Runs `operation` and turns whatever it throws into a `RequestError`.
+    /// Runs `operation` and throws its errors as `RequestError`.
     ///
-    /// A `RequestError` stays as it is, a `CancellationError` becomes ``Reason/cancelled``, any other error becomes
-    /// `reason` with that error as its ``underlying``.
+    /// A `RequestError` is thrown as it is, and a `CancellationError` becomes ``Reason/cancelled``. Any other error
+    /// becomes the ``underlying`` error of `reason`.
     public static func wrapping<Value>(
         _ reason: Reason, _ operation: () async throws -> Value
     ) async throws(RequestError) -> Value {
@@ -123,10 +124,10 @@ extension RequestError {
         }
     }
 
-    /// Runs `operation` and turns whatever it throws into a `RequestError`.
+    /// Runs `operation` and throws its errors as `RequestError`.
     ///
-    /// A `RequestError` stays as it is, a `CancellationError` becomes ``Reason/cancelled``, any other error becomes
-    /// `reason` with that error as its ``underlying``.
+    /// A `RequestError` is thrown as it is, and a `CancellationError` becomes ``Reason/cancelled``. Any other error
+    /// becomes the ``underlying`` error of `reason`.
     public static func wrapping<Value>(
         _ reason: Reason, _ operation: () throws -> Value
     ) throws(RequestError) -> Value {

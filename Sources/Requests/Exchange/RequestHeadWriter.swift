@@ -1,46 +1,47 @@
-/// Writes the head of a request (RFC 9112 §2.1): request line, Host, the fields, the framing fields, an empty line.
+/// Writes the head of a request (RFC 9112 §2.1): the request line, Host, the fields, the framing fields and an empty
+/// line.
 ///
-/// What it writes is always well-formed: a request that would not be makes it throw.
+/// The head is always well-formed: a request for which it would not be is refused with an error.
 package struct RequestHeadWriter {
-    /// Where the request goes, which decides the form of its target (RFC 9112 §3.2) and which fields are sent.
+    /// The recipient, which determines the form of the request target (RFC 9112 §3.2) and the fields that are sent.
     package enum Form: Sendable {
-        /// To the origin server: path and query, and nothing that is meant for a proxy.
+        /// An origin server: path and query, without fields for a proxy.
         case origin
-        /// To a proxy: the whole URI.
+        /// A proxy: the whole URI.
         case absolute
-        /// To a reader: path and query, and every field.
+        /// A reader: path and query, with every field.
         case text
     }
 
-    /// How the end of the body is told (RFC 9112 §6).
+    /// The framing of the body (RFC 9112 §6).
     package enum Framing: Hashable, Sendable {
-        /// No body, and no word of one.
+        /// No body and no framing field.
         case none
-        /// A body of so many bytes, told by Content-Length.
+        /// A body with this number of bytes, announced by Content-Length.
         case length(Int)
-        /// A body in chunks, told by Transfer-Encoding.
+        /// A chunked body, announced by Transfer-Encoding.
         case chunked
     }
 
-    /// A field of an executor's own, put down as it goes out.
+    /// A field of an executor, stored as the line to send so that it is formatted only once (decision 0015).
     package struct Addition: Sendable {
         fileprivate let name: Field.Name
         fileprivate let line: [UInt8]
 
-        /// What adds `field`, which must be valid.
+        /// Creates an addition from `field`, which must be valid.
         package init(_ field: Field) {
             name = field.name
             line = Array("\(field.name): \(field.value)\r\n".utf8)
         }
     }
 
-    /// The head of `request`.
+    /// Returns the head of `request`.
     ///
     /// - Parameters:
     ///   - request: The request; the framing fields of its header are left out.
-    ///   - framing: How the body will be sent.
-    ///   - form: The form of the request target.
-    ///   - additions: Fields of the executor's own, each left out when the request has one of its name.
+    ///   - framing: The framing of the body.
+    ///   - form: The recipient.
+    ///   - additions: Fields of the executor; each is left out if the request has a field of that name.
     /// - Returns: The bytes from the request line to the empty line.
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``.
     package static func head(
@@ -50,19 +51,20 @@ package struct RequestHeadWriter {
         return uncheckedHead(of: request, framing: framing, form: form, adding: additions)
     }
 
-    /// The head of a request that has been validated, or that is only to be read by a person.
+    /// Returns the head of a request that has been validated, or whose head is only shown to people.
     static func uncheckedHead(
         of request: PreparedRequest, framing: Framing, form: Form = .origin, adding additions: [Addition] = []
     ) -> [UInt8] {
         let target = request.target
         let fields = request.header.list
         var head: [UInt8] = []
+        // On the stack, which suffices for nearly every head; a longer one is counted and then written again.
         var size = 1 << 10
         while head.isEmpty {
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: size) { memory in
-                var pen = Pen(memory)
-                write(request, target, fields, framing, form, additions, with: &pen)
-                size = pen.count
+                var writer = CountingWriter(memory)
+                write(request, target, fields, framing, form, additions, with: &writer)
+                size = writer.count
                 guard size <= memory.count else { return }
                 head.append(contentsOf: UnsafeBufferPointer(rebasing: memory[..<size]))
             }
@@ -70,8 +72,8 @@ package struct RequestHeadWriter {
         return head
     }
 
-    /// Writes texts behind one another into memory, and counts on when that is full.
-    private struct Pen {
+    /// Writes text to memory, and only counts the bytes when the memory is full.
+    private struct CountingWriter {
         private let memory: UnsafeMutableBufferPointer<UInt8>
         private(set) var count = 0
 
@@ -79,13 +81,14 @@ package struct RequestHeadWriter {
             self.memory = memory
         }
 
+        // Inlined, because each field is four short writes.
         @inline(__always)
         mutating func write(_ text: String) {
             guard text.utf8.withContiguousStorageIfAvailable({ write($0) }) == nil else { return }
             Array(text.utf8).withUnsafeBufferPointer { write($0) }
         }
 
-        /// Writes a literal.
+        /// Writes a literal, whose length the compiler knows.
         @inline(__always)
         mutating func write(_ text: StaticString) {
             write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -109,42 +112,44 @@ package struct RequestHeadWriter {
 
     private static func write(
         _ request: PreparedRequest, _ target: TargetURI, _ fields: [Field], _ framing: Framing, _ form: Form,
-        _ additions: [Addition], with pen: inout Pen
+        _ additions: [Addition], with writer: inout CountingWriter
     ) {
-        pen.write(request.method.rawValue)
-        pen.write(" " as StaticString)
-        if form == .absolute { pen.write(target.origin) }
-        pen.write(target.requestTarget)
-        pen.write(" HTTP/1.1\r\nHost: " as StaticString)
-        pen.write(target.authority)
-        pen.write("\r\n" as StaticString)
+        writer.write(request.method.rawValue)
+        writer.write(" " as StaticString)
+        if form == .absolute { writer.write(target.origin) }
+        writer.write(target.requestTarget)
+        writer.write(" HTTP/1.1\r\nHost: " as StaticString)
+        writer.write(target.authority)
+        writer.write("\r\n" as StaticString)
         for field in fields where field.name.isSent(in: form) {
-            pen.write(field)
+            writer.write(field)
         }
         for addition in additions where !fields.contains(where: { $0.name == addition.name }) {
-            addition.line.withUnsafeBufferPointer { pen.write($0) }
+            addition.line.withUnsafeBufferPointer { writer.write($0) }
         }
         switch framing {
         case .none: break
         case .length(let count):
-            pen.write("Content-Length: " as StaticString)
-            pen.write(String(count))
-            pen.write("\r\n" as StaticString)
-        case .chunked: pen.write("Transfer-Encoding: chunked\r\n" as StaticString)
+            writer.write("Content-Length: " as StaticString)
+            writer.write(String(count))
+            writer.write("\r\n" as StaticString)
+        case .chunked: writer.write("Transfer-Encoding: chunked\r\n" as StaticString)
         }
-        if framing != .none, framing != .length(0), request.continueWait != nil {
-            pen.write("Expect: 100-continue\r\n" as StaticString)
+        // A request without content has nothing to wait for (RFC 9110 §10.1.1).
+        if framing != .none, framing != .length(0), request.continueTimeout != nil {
+            writer.write("Expect: 100-continue\r\n" as StaticString)
         }
         if framing == .chunked, let names = request.trailers?.names, !names.isEmpty {
-            pen.write("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n")
+            writer.write("Trailer: \(names.map(\.rawValue).joined(separator: ", "))\r\n")
         }
-        pen.write("\r\n" as StaticString)
+        writer.write("\r\n" as StaticString)
     }
 }
 
 extension Field.Name {
-    /// Whether the field frames a message or steers a connection, so that only the executor may write it.
+    /// Whether the field frames a message or controls a connection, so that only the executor may write it.
     package var belongsToExecutor: Bool {
+        // The length is compared first: it excludes nearly every field without a comparison of names.
         switch rawValue.utf8.count {
         case 2: self == .te
         case 4: self == .host
@@ -162,20 +167,23 @@ extension Field.Name {
 extension Field.Name {
     /// Returns whether an executor sends a request's field of this name with a target in `form`.
     ///
-    /// The one rule of every executor: the framing fields are its own, and Proxy-Authorization is for the proxy that a
-    /// request is sent to, never for an origin server (RFC 9110 §11.7.2).
+    /// The rule is the same for every executor: it writes the framing fields itself, and sends Proxy-Authorization only
+    /// to the proxy of a request, never to an origin server (RFC 9110 §11.7.2).
     package func isSent(in form: RequestHeadWriter.Form) -> Bool {
         !belongsToExecutor && !(form == .origin && isForProxies)
     }
 
-    /// Whether the field is for the proxy that a request is sent to.
+    /// Whether the field is for the proxy that the request is sent to.
     package var isForProxies: Bool { rawValue.utf8.count == 19 && self == .proxyAuthorization }
 }
 
 extension PreparedRequest {
-    /// How the body is framed when its length is `length`, nil for unknown (RFC 9110 §8.6, RFC 9112 §6).
+    /// Returns the framing of the body (RFC 9110 §8.6, RFC 9112 §6).
     ///
-    /// A request without a body says `Content-Length: 0` where its method is one that usually has one.
+    /// A request without a body has `Content-Length: 0` if its method usually has a body.
+    ///
+    /// - Parameter length: The length of the body in bytes; nil if it is unknown.
+    /// - Returns: The framing; a body with trailers is chunked.
     package func framing(ofLength length: Int?) -> RequestHeadWriter.Framing {
         if body.isNone {
             if method == .get { return .none }
@@ -188,7 +196,7 @@ extension PreparedRequest {
         return length.map { .length($0) } ?? .chunked
     }
 
-    /// Checks everything that would go on the wire.
+    /// Validates everything that would be sent; a valid request is validated only once.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` and the request.
     package func validate() throws(RequestError) {
@@ -203,9 +211,14 @@ extension PreparedRequest {
             guard method != .connect else { throw invalid(.unsupportedMethod) }
         }
         if let problem = target.problem { throw invalid(problem, detail: "\(target)") }
-        if let (problem, name) = header.problem { throw invalid(problem, detail: name.map { "in \($0)" }) }
+        if let (problem, name) = header.problem {
+            let field = name ?? header.first { !$0.name.isValid }?.name
+            throw invalid(problem, detail: field.map { ErrorText.quoted($0) })
+        }
         if let trailers {
-            if let problem = trailers.problem { throw invalid(problem, detail: "in the trailers") }
+            if let (problem, name) = trailers.problem {
+                throw invalid(problem, detail: "trailer field \(ErrorText.quoted(name))")
+            }
             guard !body.isNone else { throw invalid(.trailersWithoutBody) }
         }
         guard !body.isNone else { return }
@@ -215,7 +228,7 @@ extension PreparedRequest {
         }
     }
 
-    private func invalid(_ problem: InvalidRequest, detail: String? = nil) -> RequestError {
+    private func invalid(_ problem: RequestError.InvalidRequest, detail: String? = nil) -> RequestError {
         RequestError(.invalidRequest(problem), detail: detail, request: self)
     }
 }

@@ -1,20 +1,21 @@
-/// How a request is to be treated by a system that offers the choice; nil leaves it to the executor.
+/// Preferences for systems that offer a choice; nil leaves the choice to the executor.
 ///
-/// The socket and memory executors have none of these choices: they keep no cookies, do not pipeline and use whatever
-/// network there is. `toURLRequest()` hands over what Foundation still offers: cellular access, cookies and the service
-/// type; on Linux Foundation keeps the first and the last without acting on them. ``requiresContentLength`` is this
-/// library's own, the same over every executor.
-public struct RequestOptions: Equatable, Sendable, RequestAttributeKey {
+/// The socket and memory executors offer none of these choices: they keep no cookies, do not pipeline and use any
+/// available network. `toURLRequest()` passes on what Foundation still offers: cellular access, cookies and the service
+/// type; on Linux, Foundation stores the first and the last without effect. ``requiresContentLength`` is a feature of
+/// this library and works with every executor.
+public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     /// The attribute that carries the options.
     public typealias Value = RequestOptions
 
-    /// What the traffic is for, so that the system can order it; Apple platforms only.
+    /// The purpose of the traffic, which lets the system prioritize it; Apple platforms only.
+    @nonexhaustive
     public enum ServiceType: Hashable, Sendable {
-        /// Nothing in particular.
+        /// Ordinary traffic.
         case standard
-        /// What nobody is waiting for.
+        /// Traffic that the user does not wait for.
         case background
-        /// What somebody is waiting for.
+        /// Traffic that the user waits for.
         case responsiveData
         /// Video.
         case video
@@ -25,49 +26,44 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributeKey {
     /// Whether a cellular network may be used; Apple platforms only.
     public var allowsCellularAccess: Bool?
 
-    /// Whether the session's cookies are sent and stored; this library's URLSession executor keeps none.
+    /// Whether the cookies of the session are sent and stored; the URLSession executor of this library keeps none.
     public var handlesCookies: Bool?
 
-    /// Whether the request may be sent before the answer to the one before it.
-    ///
-    /// Nothing here acts on it: no executor pipelines, and Foundation has deprecated its switch.
-    public var usesPipelining: Bool?
-
-    /// What the traffic is for.
+    /// The purpose of the traffic.
     public var serviceType: ServiceType?
 
-    /// How urgent the request is: for middleware and executors that order requests.
+    /// The priority of the request, for middleware and executors that order requests.
     public var priority: TaskPriority?
 
-    /// Whether the server takes no chunked bodies; then performing the request first collects a body whose length is not
-    /// known, deferred parts evaluated, up to ``Delivery/defaultLimit`` bytes of it.
+    /// Whether the server does not accept chunked bodies.
     ///
-    /// More is ``RequestError/Reason/bodyNotEncoded``, and nothing is sent. The limit for the whole call goes on
-    /// meanwhile, and is looked at when the body is there.
+    /// If true, a body of unknown length is collected before the request is sent, with its deferred parts evaluated, up
+    /// to ``ResponseBody/Delivery/defaultLimit`` bytes. A longer body is ``RequestError/Reason/bodyEncodingFailed``,
+    /// and nothing is sent. The limit for the whole call includes this time, and is checked when the body has been
+    /// collected.
     public var requiresContentLength: Bool?
 
-    /// Options of the parts given; the rest is left to the executor.
+    /// Creates options; those that are nil are left to the executor.
     public init(
-        allowsCellularAccess: Bool? = nil, handlesCookies: Bool? = nil, usesPipelining: Bool? = nil,
+        allowsCellularAccess: Bool? = nil, handlesCookies: Bool? = nil,
         serviceType: ServiceType? = nil, priority: TaskPriority? = nil, requiresContentLength: Bool? = nil
     ) {
         self.allowsCellularAccess = allowsCellularAccess
         self.handlesCookies = handlesCookies
-        self.usesPipelining = usesPipelining
         self.serviceType = serviceType
         self.priority = priority
         self.requiresContentLength = requiresContentLength
     }
 
-    /// Somebody is waiting for the answer.
+    /// Options for a request whose response the user waits for.
     public static let userInitiated = RequestOptions(serviceType: .responsiveData, priority: .userInitiated)
 
-    /// These options, with what `other` says in their place.
+    /// Returns these options with those that are set in `other` in place of their own.
     public func overridden(by other: RequestOptions) -> RequestOptions {
         RequestOptions(
             allowsCellularAccess: other.allowsCellularAccess ?? allowsCellularAccess,
             handlesCookies: other.handlesCookies ?? handlesCookies,
-            usesPipelining: other.usesPipelining ?? usesPipelining, serviceType: other.serviceType ?? serviceType,
+            serviceType: other.serviceType ?? serviceType,
             priority: other.priority ?? priority,
             requiresContentLength: other.requiresContentLength ?? requiresContentLength)
     }

@@ -1,61 +1,72 @@
-/// The body of a response, in the form its request's ``Delivery`` asked for.
+/// The body of a response, in the form that the request's ``ResponseBody/Delivery`` specifies.
 public enum ResponseBody: Sendable {
-    /// The whole body.
+    /// The whole body in memory.
     case bytes(Data)
-    /// The file the body has been written to.
+    /// The file that the body has been written to.
     case file(path: String)
-    /// The body as it arrives.
+    /// The body as it arrives, in chunks.
     case stream(ResponseStream)
 }
 
-/// A body that is still arriving: pulled chunk by chunk, once.
+/// A response body that is read in chunks while it arrives, and only once.
 ///
 /// Nothing is read ahead, so a slow consumer slows the sender. Reading to the end frees the connection for the next
-/// request; dropping the last reference before that closes it.
+/// request; releasing the last reference before the end closes the connection.
 public final class ResponseStream: Sendable {
-    private let source: any ResponseBodySource
+    private let source: any ResponseBody.Source
 
-    /// The number of bytes in all, when the header tells.
+    /// The total length in bytes; nil if the header does not specify it.
     public let length: Int?
 
-    /// A stream of what `source` produces.
-    public init(length: Int? = nil, _ source: any ResponseBodySource) {
+    /// Creates a stream of the chunks that `source` produces.
+    public init(length: Int? = nil, _ source: any ResponseBody.Source) {
         self.length = length
         self.source = source
     }
 
-    /// The next bytes, never empty; nil at the end, and ever after.
+    /// Returns the next bytes, never empty, or nil at the end and from then on.
     ///
-    /// - Throws: What ended the body early; after an error or a cancellation every further call throws as well.
+    /// - Throws: The error that ended the body early. After an error or a cancellation, every further call throws as
+    ///   well.
     public func next() async throws(RequestError) -> Data? {
         try await source.next()
     }
 
-    /// The fields after the body (RFC 9110 §6.5); empty until the end has been read.
+    /// The trailer fields (RFC 9110 §6.5); empty until the end has been read.
     public var trailers: Header { source.trailers }
 
-    /// Reads the rest, at most `limit` bytes.
+    /// Returns the remaining bytes.
     ///
-    /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` when there is more, or what ended the body early.
-    public func collect(limit: Int = Delivery.defaultLimit) async throws(RequestError) -> Data {
-        if let length, length > limit { throw RequestError(.tooLarge(limit: limit)) }
+    /// - Parameter limit: The maximum number of bytes. The default is 64 MiB.
+    /// - Returns: The bytes that have not been read yet.
+    /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` if there are more bytes than `limit`, or the error that ended
+    ///   the body early.
+    public func collect(limit: Int = ResponseBody.Delivery.defaultLimit) async throws(RequestError) -> Data {
+        if let length, length > limit { throw Self.tooLarge(limit) }
         var whole = Data()
         while let chunk = try await next() {
-            guard chunk.count <= limit - whole.count else { throw RequestError(.tooLarge(limit: limit)) }
+            guard chunk.count <= limit - whole.count else { throw Self.tooLarge(limit) }
             whole.append(chunk)
         }
         return whole
     }
+
+    private static func tooLarge(_ limit: Int) -> RequestError {
+        RequestError(
+            .tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
+    }
 }
 
-/// Produces the chunks of a response's body; what an executor implements to stream.
-///
-/// Calls do not overlap: a second call while one is under way throws. When the last reference goes before the end, the
-/// source closes what it holds.
-public protocol ResponseBodySource: AnyObject, Sendable {
-    /// The next bytes, never empty; nil at the end, and ever after.
-    func next() async throws(RequestError) -> Data?
+extension ResponseBody {
+    /// A type that produces the chunks of a response body; an executor implements it to stream bodies.
+    ///
+    /// Calls do not overlap: a call while another one is in progress throws. If the last reference is released before
+    /// the end, the source closes its resources.
+    public protocol Source: AnyObject, Sendable {
+        /// Returns the next bytes, never empty, or nil at the end and from then on.
+        func next() async throws(RequestError) -> Data?
 
-    /// The fields after the body; empty until the end has been read.
-    var trailers: Header { get }
+        /// The trailer fields; empty until the end has been read.
+        var trailers: Header { get }
+    }
 }

@@ -1,25 +1,25 @@
-/// Everything of a response but its body.
+/// The status, the header and the target of a response.
 public struct ResponseHead: Hashable, Sendable {
     /// The status code.
     public var status: HTTPStatus
 
-    /// The header, describing the body as it is delivered.
+    /// The header, which describes the body as it is delivered.
     public var header: Header
 
-    /// What the request was for when this response came: after redirects the last target.
+    /// The target of the request for this response; after redirects, that of the last request.
     public var target: TargetURI
 
-    /// A head of `status`, `header` and the target that was asked.
+    /// Creates a head from its parts.
     public init(status: HTTPStatus, header: Header = .empty, target: TargetURI) {
         self.status = status
         self.header = header
         self.target = target
     }
 
-    /// The URL that was asked: after redirects the last one.
+    /// The URL of the target, without userinfo; after redirects, that of the last request.
     public var url: URL { target.url }
 
-    /// The media type of the body, or nil when Content-Type is missing or malformed.
+    /// The media type of the body; nil if Content-Type is missing or malformed.
     public var contentType: MediaType? {
         header[.contentType].flatMap(MediaType.init)
     }

@@ -1,39 +1,42 @@
-/// How long the stages of an exchange may wait.
+/// The time limits of an exchange.
 ///
-/// Each limit is a wait, not a pace: a slow consumer of a streamed response never runs into one. A limit that is zero or
-/// negative has passed at once; nil is no limit. Limits are kept in whole nanoseconds, those beyond 292 years as that.
+/// Except for ``total``, each limit applies to one wait and not to the speed of a transfer: a slow consumer of a
+/// streamed response does not exceed it. A limit of zero or less is exceeded immediately; nil is no limit. Limits are
+/// stored in whole nanoseconds and are at most 292 years.
 public struct Timeouts: Hashable, Sendable {
-    // Numbers, so that a warm exchange divides no 128-bit durations.
+    // Integers, because an exchange would otherwise divide durations of 128 bits.
     package private(set) var connectLimit: Limit
     package private(set) var firstByteLimit: Limit
     package private(set) var betweenBytesLimit: Limit
     private var totalLimit: Limit
 
-    /// From the start until the connection stands: lookup, waiting for a free connection, TCP and TLS; 10 s.
+    /// The limit from the start until the connection is established; the default is 10 s.
+    ///
+    /// It includes name lookup, waiting for a free connection, TCP and TLS.
     public var connect: Duration? {
         get { connectLimit.duration }
         set { connectLimit = Limit(newValue) }
     }
 
-    /// From the request's last byte until the first byte of the response; 60 s.
+    /// The limit from the last byte of the request to the first byte of the response; the default is 60 s.
     public var firstByte: Duration? {
         get { firstByteLimit.duration }
         set { firstByteLimit = Limit(newValue) }
     }
 
-    /// Each wait for the next byte to read or to write; 60 s.
+    /// The limit for each wait for the next byte to read or write; the default is 60 s.
     public var betweenBytes: Duration? {
         get { betweenBytesLimit.duration }
         set { betweenBytesLimit = Limit(newValue) }
     }
 
-    /// The whole call, redirects, pauses and collected bodies included; no limit unless set.
+    /// The limit for the whole call, including redirects, pauses and collected bodies; the default is no limit.
     public var total: Duration? {
         get { totalLimit.duration }
         set { totalLimit = Limit(newValue) }
     }
 
-    /// Timeouts of the limits given.
+    /// Creates time limits; nil is no limit.
     public init(
         connect: Duration? = .seconds(10), firstByte: Duration? = .seconds(60),
         betweenBytes: Duration? = .seconds(60), total: Duration? = nil
@@ -44,7 +47,7 @@ public struct Timeouts: Hashable, Sendable {
         totalLimit = Limit(total)
     }
 
-    /// 10 s to connect, 60 s for the first byte, 60 s between bytes, no limit for the whole.
+    /// The default limits: 10 s to connect, 60 s to the first byte, 60 s between bytes, and none for the whole call.
     public static var standard: Timeouts {
         Timeouts(connect: Limit(seconds: 10), firstByte: Limit(seconds: 60), betweenBytes: Limit(seconds: 60))
     }
@@ -58,7 +61,7 @@ public struct Timeouts: Hashable, Sendable {
 }
 
 extension Timeouts {
-    /// A limit in nanoseconds; the largest number is none.
+    /// A limit in nanoseconds; the largest number is no limit.
     package struct Limit: Hashable, Sendable {
         package let nanoseconds: Int64
 
@@ -70,6 +73,7 @@ extension Timeouts {
             let (seconds, attoseconds) = duration.components
             let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
             let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+            // Longer durations are limited to the largest number that is a limit.
             nanoseconds = overflow || carry ? (seconds < 0 ? .min : .max - 1) : min(sum, .max - 1)
         }
 

@@ -1,76 +1,81 @@
-/// How far an exchange has come, counted in bytes of the bodies.
+/// The progress of an exchange in bytes of the request body and the response body.
 public struct TransferProgress: Hashable, Sendable {
-    /// Bytes of the request's body handed to the connection.
-    public var sent: Int
+    /// The number of bytes of the request body that have been passed to the connection.
+    public var bytesSent: Int
 
-    /// Bytes of the request's body in all, when known.
-    public var totalToSend: Int?
+    /// The length of the request body in bytes; nil if it is unknown.
+    public var bytesExpectedToSend: Int?
 
-    /// Bytes of the response's body received.
-    public var received: Int
+    /// The number of bytes of the response body that have been received.
+    public var bytesReceived: Int
 
-    /// Bytes of the response's body in all, when known.
-    public var totalToReceive: Int?
+    /// The length of the response body in bytes; nil if it is unknown.
+    public var bytesExpectedToReceive: Int?
 
-    /// A progress of the counts given.
-    public init(sent: Int = 0, totalToSend: Int? = nil, received: Int = 0, totalToReceive: Int? = nil) {
-        self.sent = sent
-        self.totalToSend = totalToSend
-        self.received = received
-        self.totalToReceive = totalToReceive
+    /// Creates a progress from its counts.
+    public init(
+        bytesSent: Int = 0, bytesExpectedToSend: Int? = nil, bytesReceived: Int = 0, bytesExpectedToReceive: Int? = nil
+    ) {
+        self.bytesSent = bytesSent
+        self.bytesExpectedToSend = bytesExpectedToSend
+        self.bytesReceived = bytesReceived
+        self.bytesExpectedToReceive = bytesExpectedToReceive
     }
 }
 
-/// Tells an observer about progress, at most every 64 KiB or 50 ms, and at the end.
+/// Reports the progress to an observer, at most every 64 KiB or 50 ms, and at the end.
 ///
-/// Without an observer a report costs one comparison.
+/// Without an observer, a report costs one comparison.
 package struct ProgressReporter: Sendable {
-    private struct Observed: Sendable {
+    private struct Observation: Sendable {
         let observer: @Sendable (TransferProgress) -> Void
         var progress = TransferProgress()
-        var reported = 0
-        var moment: Moment?
+        /// The number of bytes at the last report.
+        var reportedBytes = 0
+        /// The time of the last report; nil before the first.
+        var lastReport: Moment?
     }
 
-    private var observed: Observed?
+    private var observation: Observation?
 
-    /// A reporter for `observer`; nil costs nothing.
+    /// Creates a reporter for `observer`; nil costs nothing.
     package init(_ observer: (@Sendable (TransferProgress) -> Void)?) {
-        observed = observer.map { Observed(observer: $0) }
+        observation = observer.map { Observation(observer: $0) }
     }
 
-    /// Where the exchange stands; told to the observer by ``report(atEnd:)``, and forgotten without one.
+    /// The current progress, which ``report(atEnd:)`` passes to the observer; not stored without an observer.
     package var progress: TransferProgress {
-        get { observed?.progress ?? TransferProgress() }
-        set { observed?.progress = newValue }
+        get { observation?.progress ?? TransferProgress() }
+        set { observation?.progress = newValue }
     }
 
-    /// Takes note of `count` more bytes of the request's body, and tells the observer when it is time to.
+    /// Adds `count` bytes of the request body, and reports the progress if a report is due.
     package mutating func addSent(_ count: Int) {
-        guard observed != nil else { return }
-        progress.sent &+= count
-        report(atEnd: progress.sent == progress.totalToSend)
+        guard observation != nil else { return }
+        progress.bytesSent &+= count
+        report(atEnd: progress.bytesSent == progress.bytesExpectedToSend)
     }
 
-    /// Takes note of `count` more bytes of the response's body, and tells the observer when it is time to.
+    /// Adds `count` bytes of the response body, and reports the progress if a report is due.
     package mutating func addReceived(_ count: Int) {
-        guard observed != nil else { return }
-        progress.received &+= count
+        guard observation != nil else { return }
+        progress.bytesReceived &+= count
         report()
     }
 
-    /// Tells the observer when enough has happened since it was last told, or when this is the end.
+    /// Reports the progress if 64 KiB or 50 ms have passed since the last report, or if this is the end.
     package mutating func report(atEnd: Bool = false) {
-        guard let observed else { return }
-        let progress = observed.progress
-        let moved = progress.sent &+ progress.received
+        guard let observation else { return }
+        let progress = observation.progress
+        let bytes = progress.bytesSent &+ progress.bytesReceived
         let now = Moment.now
-        if !atEnd, moved - observed.reported < 64 << 10, let moment = observed.moment, now - moment < .milliseconds(50)
+        if !atEnd, bytes - observation.reportedBytes < 64 << 10, let lastReport = observation.lastReport,
+            now - lastReport < .milliseconds(50)
         {
             return
         }
-        self.observed?.reported = moved
-        self.observed?.moment = now
-        observed.observer(progress)
+        self.observation?.reportedBytes = bytes
+        self.observation?.lastReport = now
+        observation.observer(progress)
     }
 }

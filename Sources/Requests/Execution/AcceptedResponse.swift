@@ -1,43 +1,43 @@
-/// The response that a call ends with: validated, and not decoded yet.
+/// The validated response of a call, before it is decoded.
 ///
-/// All of a call that depends on no type of the user's ends here. What follows is compiled in the module that makes the
-/// call, where the type is known.
+/// It is the last value of a call that does not depend on a type of the caller. The following steps are compiled in the
+/// module of the caller, where that type is known (decision 0009).
 @usableFromInline
 struct AcceptedResponse: Sendable {
     @usableFromInline let response: RawResponse
-    private let perform: Perform
+    private let call: CallState
 
-    /// The `response` that `perform` ends with, validated.
+    /// Creates the accepted response of `call` after validating `response`.
     ///
-    /// - Throws: ``RequestError`` with why it is refused, and the body as far as it is in memory.
-    init(_ response: RawResponse, endOf perform: Perform) throws(RequestError) {
+    /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
+    init(_ response: RawResponse, endOf call: CallState) throws(RequestError) {
         do {
-            let request = perform.request
+            let request = call.request
             try request.validator.validate(
-                response.head, accepting: request.accepting, isEmpty: response.isKnownEmpty)
+                response.head, accepting: request.acceptedTypes, isEmpty: response.isKnownEmpty)
         } catch {
             throw error.adding(
-                request: perform.request, response: response.head, body: response.collectedBody,
-                attempts: perform.attempts)
+                request: call.request, response: response.head, body: response.collectedBody,
+                attempts: call.attempts)
         }
         self.response = response
-        self.perform = perform
+        self.call = call
     }
 
     /// The heads of the redirects that were followed, in order.
-    @usableFromInline var history: [ResponseHead] { perform.history }
+    @usableFromInline var history: [ResponseHead] { call.history }
 
-    /// The error of a response that could not be decoded because of `error`.
+    /// Returns the error of a response that could not be decoded because of `error`.
     @usableFromInline
     func failure(decoding error: any Error) -> RequestError {
-        RequestError(wrapping: error, as: .notDecoded).adding(
-            request: perform.request, response: response.head, body: response.collectedBody,
-            attempts: perform.attempts)
+        RequestError(wrapping: error, as: .decodingFailed).adding(
+            request: call.request, response: response.head, body: response.collectedBody,
+            attempts: call.attempts)
     }
 }
 
 extension AcceptedResponse {
-    /// What `decoder` makes of it.
+    /// Returns the value that `decoder` decodes from the response.
     @inlinable
     func value<Resource>(by decoder: ResponseDecoder<Resource>) async throws(RequestError) -> Resource {
         do {
@@ -47,7 +47,7 @@ extension AcceptedResponse {
         }
     }
 
-    /// What `decoder` makes of it on a thread that may be blocked: without a task, where it need not suspend.
+    /// Returns the decoded value on a thread that may block; without a task if decoding does not suspend.
     @inlinable
     func valueInPlace<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
         do {
@@ -58,14 +58,15 @@ extension AcceptedResponse {
         return try valueInTask(by: decoder)
     }
 
+    /// Returns the value decoded by a task on the calling thread.
     @usableFromInline
     func valueInTask<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
-        try perform.request.inTask(perform.request.timeLeft) { () async throws(RequestError) in
+        try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
             try await value(by: decoder)
         }
     }
 
-    /// `value` with what surrounds it.
+    /// Returns `value` with the response that contained it.
     @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {
         TypedResponse(value: value, response: response, history: history)
@@ -73,7 +74,7 @@ extension AcceptedResponse {
 }
 
 extension RawResponse {
-    /// Whether the body is known to have no bytes.
+    /// Whether the body is known to be empty.
     fileprivate var isKnownEmpty: Bool {
         switch body {
         case .bytes(let data): data.isEmpty

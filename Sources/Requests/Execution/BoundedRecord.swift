@@ -1,11 +1,12 @@
-/// The newest of what was recorded, within limits of count and of size.
+/// A record of the newest elements, with limits on their number and total size.
 ///
-/// Beyond a limit the oldest elements are removed, a tenth of the limit at a time, so that recording stays cheap and
-/// ``elements`` is an array without gaps. The newest element is kept whatever its size, unless nothing is recorded at all.
+/// When a limit is exceeded, the oldest elements are removed, down to nine tenths of the limit, so that recording stays
+/// fast and ``elements`` is a contiguous array. The newest element is kept whatever its size, unless the maximum count
+/// is 0.
 package struct BoundedRecord<Element: Sendable>: Sendable {
-    /// The elements that are kept, oldest first.
+    /// The recorded elements, oldest first.
     package private(set) var elements: [Element] = []
-    /// How many were recorded, those that were removed included.
+    /// The number of elements that were recorded, including removed ones.
     package private(set) var total = 0
 
     private var sizes: [Int] = []
@@ -13,7 +14,8 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
     private let countLimit: Int
     private let sizeLimit: Int
 
-    /// An empty record of at most `count` elements, whose sizes add up to at most `size`; negative limits count as 0.
+    /// Creates an empty record of at most `count` elements whose sizes sum to at most `size`; negative limits count as
+    /// 0.
     package init(count: Int, size: Int) {
         countLimit = max(0, count)
         sizeLimit = max(0, size)
@@ -30,9 +32,9 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
         return total - 1
     }
 
-    /// Changes the element with the number `index` in place, unless it has been removed.
+    /// Changes the element with the number `index` in place and adds `more` to its size, unless it has been removed.
     ///
-    /// - Returns: Whether there is such an element.
+    /// - Returns: Whether the element exists.
     @discardableResult
     package mutating func update(_ index: Int, addingSize more: Int = 0, _ body: (inout Element) -> Void) -> Bool {
         let position = index - (total - elements.count)
@@ -44,6 +46,7 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
         return true
     }
 
+    /// Removes the oldest elements if a limit is exceeded.
     private mutating func trim() {
         guard elements.count > countLimit || size > sizeLimit else { return }
         let (countGoal, sizeGoal) = (countLimit - countLimit / 10, sizeLimit - sizeLimit / 10)

@@ -1,20 +1,21 @@
-/// An API and the executor that performs its requests: the one value that an environment swaps.
+/// A client that performs the requests of an API with an executor.
 ///
 /// ```swift
 /// let github = Client(GitHub.production, executor: SocketExecutor())
 /// let user = try await github.perform(Users.named("octocat"))
 /// ```
 ///
-/// What is performed may be an ``Endpoint`` of the API, a ``Call``, a ``Request``, or a function from the API to a
-/// request. Preparing, I/O, validation and decoding never run on the caller's actor.
+/// You can perform an ``Endpoint``, a ``Call``, a ``Request``, or a function from the API to a request. Preparing, I/O,
+/// validation and decoding never run on the actor of the caller. To change the environment of an app, replace its
+/// client.
 public struct Client<API: RequestProviding>: Sendable {
-    /// The API, in the environment the client was made for.
+    /// The API, in the environment of the client.
     public let api: API
 
-    /// Performs the requests.
+    /// The executor that performs the requests.
     public let executor: any RequestExecutor
 
-    /// A client of `api` that sends through `executor`.
+    /// Creates a client that performs the requests of `api` with `executor`.
     @inlinable
     public init(_ api: API, executor: any RequestExecutor) {
         self.api = api
@@ -23,49 +24,39 @@ public struct Client<API: RequestProviding>: Sendable {
 }
 
 extension Client {
-    /// Performs `endpoint` and gives its value.
+    /// Performs `endpoint` and returns the decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
     @inlinable
     public func perform<E: Endpoint>(_ endpoint: E) async throws(RequestError) -> E.Resource where E.API == API {
         try await endpoint.request(from: api).value(from: executor)
     }
 
-    /// Performs `call` and gives its value.
+    /// Performs `call` and returns the decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
     @inlinable
     public func perform<Resource>(_ call: Call<API, Resource>) async throws(RequestError) -> Resource {
         try await call.request(from: api).value(from: executor)
     }
 
-    /// Performs `request` and gives its value.
+    /// Performs the request that `make` describes and returns the decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
-    @concurrent
-    @inlinable
-    public func perform<Resource>(_ request: Request<API, Resource>) async throws(RequestError) -> Resource {
-        try await request.value(from: executor)
-    }
-
-    /// Performs the request that `make` describes and gives its value.
-    ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
-    @concurrent
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     public func perform<Resource>(
-        _ make: @Sendable (API) -> Request<API, Resource>
+        _ make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> Resource {
-        try await make(api).value(from: executor)
+        try await perform(make(api))
     }
 }
 
 extension Client {
-    /// Performs `endpoint` and gives its value with the status, header, metrics and history of the response.
+    /// Performs `endpoint` and returns the value with the status, header, metrics and history of the response.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
     @inlinable
     public func response<E: Endpoint>(
@@ -74,9 +65,9 @@ extension Client {
         try await endpoint.request(from: api).typedResponse(from: executor)
     }
 
-    /// Performs `call` and gives its value with the status, header, metrics and history of the response.
+    /// Performs `call` and returns the value with the status, header, metrics and history of the response.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @concurrent
     @inlinable
     public func response<Resource>(
@@ -85,60 +76,43 @@ extension Client {
         try await call.request(from: api).typedResponse(from: executor)
     }
 
-    /// Performs `request` and gives its value with the status, header, metrics and history of the response.
+    /// Performs the request that `make` describes and returns the value with the status, header, metrics and history of
+    /// the response.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
-    @concurrent
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     public func response<Resource>(
-        for request: Request<API, Resource>
+        for make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        try await request.typedResponse(from: executor)
-    }
-
-    /// Performs the request that `make` describes and gives its value with what surrounds it.
-    ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
-    @concurrent
-    @inlinable
-    public func response<Resource>(
-        for make: @Sendable (API) -> Request<API, Resource>
-    ) async throws(RequestError) -> TypedResponse<Resource> {
-        try await make(api).typedResponse(from: executor)
+        try await response(for: make(api))
     }
 }
 
 extension Client {
-    /// The request that performing `endpoint` would send; nothing is sent.
+    /// Returns the request for `endpoint` without sending it.
     ///
-    /// - Throws: ``RequestError`` with what makes the request impossible.
+    /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @inlinable
-    public func prepared<E: Endpoint>(_ endpoint: E) throws(RequestError) -> PreparedRequest where E.API == API {
+    public func preparedRequest<E: Endpoint>(
+        for endpoint: E
+    ) throws(RequestError) -> PreparedRequest where E.API == API {
         try endpoint.request(from: api).prepared()
     }
 
-    /// The request that performing `call` would send; nothing is sent.
+    /// Returns the request for `call` without sending it.
     ///
-    /// - Throws: ``RequestError`` with what makes the request impossible.
+    /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @inlinable
-    public func prepared<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> PreparedRequest {
+    public func preparedRequest<Resource>(for call: Call<API, Resource>) throws(RequestError) -> PreparedRequest {
         try call.request(from: api).prepared()
     }
 
-    /// The request that performing `request` would send; nothing is sent.
+    /// Returns the request that `make` describes without sending it.
     ///
-    /// - Throws: ``RequestError`` with what makes the request impossible.
+    /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @inlinable
-    public func prepared<Resource>(_ request: Request<API, Resource>) throws(RequestError) -> PreparedRequest {
-        try request.prepared()
-    }
-
-    /// The request that performing what `make` describes would send; nothing is sent.
-    ///
-    /// - Throws: ``RequestError`` with what makes the request impossible.
-    @inlinable
-    public func prepared<Resource>(
-        _ make: (API) -> Request<API, Resource>
+    public func preparedRequest<Resource>(
+        for make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> PreparedRequest {
         try make(api).prepared()
     }

@@ -1,22 +1,27 @@
 public import Synchronization
 
-/// A `Mutex` that the thread sanitizer can see.
+/// A `Mutex` that the thread sanitizer can observe.
 ///
-/// The standard library takes and gives its lock where the sanitizer does not look, which then reports races that cannot
-/// happen. One atomic load and one store, ordinary moves on x86, tell it what the lock has ordered.
+/// The standard library locks and unlocks in code that the sanitizer does not see, so the sanitizer reports races that
+/// cannot happen. One atomic load and one atomic store, ordinary moves on x86, show it the order that the lock
+/// establishes.
 ///
-/// Not for users, and yet not `package`: the compiler specialises no generic of that access in another module, so that
-/// every use there would look up metadata, which costs 900 instructions (see Docs/Decisions/0008-locks-are-spi.md).
+/// This type is not for users, but it is not `package` either: the compiler does not specialize generic code of that
+/// access level in another module, so every use there would look up metadata, which costs 900 instructions (decision
+/// 0008).
 @_spi(Lock) public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
+    /// Written after and read before each critical section, which orders them for the sanitizer.
     @usableFromInline let handover = Atomic(false)
 
-    /// A lock that guards `value`.
+    /// Creates a lock that guards `value`.
     public init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
 
-    /// Runs `body` while no other thread is in here; `body` must not come back for the same lock.
+    /// Runs `body` with exclusive access to the value, and returns its result.
+    ///
+    /// `body` must not use the same lock again.
     @inlinable
     @inline(__always)
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
@@ -29,9 +34,9 @@ public import Synchronization
         }
     }
 
-    /// Runs `body` unless another thread is in here; nil when one is.
+    /// Runs `body` with exclusive access to the value; returns nil without running it when another thread has the lock.
     ///
-    /// For a forked child, where a thread that held the lock no longer exists.
+    /// It is for a forked child, where the thread that had the lock no longer exists (decision 0019).
     @inlinable
     public borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -1,79 +1,82 @@
-/// A step between the call and the executor: it changes requests and responses, responds itself, or sends a request again.
+/// A type that handles requests before an executor.
 ///
-/// A call runs its middleware for every request, those that follow redirects included. After a redirect to another origin
-/// ``PreparedRequest/hasLeftOrigin`` is true, and secrets that middleware adds are left out unless
-/// ``PreparedRequest/permitSecrets(_:)`` names them:
+/// It can change requests and responses, respond itself, or send a request again. The middleware of a call runs for
+/// each of its requests, including those that follow redirects. After a redirect to another origin,
+/// ``PreparedRequest/hasLeftOrigin`` is true, and secrets that middleware adds are discarded unless
+/// ``PreparedRequest/permitSecrets(_:)`` permits them:
 ///
 /// ```swift
-/// executor.intercepted { request, next in
+/// executor.intercepting { request, next in
 ///     var request = request
-///     request.header[.authorization] = "Bearer \(token)"  // sent to the origin of the call only
+///     request.header[.authorization] = "Bearer \(token)"  // sent only to the origin of the call
 ///     return try await next.execute(request)
 /// }
 /// ```
-/// Middleware that is to act once per call does so where ``PreparedRequest/redirectedFrom`` is nil.
+/// Middleware that must act only once per call does so when ``PreparedRequest/redirectedFrom`` is nil.
 public protocol Middleware: Sendable {
-    /// Handles `request`.
+    /// Handles `request` and returns the response to it.
     ///
     /// - Parameters:
-    ///   - request: The request as it comes from the caller's side.
-    ///   - next: What remains of the chain. It may be called once, several times, later, from child tasks or not at all.
-    /// - Returns: The response to hand back.
-    /// - Throws: ``RequestError``, its own or that of `next`.
+    ///   - request: The request, as the caller or the previous middleware passed it on.
+    ///   - next: The next executor. Call it once, several times, later, from child tasks or not at all.
+    /// - Returns: The response for the caller.
+    /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
     func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse
 
-    /// Does what it can of ``intercept(_:next:)`` on the calling thread, which may be blocked for that.
+    /// Performs as much of ``intercept(_:next:)`` as possible on the calling thread, which may block.
     ///
-    /// It is to middleware what ``RequestExecutor/executeBlocking(_:)`` is to executors: without an implementation of its
-    /// own a middleware hands everything back, to be done in a task.
+    /// It corresponds to ``RequestExecutor/executeBlocking(_:)``. The default implementation defers the whole work to a
+    /// task.
     ///
-    /// - Throws: ``RequestError``, its own or that of `next`.
+    /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
     func interceptBlocking(_ request: PreparedRequest, next: any RequestExecutor) throws(RequestError)
         -> BlockingExecution
 }
 
 extension Middleware {
-    /// Hands everything back.
+    /// Defers the whole work to a task.
     public func interceptBlocking(
         _ request: PreparedRequest, next: any RequestExecutor
     ) throws(RequestError) -> BlockingExecution {
-        .suspended { () async throws(RequestError) in try await self.intercept(request, next: next) }
+        .deferred { () async throws(RequestError) in try await self.intercept(request, next: next) }
     }
 }
 
-/// An executor with a middleware before it.
+/// An executor whose requests are first handled by middleware.
 public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: RequestExecutor {
-    /// What the middleware calls.
+    /// The executor that the middleware calls.
     public let base: Base
 
     /// The middleware.
     public let middleware: Interceptor
 
-    /// An executor that gives each request to `middleware`, which reaches `base`.
+    /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
     public init(_ base: Base, by middleware: Interceptor) {
         self.base = base
         self.middleware = middleware
     }
 
-    /// Gives `request` to the middleware.
+    /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await middleware.intercept(request, next: base)
     }
 
-    /// Gives `request` to the middleware, which does what it can on the calling thread.
+    /// Passes `request` to the middleware, which performs as much as possible on the calling thread.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         try middleware.interceptBlocking(request, next: base)
     }
 }
 
-/// A middleware made of a function.
+/// Middleware that consists of a function.
 public struct FunctionMiddleware: Middleware {
-    /// The shape of the function; what it throws is mapped as `RequestError.wrapping(_:_:)` does.
+    /// The type of the function.
+    ///
+    /// Errors that are not a ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
     public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
 
     private let function: Function
 
-    /// A middleware that is `function`.
+    /// Creates middleware that calls `function`.
     public init(_ function: @escaping Function) {
         self.function = function
     }
@@ -91,27 +94,27 @@ public struct FunctionMiddleware: Middleware {
 }
 
 extension RequestExecutor {
-    /// This executor with `middleware` before it; the last added is the first to see a request.
+    /// Returns this executor wrapped in `middleware`; the last one added sees a request first.
     public func intercepted<M: Middleware>(by middleware: M) -> Intercepted<Self, M> {
         Intercepted(self, by: middleware)
     }
 
-    /// This executor with the middleware that is `function` before it; the last added is the first to see a request.
-    public func intercepted(
+    /// Returns this executor wrapped in middleware that calls `function`; the last one added sees a request first.
+    public func intercepting(
         _ function: @escaping FunctionMiddleware.Function
     ) -> Intercepted<Self, FunctionMiddleware> {
         Intercepted(self, by: FunctionMiddleware(function))
     }
 
-    /// The same for an executor whose type is not known, such as one chosen at run time.
+    /// Returns this executor, whose type is known only at run time, wrapped in `middleware`.
     @_disfavoredOverload
     public func intercepted(by middleware: some Middleware) -> any RequestExecutor {
         Intercepted(self, by: middleware)
     }
 
-    /// The same for an executor whose type is not known, such as one chosen at run time.
+    /// Returns this executor, whose type is known only at run time, wrapped in middleware that calls `function`.
     @_disfavoredOverload
-    public func intercepted(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor {
+    public func intercepting(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor {
         Intercepted(self, by: FunctionMiddleware(function))
     }
 }

@@ -1,7 +1,7 @@
-/// An instant of the continuous clock as a plain number.
+/// An instant of the continuous clock, stored as a duration.
 ///
-/// `ContinuousClock.Instant` belongs to a library whose layouts may change: a type that stores one is laid out at run time
-/// and copied by calls. This one is not.
+/// `ContinuousClock.Instant` belongs to a library whose layouts may change, so that a type that stores one is laid out
+/// at run time and copied by function calls. This type avoids that cost.
 package struct Moment: Comparable, Sendable {
     private static let origin = ContinuousClock.now
 
@@ -13,7 +13,7 @@ package struct Moment: Comparable, Sendable {
 
     package static var now: Moment { Moment(.now) }
 
-    /// The same instant.
+    /// The instant of the continuous clock.
     package var instant: ContinuousClock.Instant { Self.origin.advanced(by: offset) }
 
     package static func < (left: Self, right: Self) -> Bool { left.offset < right.offset }

@@ -1,13 +1,14 @@
-/// An executor or a middleware that has to see a request for a file as it is.
+/// An executor or middleware that must receive a request for a file unchanged.
 ///
-/// It goes on with downloads, or writes what it has decoded by itself; what stands before it does not ask it for a stream
-/// instead.
+/// It resumes downloads or writes decoded content to the file itself, so middleware before it does not replace the file
+/// delivery with a stream.
 package protocol NeedsFileDelivery {
+    /// Whether a request for a file must arrive unchanged.
     var needsFileDelivery: Bool { get }
 }
 
 extension Intercepted: NeedsFileDelivery {
-    /// Whether anything behind here does.
+    /// Whether the middleware or the executor behind it needs file delivery.
     package var needsFileDelivery: Bool {
         func needs(_ part: Any) -> Bool { (part as? any NeedsFileDelivery)?.needsFileDelivery ?? false }
         return needs(middleware) || needs(base)

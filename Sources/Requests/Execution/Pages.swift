@@ -1,105 +1,47 @@
-/// How one page of a list leads to the next.
-public struct Paging<API: RequestProviding, Page>: Sendable {
-    /// The shape of the function: the page, the request that asked for it, and the request for the page after; nil at
-    /// the end.
-    public typealias Next = @Sendable (TypedResponse<Page>, Request<API, Page>) throws -> Request<API, Page>?
-
-    let next: Next
-
-    /// Paging by a function of your own.
-    public init(_ next: @escaping Next) {
-        self.next = next
-    }
-
-    /// The next page is where the Link field with the relation `next` leads (RFC 8288).
-    ///
-    /// A link to another origin is ``RequestError/Reason/unexpectedRedirect``: it would be told the credentials.
-    public static var linkHeader: Paging {
-        Paging { response, request in
-            guard let link = response.header.link("next") else { return nil }
-            guard let target = link.target(relativeTo: response.head.target),
-                target.hasSameOrigin(as: response.head.target)
-            else {
-                throw RequestError(
-                    .unexpectedRedirect, detail: "the next page is at another origin", response: response.head)
-            }
-            var following = request
-            following.endpoint = .reference(target.absoluteString)
-            following.queryItems = .empty
-            return following
-        }
-    }
-
-    /// The next page is asked for with the query item `name`, whose value `cursor` finds in the page; nil at the end.
-    public static func cursor(
-        _ name: String = "cursor", _ cursor: @escaping @Sendable (Page) -> String?
-    ) -> Paging {
-        Paging { response, request in cursor(response.value).map { request.replacing(queryItem: name, with: $0) } }
-    }
-
-    /// Pages are counted in the query item `name` until one is the last.
-    ///
-    /// A first request without the item asks for page `first`.
-    public static func pageNumber(
-        _ name: String = "page", first: Int = 1, isLast: @escaping @Sendable (Page) -> Bool
-    ) -> Paging {
-        Paging { response, request in
-            guard !isLast(response.value) else { return nil }
-            let current = request.queryItems.first { $0.name == name }?.value.flatMap { Int($0) } ?? first
-            let (number, isTooLarge) = current.addingReportingOverflow(1)
-            return isTooLarge ? nil : request.replacing(queryItem: name, with: String(number))
-        }
-    }
-}
-
-extension Request {
-    fileprivate func replacing(queryItem name: String, with value: String) -> Self {
-        var items = QueryItems(queryItems.filter { $0.name != name })
-        items.add(name, value)
-        return with(query: items)
-    }
-}
-
-/// The pages of a list, each requested when the one before has been taken.
+/// The pages of a list, each requested when the previous one has been received.
 ///
-/// A list whose pages lead back to an earlier one ends with an error.
+/// If a page leads back to an earlier page, the sequence ends with an error.
 public struct Pages<API: RequestProviding, Page>: AsyncSequence {
-    /// What ended the pages early.
+    /// The error that ended the pages early.
     public typealias Failure = RequestError
-    /// One page.
+    /// The value of one page.
     public typealias Element = Page
 
     let client: Client<API>
     let first: Request<API, Page>
-    let paging: Paging<API, Page>
+    let strategy: Strategy
 
-    /// Begins at the first page.
+    /// Returns an iterator that begins at the first page.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(client: client, request: first, paging: paging)
+        Iterator(client: client, request: first, strategy: strategy)
     }
 
-    /// Asks for one page after the other.
+    /// An iterator that requests one page after the other.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let client: Client<API>
         fileprivate var request: Request<API, Page>?
-        fileprivate let paging: Paging<API, Page>
-        /// The URLs that have been requested, without fragments, which are never sent.
+        fileprivate let strategy: Strategy
+        /// The URLs that have been requested, without fragments, which are not sent.
         fileprivate var requested: Set<String> = []
 
-        /// The next page; nil after the last, and after an error.
+        /// Returns the next page; nil after the last one and after an error.
         public mutating func next() async throws(RequestError) -> Page? {
             try await next(isolation: #isolation)
         }
 
-        /// The next page; nil after the last, and after an error.
+        /// Returns the next page; nil after the last one and after an error.
         ///
-        /// A page that leads to itself or to an earlier page is ``RequestError/Reason/other``: the pages would never end.
-        /// A page is its URL without the fragment, so the iterator keeps the URLs of all pages it has requested.
+        /// The URL of a page, without its fragment, identifies the page. The iterator keeps the URLs of all pages it
+        /// has requested, so memory use grows with their number.
+        ///
+        /// - Throws: ``RequestError/Reason/other`` for a page that leads to itself or to an earlier page, which would
+        ///   repeat the pages without end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(RequestError) -> Page? {
             guard let current = request else { return nil }
+            // Cleared first, so that an error ends the pages.
             request = nil
             let response = try await client.response(for: current)
-            let following = try RequestError.wrapping(.other) { try paging.next(response, current) }
+            let following = try RequestError.wrapping(.other) { try strategy.next(response, current) }
             if let following {
                 requested.insert(try current.target().absoluteForm)
                 let target = try following.target()
@@ -117,13 +59,86 @@ public struct Pages<API: RequestProviding, Page>: AsyncSequence {
 
 extension Pages: Sendable {}
 
+extension Pages {
+    /// A strategy that finds the request for the next page of a list.
+    public struct Strategy: Sendable {
+        /// The type of the function.
+        ///
+        /// It receives the page and its request, and returns the request for the next page, or nil at the end.
+        public typealias Next = @Sendable (TypedResponse<Page>, Request<API, Page>) throws -> Request<API, Page>?
+
+        let next: Next
+
+        /// Creates a strategy from a function.
+        public init(_ next: @escaping Next) {
+            self.next = next
+        }
+
+        /// A strategy that follows the Link field with the relation `next` (RFC 8288).
+        ///
+        /// A link to another origin fails with ``RequestError/Reason/unexpectedRedirect``, because that origin would
+        /// receive the credentials.
+        public static var linkHeader: Strategy {
+            Strategy { response, request in
+                guard let link = response.header.link(relation: "next") else { return nil }
+                guard let target = link.target(relativeTo: response.head.target),
+                    target.hasSameOrigin(as: response.head.target)
+                else {
+                    throw RequestError(
+                        .unexpectedRedirect, detail: "the next-page link is malformed or to another origin",
+                        response: response.head)
+                }
+                var following = request
+                following.endpoint = .reference(target.absoluteString)
+                following.queryItems = .empty
+                return following
+            }
+        }
+
+        /// Returns a strategy that requests the next page with a cursor in the query item `name`.
+        ///
+        /// `cursor` finds the value for the next page in a page, and returns nil at the end.
+        public static func cursor(
+            _ name: String = "cursor", _ cursor: @escaping @Sendable (Page) -> String?
+        ) -> Strategy {
+            Strategy { response, request in
+                cursor(response.value).map { request.replacing(queryItem: name, with: $0) }
+            }
+        }
+
+        /// Returns a strategy that counts pages in the query item `name`, up to the first page for which `isLast`
+        /// returns true.
+        ///
+        /// A request without the item counts as a request for page `first`.
+        public static func pageNumber(
+            _ name: String = "page", first: Int = 1, isLast: @escaping @Sendable (Page) -> Bool
+        ) -> Strategy {
+            Strategy { response, request in
+                guard !isLast(response.value) else { return nil }
+                let current = request.queryItems.first { $0.name == name }?.value.flatMap { Int($0) } ?? first
+                let (number, isTooLarge) = current.addingReportingOverflow(1)
+                return isTooLarge ? nil : request.replacing(queryItem: name, with: String(number))
+            }
+        }
+    }
+}
+
+extension Request {
+    /// Returns this request with one query item `name`, which has `value`.
+    fileprivate func replacing(queryItem name: String, with value: String) -> Self {
+        var items = QueryItems(queryItems.filter { $0.name != name })
+        items.add(name: name, value: value)
+        return with(query: items)
+    }
+}
+
 extension Client {
-    /// The pages of a list that begins with `first`, each asked for when the one before has been taken.
+    /// Returns the pages of a list that begins with `first`, each requested when the previous one has been received.
     ///
     /// ```swift
     /// for try await repos in client.pages(of: api.get(.json([Repo].self), from: "/repos"), by: .linkHeader) { … }
     /// ```
-    public func pages<Page>(of first: Request<API, Page>, by paging: Paging<API, Page>) -> Pages<API, Page> {
-        Pages(client: self, first: first, paging: paging)
+    public func pages<Page>(of first: Request<API, Page>, by strategy: Pages<API, Page>.Strategy) -> Pages<API, Page> {
+        Pages(client: self, first: first, strategy: strategy)
     }
 }

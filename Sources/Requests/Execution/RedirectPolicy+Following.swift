@@ -1,9 +1,9 @@
 extension RedirectPolicy {
-    /// The request that follows `request` after `response`, or nil when the response is the answer.
+    /// Returns the request that follows `request` after `response`, or nil when the call ends with `response`.
     ///
-    /// Methods are rewritten as browsers and RFC 9110 §15.4 have it: 303 becomes GET, 301 and 302 turn POST into GET
-    /// unless it is kept, 307 and 308 keep method and body. Secrets stay behind when scheme, host, port or zone changes,
-    /// and the defaults of an environment are those of the new target.
+    /// Methods change as in browsers and RFC 9110 §15.4: 303 results in GET; 301 and 302 change POST to GET unless
+    /// ``preservesMethod`` is set; 307 and 308 keep the method and the body. Secrets are removed when the scheme, host,
+    /// port or IPv6 zone changes, and the defaults of an environment are those for the new target (decision 0020).
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/unexpectedRedirect`` for a target that is refused, or
     ///   ``RequestError/Reason/bodyNotReplayable``.
@@ -16,10 +16,10 @@ extension RedirectPolicy {
         next.target = target
         next.redirection = Redirection(
             from: request.target, hasLeftOrigin: isLeaving || request.hasLeftOrigin, count: request.redirectCount + 1)
-        if turnsIntoGet(request.method, after: response.status) {
+        if changesMethodToGet(request.method, after: response.status) {
             next.method = .get
             next.body = .none
-            if request.trailers != nil { next.handling.attributes.trailers = nil }
+            if request.trailers != nil { next.settings.attributes.trailers = nil }
             next.header.removeAll { $0.name.describesContent }
         }
         try next.moveDefaults(isLeavingOrigin: isLeaving)
@@ -37,8 +37,8 @@ extension RedirectPolicy {
         guard limit > 0, response.status.isFollowable else { return nil }
         guard let location = try Self.location(of: response) else { return nil }
         let target = try resolve(location, against: request.target, response: response)
-        guard request.body.isReplayable || turnsIntoGet(request.method, after: response.status) else {
-            throw RequestError(.bodyNotReplayable, detail: "redirected to \(target)", response: response)
+        guard request.body.isReplayable || changesMethodToGet(request.method, after: response.status) else {
+            throw RequestError(.bodyNotReplayable, detail: "redirect to \(target)", response: response)
         }
         return target
     }
@@ -49,7 +49,7 @@ extension RedirectPolicy {
         return (try? target(following: request, after: response)) != nil
     }
 
-    /// The Location field; two that differ are refused, an empty one is none.
+    /// Returns the Location field, or nil when it is missing or empty; two different fields are an error.
     private static func location(of response: ResponseHead) throws(RequestError) -> String? {
         guard let index = response.header.firstIndex(of: .location), !response.header[index].value.isEmpty else {
             return nil
@@ -58,6 +58,7 @@ extension RedirectPolicy {
         guard response.header.values(of: .location).allSatisfy({ $0 == first.value }) else {
             throw RequestError(.unexpectedRedirect, detail: "two different Location fields", response: response)
         }
+        // A URI is ASCII; servers that send other bytes mean them percent-encoded.
         return first.valueBytes.reduce(into: "") { text, byte in
             if byte < 0x80 {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
@@ -67,14 +68,18 @@ extension RedirectPolicy {
         }
     }
 
-    private func turnsIntoGet(_ method: HTTPMethod, after status: HTTPStatus) -> Bool {
+    /// Returns whether a redirect with `status` changes `method` to GET and removes the body (RFC 9110 §15.4).
+    private func changesMethodToGet(_ method: HTTPMethod, after status: HTTPStatus) -> Bool {
         switch status.code {
         case 303: method != .head && method != .get
-        case 301, 302: method == .post && !keepsMethod
+        case 301, 302: method == .post && !preservesMethod
         default: false
         }
     }
 
+    /// Returns the target that `location` resolves to relative to `base`.
+    ///
+    /// - Throws: ``RequestError/Reason/unexpectedRedirect`` for a target that must not be followed.
     private func resolve(
         _ location: String, against base: TargetURI, response: ResponseHead
     ) throws(RequestError) -> TargetURI {
@@ -82,54 +87,56 @@ extension RedirectPolicy {
         do {
             target = try base.resolving(location)
         } catch {
-            throw RequestError(.unexpectedRedirect, detail: "to a malformed Location", response: response)
+            throw RequestError(.unexpectedRedirect, detail: "malformed Location", response: response)
         }
         guard target.scheme == "http" || target.scheme == "https" else {
-            throw RequestError(.unexpectedRedirect, detail: "to the scheme “\(target.scheme)”", response: response)
+            throw RequestError(.unexpectedRedirect, detail: "unsupported scheme “\(target.scheme)”", response: response)
         }
         if let problem = target.problem {
-            throw RequestError(.unexpectedRedirect, detail: "to \(target): \(problem)", response: response)
+            throw RequestError(.unexpectedRedirect, detail: "\(target): \(problem)", response: response)
         }
         guard allowsDowngrade || target.scheme == "https" || base.scheme != "https" else {
-            throw RequestError(.unexpectedRedirect, detail: "from https to \(target)", response: response)
+            throw RequestError(
+                .unexpectedRedirect, detail: "https to \(target); see RedirectPolicy.allowsDowngrade",
+                response: response)
         }
         return target
     }
 }
 
-/// How much of the body of a followed redirect is read.
+/// The limits of reading the body of a followed redirect.
 package struct RedirectDrain: Sendable {
-    /// In bytes; at least 0.
+    /// The maximum number of bytes to read; at least 0.
     package let limit: Int
-    /// The time it may take in all.
+    /// The time limit for reading the body.
     package let timeout: Duration
 }
 
 extension RequestError {
-    /// Whether this ends a call even while the body of a redirect is read: its cancellation, or its total limit.
+    /// Whether the error ends a call even while the body of a redirect is read: a cancellation, or the total limit.
     package var endsCall: Bool { isCancellation || reason == .timedOut(.total) }
 }
 
 extension PreparedRequest {
-    /// Returns how much of the body of the response `head` is read, when the call that performs this request follows it
-    /// as a redirect; nil when the body counts.
+    /// Returns the limits of reading the body of `head` if the call follows it as a redirect; nil when the body is
+    /// needed.
     ///
-    /// What becomes of such a body does not decide over the call: an executor returns the response with what it has read,
-    /// and closes the connection unless that was all.
+    /// A failure of such a body does not fail the call: the executor returns the response with the bytes that it has
+    /// read, and closes the connection unless it has read the whole body (decision 0021).
     package func drain(of head: ResponseHead) -> RedirectDrain? {
-        // Nearly every response ends here.
+        // Nearly every response returns here.
         guard head.status.isFollowable, isPartOfCall, follows(head) else { return nil }
-        return RedirectDrain(limit: max(0, redirects.drainLimit), timeout: redirects.drainTimeout)
+        return RedirectDrain(limit: max(0, redirectPolicy.drainLimit), timeout: redirectPolicy.drainTimeout)
     }
 
-    /// Returns whether the request's policy follows the response `head` as a redirect.
+    /// Returns whether the redirect policy of the request follows the response `head`.
     package func follows(_ head: ResponseHead) -> Bool {
-        redirects.follows(self, after: head)
+        redirectPolicy.follows(self, after: head)
     }
 }
 
 extension HTTPStatus {
-    /// Whether a Location is followed (RFC 9110 §15.4.2, .3, .4, .8, .9).
+    /// Whether the status is a redirect whose Location is followed (RFC 9110 §15.4.2, .3, .4, .8, .9).
     var isFollowable: Bool {
         switch code {
         case 301, 302, 303, 307, 308: true
@@ -139,7 +146,7 @@ extension HTTPStatus {
 }
 
 extension Field.Name {
-    /// Whether the field describes the body of a request, and so goes with it.
+    /// Whether the field describes the body of a request, and is removed with it.
     fileprivate var describesContent: Bool {
         canonicalName.hasBytePrefix("content-")
     }

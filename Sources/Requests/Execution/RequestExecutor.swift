@@ -1,47 +1,51 @@
-/// Performs one exchange, the only effect in this library: a request goes out, its response comes back.
+/// A type that sends one request and returns its response, the only side effect of this library.
 ///
-/// What an executor promises, and the suite in the product RequestsConformance checks:
+/// Executors give these guarantees, which the suite in the product RequestsConformance tests:
 ///
-/// - One call is one request on the wire. The only exception is resending on a fresh connection after a pooled one
-///   turned out to be dead, counted in ``RawResponse/Metrics/sendings``.
-/// - A response is returned whatever its status. Redirects are not followed, challenges not answered; no credentials,
-///   cookies or proxies are taken from the environment.
-/// - Host, Content-Length, Transfer-Encoding and Connection belong to the executor. CR, LF and NUL are refused in
-///   anything it would write, before it writes.
-/// - The request's delivery, limits, timeouts and deadline are honoured, and cancellation is prompt. A connection whose
-///   exchange was cancelled, failed or half-read is never used again.
-/// - ``RawResponse/head`` describes the body delivered: an executor that undoes a content coding removes
+/// - One call sends one request. The only exception is a second transmission on a fresh connection when a pooled one
+///   turns out to be closed; ``RawResponse/Metrics/transmissions`` counts it.
+/// - A response is returned whatever its status is. Redirects are not followed and challenges are not answered; no
+///   credentials, cookies or proxies are taken from the environment.
+/// - Host, Content-Length, Transfer-Encoding and Connection belong to the executor. It refuses CR, LF and NUL in
+///   everything that it would write, before it writes anything.
+/// - The delivery, limits, timeouts and deadline of the request apply, and cancellation is prompt. A connection is
+///   never reused if its exchange was cancelled, failed, or was read only in part.
+/// - ``RawResponse/head`` describes the delivered body: an executor that decodes a content coding removes
 ///   Content-Encoding and Content-Length and records both in the metrics.
-/// - A streamed response owns its connection; reading to the end returns it, dropping the response closes it.
+/// - A streamed response owns its connection: reading it to the end returns the connection, and releasing it closes the
+///   connection.
 ///
-/// The call runs where its caller runs until it first waits; see ``Client`` for keeping it off the caller's actor.
+/// The call runs on the executor of its caller until it first suspends; ``Client`` keeps it off the actor of the
+/// caller.
 public protocol RequestExecutor: Sendable {
-    /// Sends `request` and gives the response.
+    /// Sends `request` and returns the response.
     ///
-    /// - Throws: ``RequestError`` with a reason that is the same on every executor, and the request.
+    /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 
-    /// Does what it can of ``execute(_:)`` on the calling thread, which may be blocked for that.
+    /// Performs as much of ``execute(_:)`` as possible on the calling thread, which may block.
     ///
-    /// Blocking calls ask for this first; what is handed back they do in a task, which costs more. The promises are the
-    /// same: the deadline ends it, and so does the cancellation of the task it is called from, if it is, at the latest
-    /// 10 ms later. Without an implementation of its own an executor hands everything back.
+    /// Blocking calls use this first and run the remaining work in a task, which costs more. The guarantees are the
+    /// same: the deadline ends the call, and so does the cancellation of the task that it is called from, if there is
+    /// one, within 10 ms. The default implementation defers the whole exchange.
     ///
-    /// - Throws: ``RequestError`` with a reason that is the same on every executor.
+    /// - Throws: ``RequestError`` with a reason that is the same for every executor.
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
 }
 
-/// How far an executor came on the thread of a blocking call.
+/// The result of the work of an executor on the thread of a blocking call.
 public enum BlockingExecution: Sendable {
-    /// To the end.
+    /// The exchange is complete.
     case response(RawResponse)
-    /// Not to the end: what is left, to be called once, in a task.
-    case suspended(@Sendable () async throws(RequestError) -> RawResponse)
+    /// The exchange is incomplete.
+    ///
+    /// Call the function once, in a task, to finish it.
+    case deferred(@Sendable () async throws(RequestError) -> RawResponse)
 }
 
 extension RequestExecutor {
-    /// Hands everything back.
+    /// Defers the whole exchange to a task.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        .suspended { () async throws(RequestError) in try await self.execute(request) }
+        .deferred { () async throws(RequestError) in try await self.execute(request) }
     }
 }

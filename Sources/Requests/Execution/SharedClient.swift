@@ -1,4 +1,4 @@
-/// A place for the one client that an application shares, set up once.
+/// A client that an application shares, set up once.
 ///
 /// ```swift
 /// extension GitHub {
@@ -7,44 +7,45 @@
 /// GitHub.shared.bootstrap { Client(GitHub.staging, executor: SocketExecutor()) }  // perhaps, at launch
 /// let user = try await GitHub.shared.client.perform(Users.me)
 /// ```
-/// It is meant for applications; libraries take a ``Client`` from their caller. Others may exist beside it.
+/// It is meant for applications; libraries take a ``Client`` from their caller. Other clients can exist beside it.
 public final class SharedClient<API: RequestProviding>: Sendable {
     private enum Stage: Sendable {
-        case usual(@Sendable () -> Client<API>)
+        case initial(@Sendable () -> Client<API>)
         case bootstrapped(@Sendable () -> Client<API>)
         case made(Client<API>)
     }
 
     private let stage: Lock<Stage>
 
-    /// A client that `make` gives, unless ``bootstrap(_:)`` sets another one in time.
+    /// Creates a shared client that `make` creates, unless ``bootstrap(_:)`` replaces that function in time.
     public init(_ make: @escaping @Sendable () -> Client<API>) {
-        stage = Lock(.usual(make))
+        stage = Lock(.initial(make))
     }
 
-    /// Says how the client is made, instead of the usual way.
+    /// Replaces the function that creates the client.
     ///
-    /// Only the first one counts, and only before ``client`` was asked for: a later one is ignored, since requests may
-    /// already be under way with the client there is.
+    /// Only the first call has an effect, and only before ``client`` is first read, because requests may already be
+    /// under way with the existing client.
     ///
-    /// - Returns: Whether it counts.
+    /// - Returns: Whether the function was replaced.
     @discardableResult
     public func bootstrap(_ make: @escaping @Sendable () -> Client<API>) -> Bool {
         stage.withLock { stage in
-            guard case .usual = stage else { return false }
+            guard case .initial = stage else { return false }
             stage = .bootstrapped(make)
             return true
         }
     }
 
-    /// The client; made when first asked for, once, on the thread that asks.
+    /// The client, created once, when it is first read and on the thread that reads it.
     ///
-    /// What makes it must not ask for it.
+    /// The function that creates it must not read this property.
     public var client: Client<API> {
         stage.withLock { stage in
             switch stage {
             case .made(let client): return client
-            case .usual(let make), .bootstrapped(let make):
+            case .initial(let make), .bootstrapped(let make):
+                // Created under the lock, so that there is never a second client.
                 let client = make()
                 stage = .made(client)
                 return client

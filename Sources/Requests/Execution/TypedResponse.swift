@@ -1,15 +1,15 @@
-/// A decoded value with the response it came in.
+/// A decoded value and the response that contained it.
 public struct TypedResponse<Resource> {
-    /// What the decoder made of the body.
+    /// The value decoded from the body.
     public let value: Resource
 
-    /// Status, header and target of the last response.
+    /// The status, header and target of the last response.
     public let head: ResponseHead
 
-    /// The fields after the body; empty for a streamed body, whose stream has them.
+    /// The trailer fields; empty for a streamed body, whose stream has them.
     public let trailers: Header
 
-    /// What the last exchange took.
+    /// The measurements of the last exchange.
     public let metrics: RawResponse.Metrics
 
     /// The heads of the redirects that were followed, in order.
@@ -30,7 +30,7 @@ public struct TypedResponse<Resource> {
     /// The header of the last response.
     public var header: Header { head.header }
 
-    /// The URL that was asked last.
+    /// The URL of the last request.
     public var url: URL { head.url }
 }
 

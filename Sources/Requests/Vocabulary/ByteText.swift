@@ -1,36 +1,36 @@
-// Operations on protocol text by its UTF-8 bytes (Docs/Decisions/0023-protocol-text-is-bytes.md).
+// Operations on protocol text by its UTF-8 bytes (decision 0023).
 //
-// A mark such as U+0301 behind a delimiter makes one `Character` of both, CR LF is one `Character`, and `==` on strings
-// takes U+212A for K: so `split`, `replacing`, `hasPrefix` and `==` of the standard library are not for protocol text.
+// A delimiter followed by a combining mark such as U+0301 is one `Character`, CR LF is one `Character`, and `==` on
+// strings treats U+212A as K. Do not use `split`, `replacing`, `hasPrefix` or `==` of `String` on protocol text.
 
 extension StringProtocol {
-    /// Whether the bytes of both texts are the same; canonical equivalence does not count.
+    /// Returns whether both texts have the same bytes; canonically equivalent texts can differ.
     package func hasSameBytes(as other: some StringProtocol) -> Bool {
-        // The count is known without a look at the bytes, and differs for most texts that are not equal.
+        // A native string stores its count, and most unequal texts differ in it.
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether the bytes begin with those of `prefix`.
+    /// Returns whether the text begins with the bytes of `prefix`.
     package func hasBytePrefix(_ prefix: some StringProtocol) -> Bool {
         utf8.starts(with: prefix.utf8)
     }
 
-    /// Whether the bytes end with those of `suffix`.
+    /// Returns whether the text ends with the bytes of `suffix`.
     package func hasByteSuffix(_ suffix: some StringProtocol) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
-    /// Whether any byte is `delimiter`, which must be ASCII.
+    /// Returns whether the text contains the byte `delimiter`, which must be ASCII.
     package func containsByte(_ delimiter: Unicode.Scalar) -> Bool {
         utf8.contains(UInt8(ascii: delimiter))
     }
 
-    /// The pieces between the bytes that are `delimiter`, which must be ASCII.
+    /// Returns the pieces of the text between the bytes equal to `delimiter`.
     ///
     /// - Parameters:
-    ///   - delimiter: The byte that separates the pieces.
-    ///   - maxSplits: How many delimiters count; the last piece holds the others.
-    ///   - omittingEmptySubsequences: Whether pieces without bytes are left out.
+    ///   - delimiter: The byte that separates the pieces, an ASCII scalar.
+    ///   - maxSplits: The maximum number of splits; the last piece contains the remaining delimiters.
+    ///   - omittingEmptySubsequences: Whether empty pieces are omitted.
     /// - Returns: The pieces, in order.
     package func splitBytes(
         at delimiter: Unicode.Scalar, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true
@@ -38,27 +38,29 @@ extension StringProtocol {
         let pieces = utf8.split(
             separator: UInt8(ascii: delimiter), maxSplits: maxSplits,
             omittingEmptySubsequences: omittingEmptySubsequences)
-        // An ASCII byte is never part of a longer scalar, so that every piece is whole UTF-8.
+        // An ASCII byte is never part of a longer scalar, so every piece is valid UTF-8.
         return pieces.map { self[$0.startIndex..<$0.endIndex] }
     }
 
-    /// The text without its first `count` bytes, which must be whole scalars; empty when there are fewer.
+    /// Returns the text without its first `count` bytes, which must be whole scalars; empty if the text is shorter.
     package func droppingFirstBytes(_ count: Int) -> SubSequence {
         self[utf8.dropFirst(count).startIndex...]
     }
 
-    /// The text without its last `count` bytes, which must be whole scalars; empty when there are fewer.
+    /// Returns the text without its last `count` bytes, which must be whole scalars; empty if the text is shorter.
     package func droppingLastBytes(_ count: Int) -> SubSequence {
         self[..<utf8.dropLast(count).endIndex]
     }
 
-    /// The text with each byte that `replacement` gives a text for replaced by that text.
+    /// Returns the text with each byte replaced by the result of `replacement`.
     ///
-    /// - Parameter replacement: The text for an ASCII byte, or nil to keep it; it must give nil for bytes from 0x80 on.
-    /// - Returns: The text, in which other bytes are as they were.
+    /// - Parameter replacement: A function that returns the replacement of an ASCII byte, or nil to keep the byte. It
+    ///   must return nil for bytes of 0x80 and above.
+    /// - Returns: The text with all other bytes unchanged.
     package func replacingBytes(_ replacement: (UInt8) -> StaticString?) -> String {
         guard utf8.contains(where: { replacement($0) != nil }) else { return String(self) }
         var bytes: [UInt8] = []
+        // Replacements are longer than one byte; 16 extra bytes hold a few without a second allocation.
         bytes.reserveCapacity(utf8.count + 16)
         for byte in utf8 {
             if let text = replacement(byte) {
@@ -72,28 +74,30 @@ extension StringProtocol {
 }
 
 extension String {
-    /// Whether the bytes of both texts are the same; eight at a time, which ``BaseTargets`` needs for each request.
+    /// Returns whether both texts have the same bytes, comparing eight at a time.
+    ///
+    /// ``BaseTargets`` compares base URLs with this function for each request.
     package func hasSameBytes(as other: String) -> Bool {
         OctetText.areEqual(self, other)
     }
 }
 
-/// A text whose equality and hash are those of its bytes, for sets and dictionaries of protocol text.
+/// A text that is compared and hashed by its bytes, for sets and dictionaries of protocol text.
 package struct ByteText: Hashable, Sendable {
     /// The text.
     package let text: String
 
-    /// The text as a key.
+    /// Creates a key from `text`.
     package init(_ text: String) {
         self.text = text
     }
 
-    /// Whether the bytes are the same.
+    /// Returns whether both texts have the same bytes.
     package static func == (left: Self, right: Self) -> Bool {
         OctetText.areEqual(left.text, right.text)
     }
 
-    /// Hashes the bytes.
+    /// Hashes the bytes, so that equal values hash alike.
     package func hash(into hasher: inout Hasher) {
         OctetText.hash(text, into: &hasher)
     }

@@ -1,23 +1,23 @@
-/// A string compared without regard to ASCII case.
+/// A string that is compared without regard to ASCII case and keeps its spelling.
 ///
-/// Only the letters A to Z fold, whatever the locale, as header field names do (RFC 9110 §5.1). The spelling is kept.
+/// Only the letters A to Z are folded, in every locale, as in header field names (RFC 9110 §5.1).
 public struct CaseInsensitiveString: Sendable {
-    /// The string as it was given.
+    /// The string with its original spelling.
     public let rawValue: String
 
-    /// Wraps `rawValue`, keeping its spelling.
+    /// Creates a case-insensitive string that keeps the spelling of `rawValue`.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 }
 
 extension CaseInsensitiveString: Hashable, Comparable {
-    /// Whether both are spelled alike once A to Z are folded.
+    /// Returns whether the strings are equal, ignoring ASCII case.
     public static func == (left: Self, right: Self) -> Bool {
         ASCIIFolding.areEqual(left.rawValue, right.rawValue)
     }
 
-    /// The order of the folded UTF-8 bytes.
+    /// Returns whether the folded UTF-8 bytes of `left` precede those of `right`.
     public static func < (left: Self, right: Self) -> Bool {
         left.rawValue.utf8.lazy.map(ASCIIFolding.folded).lexicographicallyPrecedes(
             right.rawValue.utf8.lazy.map(ASCIIFolding.folded))
@@ -30,23 +30,24 @@ extension CaseInsensitiveString: Hashable, Comparable {
 }
 
 extension CaseInsensitiveString: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// Wraps the literal, keeping its spelling.
+    /// Creates a case-insensitive string that keeps the spelling of the literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The string as it was given.
+    /// The string with its original spelling.
     public var description: String { rawValue }
 }
 
-/// Case folding of A to Z, and of nothing else.
+/// Case folding of the letters A to Z only.
 package enum ASCIIFolding {
-    /// The lower-case form of an upper-case ASCII letter; any other byte as it is.
+    /// Returns the lower-case form of an upper-case ASCII letter, and any other byte unchanged.
     package static func folded(_ byte: UInt8) -> UInt8 {
+        // 0x41 is A; bit 0x20 separates the cases in ASCII.
         byte &- 0x41 < 26 ? byte | 0x20 : byte
     }
 
-    /// Whether two strings are equal once folded.
+    /// Returns whether two strings are equal, ignoring ASCII case.
     package static func areEqual(_ text: String, _ otherText: String) -> Bool {
         let (left, right) = (text.utf8, otherText.utf8)
         guard left.count == right.count else { return false }
@@ -56,11 +57,11 @@ package enum ASCIIFolding {
         return isEqual.flatMap { $0 } ?? left.elementsEqual(right) { folded($0) == folded($1) }
     }
 
-    /// Whether the bytes of two texts are equal once folded.
+    /// Returns whether the bytes of two texts are equal, ignoring ASCII case.
     static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == otherText.count else { return false }
         var index = 0
-        // Most are spelled alike, which eight bytes at a time tell.
+        // Most texts have the same spelling, so eight bytes are compared at a time until some differ.
         let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(otherText))
         while text.count - index >= 8,
             bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -72,13 +73,15 @@ package enum ASCIIFolding {
         return index == text.count
     }
 
-    /// The string with A to Z folded.
+    /// Returns the string with the letters A to Z in lower case.
     package static func folded(_ string: String) -> String {
         guard string.utf8.contains(where: { $0 &- 0x41 < 26 }) else { return string }
         return String(decoding: string.utf8.map(folded), as: UTF8.self)
     }
 
-    /// Hashes the folded bytes with the hasher's seed: a peer cannot choose names that collide.
+    /// Hashes the folded bytes.
+    ///
+    /// The hasher is seeded for each process, so a peer cannot choose names that collide (decision 0022).
     package static func hash(_ string: String, into hasher: inout Hasher) {
         var string = string
         string.withUTF8 { text in
@@ -88,24 +91,26 @@ package enum ASCIIFolding {
                 hasher.combine(folded(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
                 index += 8
             }
-            var rest: UInt64 = 0
+            var remainder: UInt64 = 0
             while index < text.count {
-                rest = rest << 8 | UInt64(folded(text[index]))
+                remainder = remainder << 8 | UInt64(folded(text[index]))
                 index += 1
             }
-            hasher.combine(rest)
-            // The length tells apart what zeros at an end would not.
+            hasher.combine(remainder)
+            // The length separates texts that differ only in NUL bytes, which `remainder` cannot show.
             hasher.combine(text.count)
         }
     }
 
-    /// Eight bytes folded at once.
+    /// Returns the eight bytes of `word`, each folded.
     private static func folded(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let low = word & (0x7F &* ones)
-        // The high bit of a byte is set where it is at least A, and where it is more than Z.
+        // The high bit of each byte is set in `fromA` from A (0x41) on and in `afterZ` above Z (0x5A).
+        // `low` has 7 bits in each byte, so no sum carries into the next.
         let fromA = low &+ (0x80 - 0x41) &* ones
         let afterZ = low &+ (0x80 - 0x5B) &* ones
+        // `~word` excludes bytes outside ASCII; 0x80 shifted by 2 is 0x20, the bit of lower case.
         return word | ((fromA & ~afterZ & ~word & (0x80 &* ones)) &>> 2)
     }
 }

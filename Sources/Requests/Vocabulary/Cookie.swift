@@ -1,18 +1,21 @@
-/// A cookie as a request carries it: a name and a value (RFC 6265 §4.2).
+/// A cookie of a request: a name and a value (RFC 6265 §4.2).
 ///
-/// It has no domain, path or date: which request carries it is for the caller to say.
+/// A cookie has no domain, path or expiry date: you decide which requests include it.
 public struct Cookie: Sendable {
-    /// The name, a token; `a` and `A` are two cookies.
+    /// The name, a token that is compared with regard to case.
     public let name: String
 
-    /// The value, sent as it is.
+    /// The value, sent unchanged.
     public let value: String
 
-    /// A cookie of `name` and `value`.
+    /// Creates a cookie.
     ///
-    /// - Throws: ``InvalidRequest/invalidCookie`` when the name is no token, or when the value holds `;`, a control byte,
-    ///   or white space at either end, which would not arrive as they are.
-    public init(name: String, value: String) throws(InvalidRequest) {
+    /// - Parameters:
+    ///   - name: The name, which must be a token.
+    ///   - value: The value. It must not contain `;` or a control character, nor begin or end with white space, because
+    ///     a server would read another value.
+    /// - Throws: ``RequestError/InvalidRequest/invalidCookie`` if the name or the value is invalid.
+    public init(name: String, value: String) throws(RequestError.InvalidRequest) {
         let edges = [value.utf8.first, value.utf8.last]
         guard Token.isToken(name), Token.isFieldValue(value), !value.utf8.contains(Self.semicolon),
             !edges.contains(0x20), !edges.contains(0x09)
@@ -25,12 +28,12 @@ public struct Cookie: Sendable {
 }
 
 extension Cookie: Hashable {
-    /// Whether name and value have the same octets.
+    /// Returns whether the cookies have the same name and value, compared byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
         OctetText.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
     }
 
-    /// Hashes the octets, so that equal cookies hash alike.
+    /// Hashes the bytes, so that equal cookies hash alike.
     public func hash(into hasher: inout Hasher) {
         OctetText.hash(name, into: &hasher)
         OctetText.hash(value, into: &hasher)
@@ -38,17 +41,18 @@ extension Cookie: Hashable {
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-    /// The name, and a mark in the place of the value, which is a secret.
-    public var description: String { "\(name)=\(Redaction.mark)" }
+    /// The name and ``Redaction/placeholder``, because the value is a secret.
+    public var description: String { "\(name)=\(Redaction.placeholder)" }
 
-    /// What `dump` sees: never the value.
+    /// The mirror that `dump` prints, without the value.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }
 
 extension Header {
-    /// Adds `cookie` to those that the Cookie field has, in the place of one of the same name, else behind them.
+    /// Adds `cookie` to the Cookie field, replacing a cookie of the same name.
     ///
-    /// There is one Cookie field then (RFC 6265 §5.4); what stands in it otherwise stays as it is.
+    /// A replaced cookie keeps its position; a new one is added last. Other cookies stay unchanged. The header then has
+    /// one Cookie field (RFC 6265 §5.4).
     public mutating func set(cookie: Cookie) {
         let pair = "\(cookie.name)=\(cookie.value)"
         var pairs = (self[.cookie] ?? "").utf8.split(separator: Cookie.semicolon)
@@ -60,13 +64,14 @@ extension Header {
         self[.cookie] = pairs.joined(separator: "; ")
     }
 
+    /// Returns `pair` without spaces and tabs at both ends.
     private static func trimmed(_ pair: Substring.UTF8View) -> String {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         let end = pair.lastIndex { !isBlank($0) }.map(pair.index(after:)) ?? pair.startIndex
         return String(Substring(pair[..<end].drop(while: isBlank)))
     }
 
-    /// Whether the name of `pair` is `name`: its bytes up to the first equals sign, whatever mark follows that.
+    /// Returns whether the bytes of `pair` before the first equals sign are those of `name`.
     private static func isNamed(_ name: String, _ pair: String) -> Bool {
         pair.utf8.prefix { $0 != UInt8(ascii: "=") }.elementsEqual(name.utf8)
     }

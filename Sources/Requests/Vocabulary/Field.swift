@@ -1,26 +1,27 @@
 /// One field of a header or trailer section: a name and a value (RFC 9110 §5).
 ///
-/// Names compare without regard to case, values byte for byte.
+/// Names are compared without regard to ASCII case, values byte by byte.
 public struct Field: Sendable {
-    /// The field's name.
+    /// The name of the field.
     public var name: Name
 
-    /// The field's value as text.
+    /// The value of the field as text.
     ///
-    /// A received value that is not UTF-8 is read as ISO-8859-1; ``valueBytes`` gives its bytes without loss.
+    /// A received value that is not UTF-8 is decoded as ISO-8859-1; ``valueBytes`` returns the original bytes.
     public var value: String {
         didSet { isLatin1 = false }
     }
 
+    /// Whether the value was received as bytes that are not UTF-8.
     private var isLatin1 = false
 
-    /// A field of `name` and `value`; both are validated when the request is prepared.
+    /// Creates a field; its name and value are validated when the request is prepared.
     public init(name: Name, value: String) {
         self.name = name
         self.value = value
     }
 
-    /// A field as received: the value is text when it is UTF-8, ISO-8859-1 otherwise.
+    /// Creates a received field whose value is decoded as UTF-8, or as ISO-8859-1 if it is not valid UTF-8.
     package init(name: Name, receivedBytes bytes: some Collection<UInt8>) {
         self.name = name
         if let text = String(validating: bytes, as: UTF8.self) {
@@ -31,20 +32,20 @@ public struct Field: Sendable {
         }
     }
 
-    /// The bytes of the value: as received, or the UTF-8 of ``value``.
+    /// The bytes of the value: the received bytes, or the UTF-8 bytes of ``value``.
     public var valueBytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
 }
 
 extension Field: Hashable {
-    /// Whether the names are the same, ignoring ASCII case, and the values octet by octet.
+    /// Returns whether the names are equal, ignoring ASCII case, and the values byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
-        // A value that was no UTF-8 never has the octets of one that is.
+        // Bytes that are not UTF-8 differ from the UTF-8 bytes of every text, even of the same characters.
         left.isLatin1 == right.isLatin1 && left.name == right.name && OctetText.areEqual(left.value, right.value)
     }
 
-    /// Hashes the folded name and the octets of the value, so that equal fields hash alike.
+    /// Hashes the folded name and the bytes of the value, so that equal fields hash alike.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         OctetText.hash(value, into: &hasher)
@@ -52,32 +53,27 @@ extension Field: Hashable {
 }
 
 extension Field: CustomStringConvertible, CustomReflectable {
-    /// What `dump` sees: the redacted line, never a secret.
+    /// The mirror that `dump` prints: the redacted line.
     public var customMirror: Mirror {
         Mirror(self, children: ["field": description])
     }
 
-    /// `Name: value`, the value in the clear only when the field is no secret.
+    /// The line `Name: value`, with the value of a secret field replaced by ``Redaction/placeholder``.
     public var description: String {
-        "\(name): \(Redaction.standard.isSecret(name) ? Redaction.mark : value)"
+        "\(name): \(Redaction.standard.isSecret(name) ? Redaction.placeholder : value)"
     }
 }
 
 extension Field {
-    /// Content-Type (RFC 9110 §8.3).
+    /// Returns a Content-Type field (RFC 9110 §8.3).
     public static func contentType(_ type: MediaType) -> Field { Field(name: .contentType, value: type.rawValue) }
 
-    /// Accept (RFC 9110 §12.5.1).
+    /// Returns an Accept field of one media type (RFC 9110 §12.5.1).
     public static func accept(_ type: MediaType) -> Field { Field(name: .accept, value: type.rawValue) }
 
-    /// Accept-Language (RFC 9110 §12.5.4).
+    /// Returns an Accept-Language field with `value` as written (RFC 9110 §12.5.4).
     public static func acceptLanguage(_ value: String) -> Field { Field(name: .acceptLanguage, value: value) }
 
-    /// User-Agent (RFC 9110 §10.1.5).
+    /// Returns a User-Agent field (RFC 9110 §10.1.5).
     public static func userAgent(_ value: String) -> Field { Field(name: .userAgent, value: value) }
-}
-
-/// The name and the value of `field` as plain strings.
-public func explode(_ field: Field) -> (name: String, value: String) {
-    (field.name.rawValue, field.value)
 }

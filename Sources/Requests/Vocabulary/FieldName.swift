@@ -1,22 +1,22 @@
 extension Field {
     /// The name of a header field, compared without regard to ASCII case (RFC 9110 §5.1).
     ///
-    /// The spelling is kept and sent as given. A name that is not a token makes preparing the request throw.
+    /// A name is sent with its original spelling. If it is not a token, preparing the request throws an error.
     public struct Name: Sendable {
-        /// The name as it was spelled.
+        /// The name with its original spelling.
         public let rawValue: String
 
-        /// A name spelled as given; it is validated when the request is prepared.
+        /// Creates a name that keeps the spelling of `rawValue`; it is validated when the request is prepared.
         public init(_ rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The name with A to Z folded to lower case.
+        /// The name in lower case, with only the letters A to Z folded.
         public var canonicalName: String { ASCIIFolding.folded(rawValue) }
 
-        /// The name as it is usually spelled: each part capitalised, `WWW`, `ETag`, `MD5`, `TE` and `DNT` as they are known.
+        /// The name with each part capitalized, and with `WWW`, `ETag`, `MD5`, `TE` and `DNT` in their usual spelling.
         ///
-        /// Names are sent as they were given; this is for showing them alike.
+        /// Use it to display names consistently. Requests send names with their original spelling.
         public var usualSpelling: String {
             rawValue.splitBytes(at: "-", omittingEmptySubsequences: false).map { part in
                 switch ASCIIFolding.folded(String(part)) {
@@ -26,6 +26,7 @@ extension Field {
                 case "te": "TE"
                 case "dnt": "DNT"
                 case let folded:
+                    // Clearing bit 0x20 makes an ASCII letter upper-case; 0x61 is a.
                     String(
                         decoding: folded.utf8.enumerated().map { $0 == 0 && $1 &- 0x61 < 26 ? $1 & 0xDF : $1 },
                         as: UTF8.self)
@@ -33,13 +34,13 @@ extension Field {
             }.joined(separator: "-")
         }
 
-        /// Whether the name is a token (RFC 9110 §5.6.2), and so may be sent.
+        /// Whether the name is a token (RFC 9110 §5.6.2); other names cannot be sent.
         public var isValid: Bool { Token.isToken(rawValue) }
     }
 }
 
 extension Field.Name: Hashable {
-    /// Whether both names are the same field's.
+    /// Returns whether the names are equal, ignoring ASCII case.
     public static func == (left: Self, right: Self) -> Bool {
         ASCIIFolding.areEqual(left.rawValue, right.rawValue)
     }
@@ -51,21 +52,21 @@ extension Field.Name: Hashable {
 }
 
 extension Field.Name: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// A name spelled as the literal.
+    /// Creates a name that keeps the spelling of the literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// The name as it was spelled.
+    /// The name with its original spelling.
     public var description: String { rawValue }
 
-    /// Whether `value` spells the same name, so that a `switch` over strings can name fields.
+    /// Returns whether `value` is the same name, so that a `switch` over strings can use field names as patterns.
     public static func ~= (pattern: Self, value: String) -> Bool {
         ASCIIFolding.areEqual(pattern.rawValue, value)
     }
 }
 
-// Computed, because a stored one asks at every use whether it has been made.
+// Computed: each access to a stored static checks whether it is initialized.
 extension Field.Name {
     /// Accept (RFC 9110 §12.5.1).
     public static var accept: Self { Self("Accept") }
@@ -85,7 +86,7 @@ extension Field.Name {
     public static var authorization: Self { Self("Authorization") }
     /// Cache-Control (RFC 9111 §5.2).
     public static var cacheControl: Self { Self("Cache-Control") }
-    /// Connection (RFC 9110 §7.6.1); the executor's own.
+    /// Connection (RFC 9110 §7.6.1); set only by the executor.
     public static var connection: Self { Self("Connection") }
     /// Content-Disposition (RFC 6266).
     public static var contentDisposition: Self { Self("Content-Disposition") }
@@ -93,7 +94,7 @@ extension Field.Name {
     public static var contentEncoding: Self { Self("Content-Encoding") }
     /// Content-Language (RFC 9110 §8.5).
     public static var contentLanguage: Self { Self("Content-Language") }
-    /// Content-Length (RFC 9110 §8.6); the executor's own.
+    /// Content-Length (RFC 9110 §8.6); set only by the executor.
     public static var contentLength: Self { Self("Content-Length") }
     /// Content-Location (RFC 9110 §8.7).
     public static var contentLocation: Self { Self("Content-Location") }
@@ -107,15 +108,15 @@ extension Field.Name {
     public static var date: Self { Self("Date") }
     /// ETag (RFC 9110 §8.8.3).
     public static var etag: Self { Self("ETag") }
-    /// Expect (RFC 9110 §10.1.1); the executor's own.
+    /// Expect (RFC 9110 §10.1.1); set only by the executor.
     public static var expect: Self { Self("Expect") }
     /// Expires (RFC 9111 §5.3).
     public static var expires: Self { Self("Expires") }
     /// From (RFC 9110 §10.1.2).
     public static var from: Self { Self("From") }
-    /// Host (RFC 9110 §7.2); the executor's own.
+    /// Host (RFC 9110 §7.2); set only by the executor.
     public static var host: Self { Self("Host") }
-    /// Idempotency-Key, as many APIs define it.
+    /// Idempotency-Key, a convention of many APIs.
     public static var idempotencyKey: Self { Self("Idempotency-Key") }
     /// If-Match (RFC 9110 §13.1.1).
     public static var ifMatch: Self { Self("If-Match") }
@@ -127,7 +128,7 @@ extension Field.Name {
     public static var ifRange: Self { Self("If-Range") }
     /// If-Unmodified-Since (RFC 9110 §13.1.4).
     public static var ifUnmodifiedSince: Self { Self("If-Unmodified-Since") }
-    /// Keep-Alive (RFC 2068 §19.7.1); the executor's own.
+    /// Keep-Alive (RFC 2068 §19.7.1); set only by the executor.
     public static var keepAlive: Self { Self("Keep-Alive") }
     /// Last-Modified (RFC 9110 §8.8.2).
     public static var lastModified: Self { Self("Last-Modified") }
@@ -143,7 +144,7 @@ extension Field.Name {
     public static var proxyAuthenticate: Self { Self("Proxy-Authenticate") }
     /// Proxy-Authorization (RFC 9110 §11.7.2).
     public static var proxyAuthorization: Self { Self("Proxy-Authorization") }
-    /// Proxy-Connection, never standardised; the executor's own.
+    /// Proxy-Connection, which no standard defines; set only by the executor.
     public static var proxyConnection: Self { Self("Proxy-Connection") }
     /// Range (RFC 9110 §14.2).
     public static var range: Self { Self("Range") }
@@ -153,15 +154,15 @@ extension Field.Name {
     public static var retryAfter: Self { Self("Retry-After") }
     /// Server (RFC 9110 §10.2.4).
     public static var server: Self { Self("Server") }
-    /// Set-Cookie (RFC 6265 §4.1); never joined.
+    /// Set-Cookie (RFC 6265 §4.1), whose values are never joined.
     public static var setCookie: Self { Self("Set-Cookie") }
-    /// TE (RFC 9110 §10.1.4); the executor's own.
+    /// TE (RFC 9110 §10.1.4); set only by the executor.
     public static var te: Self { Self("TE") }
-    /// Trailer (RFC 9110 §6.6.2); the executor's own.
+    /// Trailer (RFC 9110 §6.6.2); set only by the executor.
     public static var trailer: Self { Self("Trailer") }
-    /// Transfer-Encoding (RFC 9112 §6.1); the executor's own.
+    /// Transfer-Encoding (RFC 9112 §6.1); set only by the executor.
     public static var transferEncoding: Self { Self("Transfer-Encoding") }
-    /// Upgrade (RFC 9110 §7.8); the executor's own.
+    /// Upgrade (RFC 9110 §7.8); set only by the executor.
     public static var upgrade: Self { Self("Upgrade") }
     /// User-Agent (RFC 9110 §10.1.5).
     public static var userAgent: Self { Self("User-Agent") }

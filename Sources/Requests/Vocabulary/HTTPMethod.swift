@@ -1,22 +1,22 @@
-/// The method of a request (RFC 9110 §9), compared byte for byte: `GET` and `get` are different methods.
+/// The method of a request (RFC 9110 §9), compared byte by byte: `GET` and `get` are different methods.
 ///
-/// Any token may be used (`let purge: HTTPMethod = "PURGE"`). A method that is not a token (RFC 9110 §5.6.2) makes
-/// preparing the request throw a typed error.
+/// You can use any token: `let purge: HTTPMethod = "PURGE"`. If the method is not a token (RFC 9110 §5.6.2),
+/// preparing the request fails with ``RequestError/InvalidRequest/invalidMethod``.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
-    /// The method as it goes out on the wire.
+    /// The method as it is sent.
     public let rawValue: String
 
-    /// A method spelled as given; it is validated when the request is prepared.
+    /// Creates a method that keeps the spelling of `rawValue`; it is validated when the request is prepared.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// A method spelled as given; it is validated when the request is prepared.
+    /// Creates a method that keeps the spelling of `rawValue`; it is validated when the request is prepared.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    // Computed, because a stored one asks at every use whether it has been made.
+    // Computed: each access to a stored static checks whether it is initialized.
 
     /// CONNECT (RFC 9110 §9.3.6).
     public static var connect: HTTPMethod { HTTPMethod("CONNECT") }
@@ -37,9 +37,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// TRACE (RFC 9110 §9.3.8).
     public static var trace: HTTPMethod { HTTPMethod("TRACE") }
 
-    /// Whether repeating the request has the same intended effect as sending it once (RFC 9110 §9.2.2).
+    /// Whether several identical requests have the same intended effect as one (RFC 9110 §9.2.2).
     ///
-    /// True for GET, HEAD, OPTIONS, TRACE, PUT and DELETE; false for every other method.
+    /// The value is true for GET, HEAD, OPTIONS, TRACE, PUT and DELETE, and false for all other methods.
     public var isIdempotent: Bool {
         switch rawValue {
         case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
@@ -47,33 +47,33 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether the method is a token (RFC 9110 §5.6.2), and so may be sent.
+    /// Whether the method is a token (RFC 9110 §5.6.2); other methods cannot be sent.
     public var isValid: Bool {
         Token.isToken(rawValue)
     }
 }
 
 extension HTTPMethod {
-    /// Whether both methods are spelled alike, byte for byte.
+    /// Returns whether the methods are equal byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
-        // Text outside ASCII that is canonically equivalent to a token has more bytes than the token.
+        // Canonical equivalence cannot matter: non-ASCII text equivalent to a token has more bytes than the token.
         left.rawValue.utf8.count == right.rawValue.utf8.count && left.rawValue == right.rawValue
     }
 }
 
 extension HTTPMethod: ExpressibleByStringLiteral {
-    /// A method spelled as the literal.
+    /// Creates a method that keeps the spelling of the literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 }
 
 extension HTTPMethod: CustomStringConvertible {
-    /// The method as it goes out on the wire.
+    /// The method as it is sent.
     public var description: String { rawValue }
 }
 
-/// Whether `value` is spelled like `pattern`, so that a `switch` over strings can name methods.
+/// Returns whether `value` equals the method, so that a `switch` over strings can use methods as patterns.
 public func ~= (pattern: HTTPMethod, value: String) -> Bool {
     pattern == HTTPMethod(value)
 }

@@ -120,7 +120,7 @@ extension HTTPStatus {
     /// 511 Network Authentication Required.
     public static let networkAuthenticationRequired = HTTPStatus(511)
 
-    /// The phrases of the IANA registry of status codes.
+    /// The reason phrases of the IANA HTTP status code registry, by code.
     static let registeredPhrases: [Int: String] = [
         100: "Continue",
         101: "Switching Protocols",

@@ -1,22 +1,22 @@
-/// A status code and its meaning (RFC 9110 §15); an open set, so a code nobody named is a value like any other.
+/// A status code of a response (RFC 9110 §15); codes without a constant are valid values.
 public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
-    /// The three digits, 100 to 599 on a well-behaved connection.
+    /// The code, a number of three digits: 100 to 599 in a valid response.
     public let rawValue: Int
 
-    /// A status of any code; nothing is checked.
+    /// Creates a status of any code, without a range check.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
-    /// A status of any code; nothing is checked.
+    /// Creates a status of any code, without a range check.
     public init(_ code: Int) {
         rawValue = code
     }
 
-    /// The three digits as a number.
+    /// The code as a number, the same as ``rawValue``.
     public var code: Int { rawValue }
 
-    /// Whether the code is 1xx: an interim response.
+    /// Whether the code is 1xx, that of an interim response.
     public var isInformational: Bool { 100..<200 ~= rawValue }
 
     /// Whether the code is 2xx.
@@ -31,10 +31,10 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     /// Whether the code is 5xx.
     public var isServerError: Bool { 500..<600 ~= rawValue }
 
-    /// Whether a response of this status never has a body: 1xx, 204 and 304 (RFC 9112 §6.3).
+    /// Whether a response with this status never has a body, which is true for 1xx, 204 and 304 (RFC 9112 §6.3).
     public var forbidsBody: Bool { isInformational || rawValue == 204 || rawValue == 304 }
 
-    /// The phrase the registry gives the code, or the name of its class when the code is not registered.
+    /// The reason phrase that the IANA registry lists for the code, or the name of its class if it is not registered.
     public var reasonPhrase: String {
         if let phrase = Self.registeredPhrases[rawValue] { return phrase }
         return switch rawValue {
@@ -49,14 +49,14 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
 }
 
 extension HTTPStatus: ExpressibleByIntegerLiteral, Comparable, CustomStringConvertible {
-    /// A status of the code written.
+    /// Creates a status with the code of the literal.
     public init(integerLiteral value: Int) {
         rawValue = value
     }
 
-    /// The order of the codes.
+    /// Returns whether the code of `left` is less than the code of `right`.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-    /// The code and its phrase, as in `404 Not Found`.
+    /// The code and the reason phrase, such as `404 Not Found`.
     public var description: String { "\(rawValue) \(reasonPhrase)" }
 }

@@ -1,7 +1,7 @@
 extension Header {
-    /// A header of the pairs of a dictionary, in the order of their names.
+    /// Creates a header from the pairs of a dictionary, sorted by the bytes of their names.
     ///
-    /// Of names that differ only in case the last in byte order of their spelling is kept.
+    /// If names differ only in ASCII case, the header keeps the value of the last one in that order.
     public init(_ dictionary: [String: String]) {
         self.init()
         for (name, value) in dictionary.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
@@ -9,10 +9,15 @@ extension Header {
         }
     }
 
-    /// Sets every field of `other`, whose names take the place of those that are here.
+    /// Merges the fields of `other` into this header.
     ///
-    /// A name that is on both sides keeps what `combine` makes of the two joined values, this header's first. Repeated
-    /// fields of a name that is only in `other` stay repeated.
+    /// Fields whose name is only in `other` are added and stay repeated.
+    ///
+    /// - Parameters:
+    ///   - other: The header to merge.
+    ///   - combine: A function that receives the joined values of a name in both headers, this header's first, and
+    ///     returns the value to keep.
+    /// - Throws: The error that `combine` throws. The header is then unchanged.
     public mutating func merge(_ other: Header, uniquingFieldsWith combine: (String, String) throws -> String) rethrows
     {
         var merged = self
@@ -27,7 +32,7 @@ extension Header {
         self = merged
     }
 
-    /// This header with `other` merged into it, as ``merge(_:uniquingFieldsWith:)`` does.
+    /// Returns this header with `other` merged into it, as described for ``merge(_:uniquingFieldsWith:)``.
     public func merging(_ other: Header, uniquingFieldsWith combine: (String, String) throws -> String) rethrows
         -> Header
     {

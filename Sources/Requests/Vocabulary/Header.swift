@@ -1,48 +1,48 @@
-/// The fields of a message, in order, with repetitions (RFC 9110 §5).
+/// The ordered fields of a message, which may be repeated (RFC 9110 §5).
 ///
-/// A repeated field stays as many fields; reading it by name gives one value joined as RFC 9110 §5.3 allows.
-/// Equality is that of the fields in their order.
+/// Repeated fields stay separate; reading by name returns one value, joined as RFC 9110 §5.3 allows. Two headers are
+/// equal if they have equal fields in the same order.
 public struct Header: Sendable {
     private enum Storage: Sendable {
         case fields([Field])
-        /// As they were received, until something is changed.
+        /// Fields as they were received, until the first change.
         case received(ReceivedFields)
     }
 
-    // One reference: headers are copied wherever a message goes.
+    // One reference in either case, because messages are copied often (decision 0015).
     private var storage: Storage
 
-    /// A header of `fields`, in their order; repeated names are kept.
+    /// Creates a header with `fields` in their order, repeated names included.
     public init(_ fields: [Field]) {
         storage = .fields(fields)
     }
 
-    /// A header of fields that were received.
+    /// Creates a header from received fields.
     package init(_ received: ReceivedFields) {
         storage = .received(received)
     }
 
-    /// Changes the fields in place; those that were received are made first.
+    /// Changes the fields in place, after converting received fields to an array.
     private mutating func change(_ body: (inout [Field]) -> Void) {
         var fields = list
-        // Who else refers to them makes them be copied, and here nobody does.
+        // Releases the storage's reference, so that `fields` is unique and `body` changes it without a copy.
         storage = .fields([])
         body(&fields)
         storage = .fields(fields)
     }
 
-    /// A header of `fields`, in their order; repeated names are kept.
+    /// Creates a header with `fields` in their order, repeated names included.
     public init(_ fields: Field...) {
         self.init(fields)
     }
 
-    /// A header without fields.
+    /// An empty header.
     public static var empty: Header { Header([]) }
 
-    /// The joined value of the fields called `name`, or nil when there is none.
+    /// The joined value of the fields named `name`, or nil if there are none.
     ///
-    /// Values are joined with `,`, those of Cookie with `; `; of Set-Cookie, which cannot be joined, it is the first.
-    /// Setting replaces all fields of that name by one; setting nil removes them.
+    /// Values are joined with `,`, and those of Cookie with `; `. Values of Set-Cookie cannot be joined; the subscript
+    /// returns the first. Setting a value replaces all fields of that name with one; setting nil removes them.
     public subscript(name: Field.Name) -> String? {
         get {
             guard let first = index(of: name) else { return nil }
@@ -65,6 +65,7 @@ public struct Header: Sendable {
         }
     }
 
+    /// Returns the position of the first field named `name` after `index`, or nil if there is none.
     private func index(of name: Field.Name, after index: Int = -1) -> Int? {
         switch storage {
         case .received(let received): received.firstIndex(of: name, from: index + 1)
@@ -72,6 +73,7 @@ public struct Header: Sendable {
         }
     }
 
+    // Received fields return the value alone, without a `Field` and the string of its name.
     private func value(at index: Int) -> String {
         switch storage {
         case .received(let received): received.value(at: index)
@@ -79,10 +81,10 @@ public struct Header: Sendable {
         }
     }
 
-    /// The position of the first field called `name`; nil when there is none.
+    /// Returns the position of the first field named `name`, or nil if there is none.
     public func firstIndex(of name: Field.Name) -> Int? { index(of: name) }
 
-    /// The values of the fields called `name`, in order, one for each field.
+    /// Returns the values of the fields named `name`, in order, one for each field.
     public func values(of name: Field.Name) -> [String] {
         var values: [String] = []
         var last = -1
@@ -101,19 +103,26 @@ public struct Header: Sendable {
         }
     }
 
-    /// What is wrong with the first field that may not be sent, and its name where that can be told.
-    var problem: (InvalidRequest, Field.Name?)? {
+    /// The error of the first field that cannot be sent, and the name of the field; nil if all fields are valid.
+    ///
+    /// An invalid name must be escaped before it is shown.
+    var problem: (RequestError.InvalidRequest, Field.Name?)? {
         for field in list {
-            guard field.name.isValid else { return (.invalidFieldName, nil) }
+            guard field.name.isValid else { return (.invalidFieldName, field.name) }
             guard Token.isFieldValue(field.value) else { return (.invalidFieldValue, field.name) }
         }
         return nil
     }
 
-    /// Whether a field is called `name`.
+    /// Returns whether the header contains a field named `name`.
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
 
-    /// What `read` makes of the bytes of the only field called `name`; nil when there is none or several.
+    /// Returns the result of calling `read` with the value's bytes of the only field named `name`.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - read: A function that reads the bytes, which are valid only during the call.
+    /// - Returns: The result of `read`, or nil if there is no such field or more than one.
     func withOnlyValue<Result>(
         of name: Field.Name, _ read: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result? {
@@ -128,23 +137,24 @@ public struct Header: Sendable {
 }
 
 extension Header {
-    /// Appends `field`; fields of the same name stay.
+    /// Appends `field` and keeps existing fields of the same name.
     public mutating func add(_ field: Field) {
         change { fields in
-            // Fields seldom come alone.
+            // Most headers have several fields; 4 avoid repeated reallocation.
             if fields.isEmpty { fields.reserveCapacity(4) }
             fields.append(field)
         }
     }
 
-    /// Appends `newFields` in their order; fields of the same names stay.
+    /// Appends `newFields` in their order and keeps existing fields of the same names.
     public mutating func add(_ newFields: some Sequence<Field>) {
         change { $0.append(contentsOf: newFields) }
     }
 
-    /// Makes `field` the only field of its name, in the place of the first it replaces, or last.
+    /// Sets `field` as the only field of its name.
     ///
-    /// The name keeps the spelling of the field that it replaces.
+    /// If the header contains fields of that name, the new value takes the position and the spelling of the first.
+    /// Otherwise, the field is appended.
     public mutating func set(_ field: Field) {
         guard let first = index(of: field.name) else { return change { $0.append(field) } }
         let isRepeated = index(of: field.name, after: first) != nil
@@ -155,7 +165,10 @@ extension Header {
         }
     }
 
-    /// Removes every field called `name`; gives the first of them, with the joined value, or nil when there was none.
+    /// Removes all fields named `name`.
+    ///
+    /// - Parameter name: The name of the fields.
+    /// - Returns: A field with the spelling of the first removed field and the joined value, or nil if there was none.
     @discardableResult
     public mutating func remove(_ name: Field.Name) -> Field? {
         guard let first = index(of: name), let value = self[name] else { return nil }
@@ -164,35 +177,35 @@ extension Header {
         return Field(name: spelling, value: value)
     }
 
-    /// Removes the fields for which `condition` holds.
+    /// Removes the fields that satisfy `condition`.
     public mutating func removeAll(where condition: (Field) -> Bool) {
-        // Most headers have none: then the storage stays shared.
+        // Most headers have no such field, and an unchanged storage stays shared with its copies.
         guard list.contains(where: condition) else { return }
         change { $0.removeAll(where: condition) }
     }
 
-    /// This header with `field` appended.
+    /// Returns this header with `field` appended.
     public func adding(_ field: Field) -> Header {
         var copy = self
         copy.add(field)
         return copy
     }
 
-    /// This header with `field` as the only field of its name.
+    /// Returns this header with `field` as the only field of its name.
     public func setting(_ field: Field) -> Header {
         var copy = self
         copy.set(field)
         return copy
     }
 
-    /// This header without the fields called `name`.
+    /// Returns this header without the fields named `name`.
     public func removing(_ name: Field.Name) -> Header {
         var copy = self
         copy.remove(name)
         return copy
     }
 
-    /// Makes room for `capacity` fields.
+    /// Reserves storage for `capacity` fields.
     public mutating func reserveCapacity(_ capacity: Int) {
         change { $0.reserveCapacity(capacity) }
     }
@@ -220,7 +233,7 @@ extension Header: RandomAccessCollection {
 }
 
 extension Header: Hashable {
-    /// Whether the fields are the same, in the same order.
+    /// Returns whether both headers have equal fields in the same order.
     public static func == (left: Self, right: Self) -> Bool {
         if case .fields(let left) = left.storage, case .fields(let right) = right.storage { return left == right }
         return left.count == right.count && left.elementsEqual(right)
@@ -234,33 +247,33 @@ extension Header: Hashable {
 }
 
 extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomReflectable {
-    /// A header of the fields, in their order.
+    /// Creates a header with the fields in their order, repeated names included.
     public init(arrayLiteral elements: Field...) {
         self.init(elements)
     }
 
-    /// The fields by name, repeated ones joined as reading by name does; the spelling is that of the first of its name.
+    /// The fields by name, with repeated ones joined as when reading by name, under the first spelling.
     public var dictionaryValue: [String: String] {
-        var places: [Field.Name: Int] = [:]
+        var positions: [Field.Name: Int] = [:]
         var joined: [Field] = []
         for field in self {
-            // By place: reading by name for each of many fields would be quadratic.
-            guard let place = places[field.name] else {
-                places[field.name] = joined.count
+            // Linear: reading by name for each of n fields would take n² comparisons.
+            guard let position = positions[field.name] else {
+                positions[field.name] = joined.count
                 joined.append(field)
                 continue
             }
-            if field.name != .setCookie { joined[place].value += (field.name == .cookie ? "; " : ",") + field.value }
+            if field.name != .setCookie { joined[position].value += (field.name == .cookie ? "; " : ",") + field.value }
         }
         return joined.reduce(into: [:]) { $0[$1.name.rawValue] = $1.value }
     }
 
-    /// One `Name: value` line for each field; the values of secret fields are replaced by a mark.
+    /// One `Name: value` line for each field, with secret values replaced by ``Redaction/placeholder``.
     public var description: String {
         map(\.description).joined(separator: "\n")
     }
 
-    /// What `dump` sees: the redacted lines, never a secret.
+    /// The mirror that `dump` prints: the redacted lines.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: map(\.description), displayStyle: .collection)
     }

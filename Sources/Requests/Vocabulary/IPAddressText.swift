@@ -1,9 +1,10 @@
 /// The text forms of IP addresses (RFC 3986 §3.2.2, RFC 4291 §2.2).
 package enum IPAddressText {
-    /// The IPv6 address in its canonical form, in lower case and the longest run of zeros left out (RFC 5952 §4).
+    /// Returns the canonical form of an IPv6 address: lower case, with the longest run of zeros as `::` (RFC 5952 §4).
     ///
-    /// Nil when `text` is no address: eight groups of one to four hexadecimal digits, of which one run may be left out as
-    /// `::` and the last two may be an IPv4 address, which stays in that form only below `::ffff:0:0`.
+    /// - Parameter text: Eight groups of one to four hexadecimal digits. One run of groups may be written as `::`, and
+    ///   the last two groups as an IPv4 address, which the result keeps only within `::ffff:0:0/96`.
+    /// - Returns: The canonical form without brackets, or nil if `text` is not an IPv6 address.
     package static func canonicalIPv6(_ text: Substring) -> String? {
         guard let groups = ipv6Groups(text) else { return nil }
         if groups.prefix(5).allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF {
@@ -11,14 +12,15 @@ package enum IPAddressText {
             return "::ffff:" + bytes.map { String($0) }.joined(separator: ".")
         }
         let gap = longestZeroRun(in: groups)
-        func written(_ part: ArraySlice<UInt16>) -> String {
+        func hexadecimal(_ part: ArraySlice<UInt16>) -> String {
             part.map { String($0, radix: 16) }.joined(separator: ":")
         }
-        guard gap.count > 1 else { return written(groups[...]) }
-        return written(groups[..<gap.lowerBound]) + "::" + written(groups[gap.upperBound...])
+        // A single group of zeros is not shortened (RFC 5952 §4.2.2).
+        guard gap.count > 1 else { return hexadecimal(groups[...]) }
+        return hexadecimal(groups[..<gap.lowerBound]) + "::" + hexadecimal(groups[gap.upperBound...])
     }
 
-    /// The first of the longest runs of zeros.
+    /// Returns the first of the longest runs of zeros (RFC 5952 §4.2.3).
     private static func longestZeroRun(in groups: [UInt16]) -> Range<Int> {
         var longest = 0..<0
         var start = 0
@@ -32,7 +34,7 @@ package enum IPAddressText {
         return longest
     }
 
-    /// The eight groups of an IPv6 address, or nil.
+    /// Returns the eight groups of an IPv6 address, or nil if `text` is not one.
     private static func ipv6Groups(_ text: Substring) -> [UInt16]? {
         let bytes = text.utf8
         guard let gap = bytes.firstRange(of: "::".utf8) else {
@@ -44,7 +46,12 @@ package enum IPAddressText {
         return left + Array(repeating: 0, count: 8 - left.count - right.count) + right
     }
 
-    /// The groups that the text is, or nil when one of them is none; the last may be an IPv4 address.
+    /// Returns the groups of `text`, or nil if one is malformed.
+    ///
+    /// - Parameters:
+    ///   - text: Groups separated by colons; may be empty.
+    ///   - isLast: Whether the text ends the address, so that its last part may be an IPv4 address.
+    /// - Returns: The groups, in order.
     private static func groups(_ text: Substring.UTF8View, isLast: Bool) -> [UInt16]? {
         if text.isEmpty { return [] }
         var groups: [UInt16] = []
@@ -61,7 +68,7 @@ package enum IPAddressText {
         return groups
     }
 
-    /// Whether `text` is an IPv4 address: four decimal numbers of 0 to 255 without leading zeros.
+    /// Returns whether `text` is an IPv4 address: four decimal numbers of 0 to 255 without leading zeros.
     package static func isIPv4(_ text: Substring) -> Bool {
         let numbers = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return numbers.count == 4
@@ -71,7 +78,9 @@ package enum IPAddressText {
             }
     }
 
-    /// Whether the last label of `host` is a decimal or hexadecimal number, which no name of a host ends in.
+    /// Returns whether the last label of `host` is a decimal or hexadecimal number.
+    ///
+    /// Such a host must be an IPv4 address, because resolvers disagree on all other forms (decision 0004).
     package static func endsInNumber(_ host: Substring) -> Bool {
         var labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }

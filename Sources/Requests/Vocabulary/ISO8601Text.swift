@@ -1,10 +1,14 @@
-/// Reads dates and times as people and servers write them after ISO 8601 and RFC 3339.
+/// A lenient parser for the dates and times of ISO 8601 and RFC 3339.
 enum ISO8601Text {
-    /// The instant that `text` means; nil when it means none.
+    /// Returns the instant of `text`, or nil if it is not an ISO 8601 date.
     ///
-    /// A date alone is its first second; the time may leave out seconds and have a fraction after a point or comma;
-    /// between date and time stands `T` or a space, in either case; the zone is `Z`, `+01:00`, `+0100` or `+01`, and GMT
-    /// when there is none. Hyphens and colons may be left out. A leap second counts as the second after.
+    /// - Parameter text: A date, optionally followed by a time and a zone.
+    ///   - A date without a time is its first second.
+    ///   - `T`, `t` or a space separates date and time.
+    ///   - Seconds are optional and may have a fraction after a point or comma; a leap second is the next second.
+    ///   - The zone is `Z`, `z`, `+01:00`, `+0100` or `+01`; without a zone the time is in GMT.
+    ///   - Hyphens and colons are optional.
+    /// - Returns: The instant, or nil.
     static func date(_ text: String) -> Date? {
         var reader = FieldValueReader(text)
         guard let year = digits(4, &reader) else { return nil }
@@ -21,6 +25,7 @@ enum ISO8601Text {
         return Date(timeIntervalSince1970: start + time - offset)
     }
 
+    /// Reads a number of exactly `count` digits.
     private static func digits(_ count: Int, _ reader: inout FieldValueReader) -> Int? {
         let start = reader.position
         var value = 0
@@ -32,7 +37,7 @@ enum ISO8601Text {
         return value
     }
 
-    /// The seconds since midnight.
+    /// Reads a time and returns the seconds since midnight.
     private static func time(_ reader: inout FieldValueReader) -> Double? {
         guard let hour = digits(2, &reader), hour <= 24 else { return nil }
         let hasColons = reader.skip(":")
@@ -44,35 +49,37 @@ enum ISO8601Text {
             second = value
             if reader.skip(".") || reader.skip(",") {
                 guard let digits = reader.text(while: { $0 &- 0x30 < 10 }) else { return nil }
+                // A `Double` has at most 17 significant decimal digits.
                 fraction = Double("0.\(digits.prefix(17))") ?? 0
             }
         }
+        // 24:00 is the end of the day.
         guard hour < 24 || (minute == 0 && second == 0 && fraction == 0) else { return nil }
         return Double(hour * 3_600 + minute * 60 + second) + fraction
     }
 
-    /// The seconds that the zone is ahead of GMT.
+    /// Reads a zone and returns its offset from GMT in seconds.
     private static func zone(_ reader: inout FieldValueReader) -> Double? {
         if reader.isAtEnd || reader.skip("Z") || reader.skip("z") { return 0 }
-        let isBehind = reader.skip("-")
-        guard isBehind || reader.skip("+"), let hours = digits(2, &reader), hours < 24 else { return nil }
+        let isNegative = reader.skip("-")
+        guard isNegative || reader.skip("+"), let hours = digits(2, &reader), hours < 24 else { return nil }
         var minutes = 0
         if reader.skip(":") || !reader.isAtEnd {
             guard let value = digits(2, &reader), value < 60 else { return nil }
             minutes = value
         }
-        return Double((hours * 60 + minutes) * 60) * (isBehind ? -1 : 1)
+        return Double((hours * 60 + minutes) * 60) * (isNegative ? -1 : 1)
     }
 }
 
 extension JSONDecoder.DateDecodingStrategy {
-    /// Dates and times after ISO 8601, in the forms that servers use: with and without fractions, zones, seconds and time.
+    /// A strategy that decodes ISO 8601 dates with or without a time, seconds, a fraction and a zone.
     public static var flexibleISO8601: JSONDecoder.DateDecodingStrategy {
         .custom { decoder in
             let container = try decoder.singleValueContainer()
             let text = try container.decode(String.self)
             guard let date = ISO8601Text.date(text) else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "no ISO 8601 date")
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an ISO 8601 date")
             }
             return date
         }

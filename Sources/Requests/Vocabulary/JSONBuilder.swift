@@ -1,43 +1,48 @@
-/// Builds a `JSONValue` from its parts in their order, without recursion.
+/// A builder of a `JSONValue` from its parts in their order, without recursion.
 struct JSONBuilder {
+    /// An incomplete array or object, and where its content begins in `values` and `names`.
     private struct Container {
         let isObject: Bool
         let firstValue: Int
         let firstName: Int
     }
 
-    /// The values that are complete and in no complete container yet; appending to one array copies none of them.
+    /// The complete values whose containers are incomplete.
+    ///
+    /// One array for all containers: a value nested in arrays of its own would be copied at each level.
     private var values: [JSONValue] = []
     private var names: [(text: String, offset: Int)] = []
     private var open: [Container] = []
 
-    /// The number of containers that are not complete.
+    /// The number of incomplete containers.
     var depth: Int { open.count }
 
-    /// Whether the innermost of these is an object; nil when there is none.
+    /// Whether the innermost incomplete container is an object; nil if there is none.
     var isInObject: Bool? { open.last?.isObject }
 
-    /// The value, once it is complete.
+    /// The value, or nil while it is incomplete.
     var value: JSONValue? { open.isEmpty ? values.last : nil }
 
+    /// Begins an object or an array within the innermost container.
     mutating func begin(isObject: Bool) {
         open.append(Container(isObject: isObject, firstValue: values.count, firstName: names.count))
     }
 
+    /// Appends a complete value to the innermost container.
     mutating func append(_ value: JSONValue) {
         values.append(value)
     }
 
-    /// Names the value that comes next; `offset` is the place for an error.
+    /// Sets the name of the next value; `offset` is its position in the text, for an error.
     mutating func name(_ text: String, at offset: Int = 0) {
         names.append((text, offset))
     }
 
-    /// Completes the innermost container; returns the error of its names.
+    /// Completes the innermost container and returns the first error of its names, or nil if there is none.
     @discardableResult
-    mutating func end() -> JSONSyntaxError? {
+    mutating func end() -> JSONValue.SyntaxError? {
         let container = open.removeLast()
-        var (value, problem) = (JSONValue.null, JSONSyntaxError?.none)
+        var (value, problem) = (JSONValue.null, JSONValue.SyntaxError?.none)
         if container.isObject {
             var members: [String: JSONValue] = [:]
             members.reserveCapacity(names.count - container.firstName)
@@ -54,14 +59,16 @@ struct JSONBuilder {
         return problem
     }
 
-    /// Adds a member whose name is new; of a repeated name the first member stays, as in `JSONDecoder` (decision 0024).
+    /// Adds a member unless its name is repeated, because the first one is kept, as by `JSONDecoder` (decision 0024).
+    ///
+    /// - Returns: The error of a name that is canonically equivalent to another but has other bytes.
     private static func add(
         _ value: JSONValue, named name: (text: String, offset: Int), to members: inout [String: JSONValue]
-    ) -> JSONSyntaxError? {
+    ) -> JSONValue.SyntaxError? {
         guard let first = members.updateValue(value, forKey: name.text) else { return nil }
         members[name.text] = first
-        // The dictionary compares by canonical equivalence, RFC 8259 §8.3 by code units.
+        // The dictionary compares names by canonical equivalence, RFC 8259 §8.3 by code units.
         let isRepeated = members.index(forKey: name.text).map { members[$0].key.utf8.elementsEqual(name.text.utf8) }
-        return isRepeated == true ? nil : JSONSyntaxError(problem: .equivalentNames, offset: name.offset)
+        return isRepeated == true ? nil : JSONValue.SyntaxError(problem: .equivalentNames, offset: name.offset)
     }
 }

@@ -1,15 +1,15 @@
 extension JSONDecoder {
-    /// Decodes a value from a JSON text; a ``JSONValue`` as ``JSONValue/init(parsing:)`` reads it.
+    /// Decodes a value from a JSON text; a ``JSONValue`` is parsed by ``JSONValue/init(parsing:)``.
     @inlinable
     package func value<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         if type == JSONValue.self, let value = try jsonValue(from: data) as? Value { return value }
         return try decode(type, from: data)
     }
 
-    /// Reads a JSON text with our own reader, which is strict and faster than this decoder (decision 0024).
+    /// Parses a JSON text with our own parser, which is strict and faster than this decoder (decision 0024).
     ///
-    /// With options that change names or numbers the text is checked by that reader and decoded by this decoder; with
-    /// options that change what JSON is, it is this decoder's alone.
+    /// If this decoder has strategies for keys or non-conforming numbers, our parser checks the text and this decoder
+    /// decodes it. If it allows JSON5 or assumes a top-level dictionary, only this decoder reads the text.
     @usableFromInline
     package func jsonValue(from data: Data) throws -> JSONValue {
         guard !allowsJSON5, !assumesTopLevelDictionary else { return try decode(JSONValue.self, from: data) }

@@ -1,6 +1,6 @@
 extension JSONReader {
-    /// Reads a value that is not a container.
-    mutating func scalar() throws(JSONSyntaxError) -> JSONValue {
+    /// Reads a string, number, boolean or `null`.
+    mutating func scalar() throws(JSONValue.SyntaxError) -> JSONValue {
         switch byte {
         case UInt8(ascii: "\"")?: .string(try string())
         case UInt8(ascii: "t")?: try literal("true", .bool(true))
@@ -10,19 +10,19 @@ extension JSONReader {
         }
     }
 
-    private mutating func literal(_ text: String, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
+    private mutating func literal(_ text: String, _ value: JSONValue) throws(JSONValue.SyntaxError) -> JSONValue {
         for expected in text.utf8 {
             guard skip(expected) else { throw unexpected }
         }
         return value
     }
 
-    private mutating func digits() throws(JSONSyntaxError) {
+    private mutating func digits() throws(JSONValue.SyntaxError) {
         guard let first = byte, first &- 0x30 < 10 else { throw unexpected }
         while let byte, byte &- 0x30 < 10 { position += 1 }
     }
 
-    private mutating func number() throws(JSONSyntaxError) -> JSONValue {
+    private mutating func number() throws(JSONValue.SyntaxError) -> JSONValue {
         let start = position
         _ = skip(UInt8(ascii: "-"))
         if !skip(UInt8(ascii: "0")) { try digits() }
@@ -33,18 +33,20 @@ extension JSONReader {
             try digits()
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
+        // An integer that does not fit `Int` becomes a `Double` of limited precision.
         if position == wholeEnd, let integer = Int(text) { return .integer(integer) }
         guard let number = Double(text), number.isFinite else {
-            throw JSONSyntaxError(problem: .numberOutOfRange, offset: start)
+            throw JSONValue.SyntaxError(problem: .numberOutOfRange, offset: start)
         }
         return .number(number)
     }
 
-    /// Reads a string from its quotation mark to the one at its end.
-    mutating func string() throws(JSONSyntaxError) -> String {
+    /// Reads a string from its opening to its closing quotation mark.
+    mutating func string() throws(JSONValue.SyntaxError) -> String {
         position += 1
         let start = position
         skipCharacters()
+        // The decoded bytes of a string with escapes; `take()` keeps the array unique, so appending does not copy it.
         var escaped: [UInt8]?
         while let byte, byte != UInt8(ascii: "\"") {
             guard byte == UInt8(ascii: "\\") else { throw unexpected }
@@ -71,7 +73,8 @@ extension JSONReader {
         while let byte, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
     }
 
-    private mutating func escape(_ text: inout [UInt8]) throws(JSONSyntaxError) {
+    /// Reads an escape after its backslash and appends the bytes that it represents.
+    private mutating func escape(_ text: inout [UInt8]) throws(JSONValue.SyntaxError) {
         guard let byte else { throw unexpected }
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -89,10 +92,11 @@ extension JSONReader {
         position += 1
     }
 
-    /// The scalar that `\u` names, with the second half of a surrogate pair read too.
-    private mutating func escapedScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
+    /// Reads the digits after `\u`, and the second escape of a surrogate pair, and returns the scalar.
+    private mutating func escapedScalar() throws(JSONValue.SyntaxError) -> Unicode.Scalar {
         let unit = try hexadecimal()
         if let scalar = Unicode.Scalar(unit) { return scalar }
+        // 0xD800 to 0xDBFF begin a surrogate pair; 0xDC00 to 0xDFFF only end one.
         guard unit < 0xDC00 else { throw error(.invalidString) }
         guard skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")) else {
             throw error(byte == nil ? .endsEarly : .invalidString)
@@ -103,7 +107,8 @@ extension JSONReader {
         return scalar
     }
 
-    private mutating func hexadecimal() throws(JSONSyntaxError) -> UInt32 {
+    /// Reads four hexadecimal digits.
+    private mutating func hexadecimal() throws(JSONValue.SyntaxError) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
             guard let digit = byte.flatMap(Hex.value) else { throw unexpected }

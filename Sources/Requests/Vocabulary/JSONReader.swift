@@ -1,28 +1,33 @@
-/// Reads one JSON text, without recursion.
+/// A strict parser of one JSON text, without recursion (decision 0024).
 struct JSONReader {
     let bytes: [UInt8]
     var position = 0
     private var builder = JSONBuilder()
 
+    /// Creates a parser of `bytes` that skips a byte order mark at their beginning.
     init(bytes: [UInt8]) {
         self.bytes = bytes
+        // The byte order mark in UTF-8; parsers may ignore it (RFC 8259 §8.1).
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     }
 
+    /// The next byte, or nil at the end.
     var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    func error(_ problem: JSONSyntaxError.Problem) -> JSONSyntaxError {
-        JSONSyntaxError(problem: problem, offset: min(position, bytes.count))
+    /// Returns an error with the current position.
+    func error(_ problem: JSONValue.SyntaxError.Problem) -> JSONValue.SyntaxError {
+        JSONValue.SyntaxError(problem: problem, offset: min(position, bytes.count))
     }
 
-    /// The error of a byte that cannot stand here, or of a missing one.
-    var unexpected: JSONSyntaxError { error(byte == nil ? .endsEarly : .unexpectedByte) }
+    /// The error of a byte that is not allowed here, or of the end of the text.
+    var unexpected: JSONValue.SyntaxError { error(byte == nil ? .endsEarly : .unexpectedByte) }
 
-    mutating func text() throws(JSONSyntaxError) -> JSONValue {
+    /// Reads the whole text and returns its value.
+    mutating func text() throws(JSONValue.SyntaxError) -> JSONValue {
         while true {
             try value()
             skipWhitespace()
-            while try !proceed() { skipWhitespace() }
+            while try !separator() { skipWhitespace() }
             if let value = builder.value {
                 guard byte == nil else { throw unexpected }
                 return value
@@ -30,8 +35,10 @@ struct JSONReader {
         }
     }
 
-    /// Reads what is behind a value; true when a value comes next or the text is complete, false behind a container.
-    private mutating func proceed() throws(JSONSyntaxError) -> Bool {
+    /// Reads the comma or the closing bracket after a value.
+    ///
+    /// - Returns: True if another value follows or no container is open; false if a container was closed.
+    private mutating func separator() throws(JSONValue.SyntaxError) -> Bool {
         guard let isInObject = builder.isInObject else { return true }
         if skip(UInt8(ascii: ",")) {
             if isInObject { try name() }
@@ -46,14 +53,15 @@ struct JSONReader {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
+    /// Skips `expected` if it is the next byte, and returns whether it was.
     mutating func skip(_ expected: UInt8) -> Bool {
         guard byte == expected else { return false }
         position += 1
         return true
     }
 
-    /// Reads a value, of containers that are not empty what comes before the first scalar.
-    private mutating func value() throws(JSONSyntaxError) {
+    /// Reads a scalar or an empty container, and begins the containers before it.
+    private mutating func value() throws(JSONValue.SyntaxError) {
         while true {
             skipWhitespace()
             switch byte {
@@ -64,8 +72,10 @@ struct JSONReader {
         }
     }
 
-    /// Begins a container; false when it is empty, and so complete.
-    private mutating func begin(isObject: Bool) throws(JSONSyntaxError) -> Bool {
+    /// Begins a container, and completes it if it is empty.
+    ///
+    /// - Returns: Whether the container has content, whose first value follows.
+    private mutating func begin(isObject: Bool) throws(JSONValue.SyntaxError) -> Bool {
         guard builder.depth < JSONValue.maximumDepth else { throw error(.tooDeep) }
         position += 1
         builder.begin(isObject: isObject)
@@ -78,27 +88,29 @@ struct JSONReader {
         return true
     }
 
-    /// Reads the name of a member and the colon behind it.
-    private mutating func name() throws(JSONSyntaxError) {
+    /// Reads the name of a member and the colon after it.
+    private mutating func name() throws(JSONValue.SyntaxError) {
         skipWhitespace()
         guard byte == UInt8(ascii: "\"") else { throw unexpected }
         let start = position
         let name = try string()
-        guard Self.hasFewMarks(name) else { throw JSONSyntaxError(problem: .combiningMarks, offset: start) }
+        guard Self.hasFewMarks(name) else { throw JSONValue.SyntaxError(problem: .combiningMarks, offset: start) }
         builder.name(name, at: start)
         skipWhitespace()
         guard skip(UInt8(ascii: ":")) else { throw unexpected }
     }
 
-    /// Whether `name` has at most 30 combining marks in a row; the time to hash it grows with the square of their number.
+    /// Returns whether `name` has at most 30 combining marks in a row.
+    ///
+    /// The time to hash a name grows with the square of that number (decision 0024).
     private static func hasFewMarks(_ name: String) -> Bool {
-        // 31 marks take 62 bytes at least.
+        // 31 marks have at least 62 bytes.
         guard name.utf8.count > 61 else { return true }
         var marks = 0
         for scalar in name.unicodeScalars {
             switch scalar.value {
             case ..<0x300: marks = 0
-            // Starters that decompose into two marks.
+            // Scalars of combining class 0 that decompose into two marks.
             case 0x0F73, 0x0F75, 0x0F81: marks += 2
             default: marks = scalar.properties.canonicalCombiningClass == .notReordered ? 0 : marks + 1
             }

@@ -1,12 +1,14 @@
 extension JSONValue: Codable {
-    /// How deep values may be nested: 512, as deep as Foundation's decoder reads.
+    /// The maximum nesting depth, 512 levels, as in Foundation's decoder.
     public static let maximumDepth = 512
 
-    /// Decodes any value.
+    /// Creates a value by decoding from `decoder`.
     ///
-    /// - Throws: `DecodingError` for a value that is not JSON, a number out of range, and a value nested deeper than
+    /// - Parameter decoder: The decoder to read from.
+    /// - Throws: `DecodingError` for a value that is not JSON, a number out of range, or a value nested deeper than
     ///   ``maximumDepth``.
     public init(from decoder: any Decoder) throws {
+        // The path is left out: it would have more than 512 components.
         guard decoder.codingPath.count <= Self.maximumDepth else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: [], debugDescription: "nested deeper than \(Self.maximumDepth) levels"))
@@ -29,13 +31,14 @@ extension JSONValue: Codable {
         if let value = try? container.decode(Bool.self) { return .bool(value) }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Int.self) { return .integer(value) }
-        // The last, because its error names a number that is out of range.
+        // Last, because the error of `Double` describes a number that is out of range.
         return .number(try container.decode(Double.self))
     }
 
-    /// Encodes the value as what it is.
+    /// Encodes the value as the JSON it represents.
     ///
-    /// - Throws: What the encoder throws: JSON has no form for infinity and NaN.
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: The error of the encoder, such as for infinity and NaN, which JSON cannot represent.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):
@@ -56,6 +59,7 @@ extension JSONValue: Codable {
         }
     }
 
+    /// The name of a member as a coding key.
     private struct Name: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
@@ -65,11 +69,11 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The value as JSON on one line, members by name; infinity and NaN as `null`.
+    /// The value as JSON on one line, with members sorted by name, and infinity and NaN as `null`.
     public var description: String {
         var text = ""
-        for step in JSONWalk(self) {
-            switch step {
+        for event in JSONWalk(self) {
+            switch event {
             case .end(let isObject): text += isObject ? "}" : "]"
             case .begin(let value, let name, let isFirst):
                 if !isFirst { text += "," }
@@ -94,6 +98,7 @@ extension JSONValue: CustomStringConvertible {
         }
     }
 
+    /// Appends `string` as a JSON string, with quotation marks and escapes.
     private static func append(_ string: String, to text: inout String) {
         text += "\""
         for scalar in string.unicodeScalars {

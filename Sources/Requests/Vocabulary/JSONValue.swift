@@ -1,39 +1,40 @@
-/// Any JSON text as a value, for responses whose shape is not known in advance (RFC 8259).
+/// A JSON value of any kind, for responses whose structure is not known in advance (RFC 8259).
 ///
-/// Whole numbers that fit are kept exactly when they are written without fraction and exponent; all others are
-/// `Double`, and `1` equals `1.0`. A number too small for `Double` is 0, one too great an error. The order of members is
-/// not kept.
+/// A number without fraction and exponent that fits `Int` is kept exactly. All others are `Double`, and `1` equals
+/// `1.0`. A number too small for `Double` becomes 0; one that is too large is an error. The order of members is not
+/// kept.
 ///
-/// Of members with the same name the first is kept, however the text is read: with ``init(parsing:)``, through
+/// If members have the same name, the first is kept in every way of reading: with ``init(parsing:)``, through
 /// `.jsonValue`, `.json(JSONValue.self)` and `.ndjson(JSONValue.self)`, and as a property of a `Decodable` type, where
-/// `JSONDecoder` has the same rule. Strings compare as Swift strings do, by canonical equivalence: two members whose
-/// names differ only in their normalization are ``JSONSyntaxError/Problem/equivalentNames``; `JSONDecoder`, within a
-/// `Decodable` type, takes such names for the same.
+/// `JSONDecoder` follows the same rule. Strings are compared like Swift strings, by canonical equivalence. Two members
+/// whose names differ only in their normalization are an error,
+/// ``JSONValue/SyntaxError/Problem/equivalentNames``; within a `Decodable` type, `JSONDecoder` treats such names as
+/// equal.
 public enum JSONValue: Sendable {
-    /// `null`.
+    /// The value `null`.
     case null
-    /// `true` or `false`.
+    /// A boolean, `true` or `false`.
     case bool(Bool)
-    /// A number without fraction and exponent that fits.
+    /// A number without fraction and exponent that fits `Int`.
     case integer(Int)
     /// Any other number.
     case number(Double)
-    /// A text.
+    /// A string.
     case string(String)
-    /// Values in order.
+    /// An array of values.
     case array([JSONValue])
-    /// Values by name.
+    /// An object: values by name.
     case object([String: JSONValue])
 }
 
 extension JSONValue {
-    /// Whether this is `null`.
+    /// Whether the value is `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The value of a `true` or `false`; nil for anything else.
+    /// The boolean, or nil for other kinds of value.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The value of a number that is whole and fits; nil for anything else.
+    /// The number, or nil for a number that is not integral or does not fit `Int` and for other kinds of value.
     public var int: Int? {
         switch self {
         case .integer(let value): value
@@ -42,7 +43,7 @@ extension JSONValue {
         }
     }
 
-    /// The value of a number; nil for anything else.
+    /// The number, or nil for other kinds of value.
     public var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -51,19 +52,19 @@ extension JSONValue {
         }
     }
 
-    /// The value of a text; nil for anything else.
+    /// The string, or nil for other kinds of value.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The elements of an array; nil for anything else.
+    /// The elements of the array, or nil for other kinds of value.
     public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 
-    /// The members of an object; nil for anything else.
+    /// The members of the object, or nil for other kinds of value.
     public var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The members of an object; of anything else an object that holds it as `data`.
+    /// The members of the object, or the single member `data` with this value for other kinds of value.
     public var asObject: [String: JSONValue] { object ?? ["data": self] }
 
-    /// A text, number or boolean as text; nil for anything else.
+    /// The string, number or boolean as text, or nil for other kinds of value.
     public var text: String? {
         switch self {
         case .string(let value): value
@@ -76,33 +77,34 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// One step from a value to one within it: a name, or an index, as a literal.
-    public enum Step: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    /// One component of a path into a value, written as a literal: a name or an index.
+    public enum PathComponent: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
         /// The member of an object.
         case key(String)
         /// The element of an array, counted from 0.
         case index(Int)
 
-        /// The member called like the literal.
+        /// Creates the component of the member with the name `value`.
         public init(stringLiteral value: String) { self = .key(value) }
 
-        /// The element at the literal's position.
+        /// Creates the component of the element at the index `value`.
         public init(integerLiteral value: Int) { self = .index(value) }
     }
 
-    /// The value at the end of a path, `json["user", "tags", 0]`; nil where the path leads nowhere.
+    /// The value at a path such as `json["user", "tags", 0]`, or nil if there is none.
     ///
-    /// Setting replaces what is there; nil removes it. Objects on the way are made where there is nothing or `null`, an
-    /// array grows by one when the index is its length; a path through anything else changes nothing.
-    public subscript(path: Step...) -> JSONValue? {
+    /// Setting a value replaces the one at the path; setting nil removes it. Missing or `null` objects along the path
+    /// are created, and an index equal to the length of an array appends. Setting has no effect if the path leads
+    /// through any other value.
+    public subscript(path: PathComponent...) -> JSONValue? {
         get { value(at: path[...]) }
         set { set(newValue, at: path[...]) }
     }
 
-    private func value(at path: ArraySlice<Step>) -> JSONValue? {
+    private func value(at path: ArraySlice<PathComponent>) -> JSONValue? {
         var value = self
-        for step in path {
-            switch (value, step) {
+        for component in path {
+            switch (value, component) {
             case (.object(let members), .key(let key)):
                 guard let member = members[key] else { return nil }
                 value = member
@@ -114,12 +116,12 @@ extension JSONValue {
         return value
     }
 
-    private mutating func set(_ value: JSONValue?, at path: ArraySlice<Step>) {
-        guard let step = path.first else {
+    private mutating func set(_ value: JSONValue?, at path: ArraySlice<PathComponent>) {
+        guard let component = path.first else {
             self = value ?? .null
             return
         }
-        switch (self, step) {
+        switch (self, component) {
         case (.object(var members), .key(let key)):
             members[key] = Self.changing(members[key], to: value, at: path.dropFirst())
             self = .object(members)
@@ -139,18 +141,25 @@ extension JSONValue {
         }
     }
 
-    private static func changing(_ old: JSONValue?, to value: JSONValue?, at path: ArraySlice<Step>) -> JSONValue? {
+    /// Returns `old` with `value` at `path`, or nil if no value remains.
+    private static func changing(
+        _ old: JSONValue?, to value: JSONValue?, at path: ArraySlice<PathComponent>
+    ) -> JSONValue? {
         if path.isEmpty { return value }
         var changed = old ?? .null
         changed.set(value, at: path)
+        // If a missing value is still `null`, nothing was set below it.
         return old == nil && changed.isNull ? Optional.none : changed
     }
 
-    /// This value without the members that are `null`, at every depth; with `fromArrays` without such elements as well.
+    /// Returns this value without members that are `null`, at every depth.
+    ///
+    /// - Parameter fromArrays: Whether elements of arrays that are `null` are removed as well.
+    /// - Returns: The value without them.
     public func removingNulls(fromArrays: Bool = false) -> JSONValue {
         var builder = JSONBuilder()
-        for step in JSONWalk(self) {
-            switch step {
+        for event in JSONWalk(self) {
+            switch event {
             case .begin(.null, let name, _) where name != nil || fromArrays && builder.isInObject == false: break
             case .begin(let value, let name, _):
                 if let name { builder.name(name) }
@@ -167,8 +176,9 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// Whether both are the same JSON; numbers by their value, however they are written.
+    /// Returns whether both values are the same JSON; numbers are compared by value, so that `1` equals `1.0`.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        // A list of pairs in place of recursion: equality of deeply nested values must not overflow the stack.
         var pairs = [(left, right)]
         while let pair = pairs.popLast() {
             switch pair {
@@ -188,7 +198,7 @@ extension JSONValue: Hashable {
         return true
     }
 
-    /// Whether two scalars are equal; two containers of the same kind are appended to `pairs`, to be compared later.
+    /// Returns whether two scalars are equal, or appends two containers of the same kind to `pairs` and returns true.
     private static func areEqualScalars(
         _ left: JSONValue, _ right: JSONValue, orAppendTo pairs: inout [(JSONValue, JSONValue)]
     ) -> Bool {
@@ -207,10 +217,10 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Hashes equal values alike.
+    /// Hashes the value, so that equal values hash alike.
     public func hash(into hasher: inout Hasher) {
-        for step in JSONWalk(self) {
-            guard case .begin(let value, let name, _) = step else {
+        for event in JSONWalk(self) {
+            guard case .begin(let value, let name, _) = event else {
                 hasher.combine(0)
                 continue
             }
@@ -226,6 +236,7 @@ extension JSONValue: Hashable {
         case .bool(let value): hasher.combine(value)
         case .integer(let value): hasher.combine(value)
         case .number(let value):
+            // `1` and `1.0` are equal and must hash alike.
             if let integer = Int(exactly: value) { hasher.combine(integer) } else { hasher.combine(value) }
         case .string(let value): hasher.combine(value)
         case .array: hasher.combine(1)
@@ -238,25 +249,25 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// `null`.
+    /// Creates the value `null`.
     public init(nilLiteral: ()) { self = .null }
 
-    /// `true` or `false`.
+    /// Creates a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// A whole number.
+    /// Creates an integer.
     public init(integerLiteral value: Int) { self = .integer(value) }
 
-    /// A number.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .number(value) }
 
-    /// A text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
 
-    /// Values in order.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Values by name; of a name said twice the last.
+    /// Creates an object; if a name is repeated, the last value is kept.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }

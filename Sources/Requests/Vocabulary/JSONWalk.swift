@@ -1,12 +1,14 @@
-/// The parts of a `JSONValue` in their order, the members of an object in the order of their names; without recursion.
+/// A depth-first traversal of a `JSONValue` without recursion, with the members of objects sorted by name.
 struct JSONWalk: Sequence, IteratorProtocol {
-    enum Step {
-        /// A scalar, or the beginning of a container; with its name when it is a member.
+    /// One event of the traversal.
+    enum Event {
+        /// A scalar or the beginning of a container, with its name if it is a member of an object.
         case begin(JSONValue, name: String?, isFirst: Bool)
         /// The end of the innermost container.
         case end(isObject: Bool)
     }
 
+    /// An open container and the index of its next element; `names` is nil for an array.
     private struct Container {
         let names: [String]?
         let elements: [JSONValue]
@@ -16,11 +18,13 @@ struct JSONWalk: Sequence, IteratorProtocol {
     private var root: JSONValue?
     private var open: [Container] = []
 
+    /// Creates a traversal of `root`.
     init(_ root: JSONValue) {
         self.root = root
     }
 
-    mutating func next() -> Step? {
+    /// Returns the next event, or nil at the end.
+    mutating func next() -> Event? {
         if let root = root.take() { return begin(root, name: nil, isFirst: true) }
         guard let container = open.last else { return nil }
         let index = container.next
@@ -32,7 +36,8 @@ struct JSONWalk: Sequence, IteratorProtocol {
         return begin(container.elements[index], name: container.names?[index], isFirst: index == 0)
     }
 
-    private mutating func begin(_ value: JSONValue, name: String?, isFirst: Bool) -> Step {
+    /// Opens `value` if it is a container, and returns its event.
+    private mutating func begin(_ value: JSONValue, name: String?, isFirst: Bool) -> Event {
         switch value {
         case .array(let elements): open.append(Container(names: nil, elements: elements))
         case .object(let members):

@@ -1,23 +1,25 @@
 extension MediaType {
-    /// The media type usual for the file called `name`, by its extension; ``binary`` when that is unknown.
+    /// Creates the usual media type for the extension of `name`, or ``binary`` if the extension is unknown.
     ///
-    /// Extensions are compared without regard to ASCII case. Folders in front of the name do not matter.
-    public init(forFileName name: some StringProtocol) {
-        // By octets: a mark behind a slash or dot would make another Character of it.
+    /// Extensions are compared without regard to ASCII case. Directories before the name are ignored.
+    public init(filename name: some StringProtocol) {
+        // By bytes: a slash or dot followed by a combining mark is another Character (decision 0023).
         let bytes = Array(name.utf8)
         let last = bytes.split(separator: UInt8(ascii: "/")).last ?? []
         let dot = last.lastIndex(of: UInt8(ascii: "."))
-        let type = dot.flatMap { MediaType(fileExtension: String(decoding: last[($0 + 1)...], as: UTF8.self)) }
+        let type = dot.flatMap { MediaType(filenameExtension: String(decoding: last[($0 + 1)...], as: UTF8.self)) }
         self = type ?? .binary
     }
 
-    /// The media type usual for files whose names end in a dot and `fileExtension`; nil when it is unknown.
-    public init?(fileExtension: some StringProtocol) {
-        guard let text = Self.byExtension[ASCIIFolding.folded(String(fileExtension))] else { return nil }
+    /// Creates the usual media type for an extension, written without a dot; nil if the extension is unknown.
+    public init?(filenameExtension: some StringProtocol) {
+        guard let text = Self.byExtension[ASCIIFolding.folded(String(filenameExtension))] else { return nil }
         self.init(text)
     }
 
-    /// Text types go without a charset: nothing is known of the file but its name.
+    /// The media types by extension in lower case.
+    ///
+    /// Text types have no charset, because only the name of the file is known.
     private static let byExtension: [String: String] = [
         "7z": "application/x-7z-compressed", "aac": "audio/aac", "apng": "image/apng", "avi": "video/x-msvideo",
         "avif": "image/avif", "bin": "application/octet-stream", "bmp": "image/bmp", "bz2": "application/x-bzip2",

@@ -1,14 +1,14 @@
 extension MediaType {
-    /// The parameters of a media type: names and values, in order.
+    /// The parameters of a media type, in order.
     public struct Parameters: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
-        /// One parameter.
+        /// A parameter of a media type.
         public struct Element: Sendable {
             /// The name, compared without regard to ASCII case.
             public let name: String
-            /// The value, unquoted.
+            /// The value, without quotation marks and escapes.
             public let value: String
 
-            /// A parameter of `name` and `value`; the value is quoted on output where it must be.
+            /// Creates a parameter; its value is quoted when written if it is not a token.
             public init(name: String, value: String) {
                 self.name = name
                 self.value = value
@@ -17,12 +17,12 @@ extension MediaType {
 
         private let elements: [Element]
 
-        /// The parameters in the order of `elements`.
+        /// Creates parameters in the order of `elements`.
         public init(_ elements: [Element]) {
             self.elements = elements
         }
 
-        /// The parameters in the order they are written.
+        /// Creates parameters in the order of the literal.
         public init(dictionaryLiteral elements: (String, String)...) {
             self.elements = elements.map { Element(name: $0.0, value: $0.1) }
         }
@@ -39,7 +39,7 @@ extension MediaType {
 }
 
 extension MediaType.Parameters.Element: Hashable {
-    /// Whether the names are the same, ignoring ASCII case, and the values octet by octet.
+    /// Returns whether the names are equal, ignoring ASCII case, and the values octet by octet.
     public static func == (left: Self, right: Self) -> Bool {
         ASCIIFolding.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
     }
@@ -52,34 +52,34 @@ extension MediaType.Parameters.Element: Hashable {
 }
 
 extension MediaType {
-    /// Any media type: `*/*`.
+    /// The media range of all types, `*/*`.
     public static var any: MediaType { MediaType(type: .any, subtype: .any) }
-    /// `application/octet-stream`.
+    /// The media type `application/octet-stream`.
     public static var binary: MediaType { MediaType(type: .application, subtype: .octetStream) }
-    /// `text/css; charset=utf-8`.
+    /// The media type `text/css; charset=utf-8`.
     public static let css = MediaType(type: .text, subtype: .css, parameters: utf8)
-    /// `image/gif`.
+    /// The media type `image/gif`.
     public static var gif: MediaType { MediaType(type: .image, subtype: .gif) }
-    /// `text/html; charset=utf-8`.
+    /// The media type `text/html; charset=utf-8`.
     public static let html = MediaType(type: .text, subtype: .html, parameters: utf8)
-    /// `image/jpeg`.
+    /// The media type `image/jpeg`.
     public static var jpeg: MediaType { MediaType(type: .image, subtype: .jpeg) }
-    /// `application/json`; RFC 8259 §11 defines no charset.
+    /// The media type `application/json`, for which RFC 8259 §11 defines no charset.
     public static var json: MediaType { MediaType(type: .application, subtype: .json) }
-    /// `application/json; charset=utf-8`, for servers that insist.
+    /// The media type `application/json; charset=utf-8`, for servers that require the parameter.
     public static let jsonUTF8 = MediaType(type: .application, subtype: .json, parameters: utf8)
-    /// `text/plain; charset=utf-8`.
+    /// The media type `text/plain; charset=utf-8`.
     public static let plainText = MediaType(type: .text, subtype: .plain, parameters: utf8)
-    /// `image/png`.
+    /// The media type `image/png`.
     public static var png: MediaType { MediaType(type: .image, subtype: .png) }
-    /// `image/svg+xml`.
+    /// The media type `image/svg+xml`.
     public static var svg: MediaType { MediaType(type: .image, subtype: .svg) }
-    /// `application/x-www-form-urlencoded; charset=utf-8`.
+    /// The media type `application/x-www-form-urlencoded; charset=utf-8`.
     public static let urlEncodedForm = MediaType(type: .application, subtype: .urlEncodedForm, parameters: utf8)
-    /// `application/xml; charset=utf-8`.
+    /// The media type `application/xml; charset=utf-8`.
     public static let xml = MediaType(type: .application, subtype: .xml, parameters: utf8)
 
-    /// `multipart/form-data` with `boundary` (RFC 7578).
+    /// Returns the media type `multipart/form-data` with `boundary` (RFC 7578).
     public static func formData(boundary: String) -> MediaType {
         MediaType(type: .multipart, subtype: .formData, parameters: ["boundary": boundary])
     }

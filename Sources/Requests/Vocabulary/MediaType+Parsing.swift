@@ -1,8 +1,9 @@
 extension MediaType {
-    /// Reads a field value such as `Text/HTML; charset="utf-8"` (RFC 9110 §8.3.1).
+    /// Creates a media type from a field value such as `Text/HTML; charset="utf-8"` (RFC 9110 §8.3.1).
     ///
-    /// White space around the parts is dropped, quoted values are unquoted. A parameter that is malformed or repeated
-    /// is dropped. Nil when type or subtype is missing or no token, or when something else follows them.
+    /// White space around the parts is removed, and quoted values are unquoted. Malformed and repeated parameters are
+    /// ignored. The result is nil if the type or subtype is missing or not a token, or if they are followed by anything
+    /// other than parameters.
     public init?(_ fieldValue: String) {
         var reader = Reader(bytes: Array(fieldValue.utf8))
         reader.skipWhitespace()
@@ -11,11 +12,12 @@ extension MediaType {
         }
         reader.skipWhitespace()
         guard reader.isAtEnd || reader.isAt(UInt8(ascii: ";")) else { return nil }
-        self.init(type: TopLevelType(type), subtype: SubType(subtype), parameters: Parameters(reader.parameters()))
+        self.init(type: TopLevelType(type), subtype: Subtype(subtype), parameters: Parameters(reader.parameters()))
     }
 
-    /// Whether a field value begins with this type and subtype and has no more or parameters: what is asked of most
-    /// responses, without reading the parameters.
+    /// Returns whether `fieldValue` is this type and subtype, optionally followed by parameters.
+    ///
+    /// This check does not parse the parameters and is sufficient for most responses.
     func isName(of fieldValue: UnsafeBufferPointer<UInt8>) -> Bool {
         var (type, subtype) = (type.rawValue.rawValue, subtype.rawValue.rawValue)
         let slash = type.utf8.count
@@ -29,6 +31,7 @@ extension MediaType {
             }
     }
 
+    /// A parser of the bytes of a Content-Type value.
     private struct Reader {
         let bytes: [UInt8]
         var position = 0
@@ -55,7 +58,7 @@ extension MediaType {
             return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
         }
 
-        /// The parameters up to the end, each after a semicolon.
+        /// Reads the parameters up to the end, each after a semicolon.
         mutating func parameters() -> [Parameters.Element] {
             var elements: [Parameters.Element] = []
             var names = DistinctNames()
@@ -67,6 +70,7 @@ extension MediaType {
             return elements
         }
 
+        /// Reads one parameter, or returns nil if it is malformed.
         private mutating func parameter() -> Parameters.Element? {
             guard let name = token(), skip(UInt8(ascii: "=")) else { return nil }
             let value = isAt(UInt8(ascii: "\"")) ? quotedString() : upToSemicolon()
@@ -74,7 +78,7 @@ extension MediaType {
             return Parameters.Element(name: name, value: String(decoding: value, as: UTF8.self))
         }
 
-        /// An unquoted value: whatever stands before the next semicolon, without white space at its end.
+        /// Reads an unquoted value: the bytes before the next semicolon, without white space at their end.
         private mutating func upToSemicolon() -> [UInt8]? {
             let start = position
             position = bytes[start...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
@@ -82,7 +86,7 @@ extension MediaType {
             return end.map { Array(bytes[start...$0]) }
         }
 
-        /// The text between quotation marks, its escapes undone; a missing mark at the end is forgiven.
+        /// Reads the text between quotation marks without its escapes; the closing mark may be missing.
         private mutating func quotedString() -> [UInt8]? {
             guard skip(UInt8(ascii: "\"")) else { return nil }
             var text: [UInt8] = []

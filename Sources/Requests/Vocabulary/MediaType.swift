@@ -1,28 +1,28 @@
 /// A media type such as `text/html; charset=utf-8`, or a media range such as `image/*` (RFC 9110 §8.3.1, §12.5.1).
 ///
-/// `==` and hashing ignore the parameters; ``matches(_:)`` compares with wildcards. Names compare without regard to
-/// ASCII case and keep their spelling; parameters keep their order.
+/// `==` and hashing ignore the parameters; ``matches(_:)`` compares with wildcards. Names are compared without regard
+/// to ASCII case and keep their spelling; parameters keep their order.
 public struct MediaType: Sendable {
     /// The part before the slash, such as `text`.
     public var type: TopLevelType
 
     /// The part after the slash, such as `html`.
-    public var subtype: SubType
+    public var subtype: Subtype
 
     /// The parameters, in order.
     public var parameters: Parameters
 
-    /// A media type of the parts given.
-    public init(type: TopLevelType, subtype: SubType, parameters: Parameters = [:]) {
+    /// Creates a media type from its parts.
+    public init(type: TopLevelType, subtype: Subtype, parameters: Parameters = [:]) {
         self.type = type
         self.subtype = subtype
         self.parameters = parameters
     }
 
-    /// The media type as a field value: `type/subtype; name=value`, values quoted where they are no token.
+    /// The media type as a field value, `type/subtype; name=value`, with values quoted if they are not tokens.
     public var rawValue: String {
         let (type, subtype) = (type.rawValue.rawValue, subtype.rawValue.rawValue)
-        // By far the most frequent type, of whose text nothing then has to be put together.
+        // By far the most frequent type: a literal saves two concatenations.
         let text = type == "application" && subtype == "json" ? "application/json" : type + "/" + subtype
         if parameters.isEmpty { return text }
         return parameters.reduce(text) { text, parameter in
@@ -30,19 +30,21 @@ public struct MediaType: Sendable {
         }
     }
 
-    /// The value of the parameter called `name`, compared without regard to ASCII case.
+    /// Returns the value of the first parameter named `name`, ignoring ASCII case, or nil if there is none.
     public func parameter(_ name: String) -> String? {
         parameters.first { ASCIIFolding.areEqual($0.name, name) }?.value
     }
 
-    /// Whether `other` is within this type or range: `*/*`, `type/*` or the same type; parameters are ignored.
+    /// Returns whether this type or range includes `other`, ignoring parameters: `*/*`, `type/*` or the same type.
     public func matches(_ other: MediaType) -> Bool {
         if type == .any { return true }
         return type == other.type && (subtype == .any || subtype == other.subtype)
     }
 
-    /// Whether a decoder that asks for this type reads `other`: what ``matches(_:)`` says, and for JSON `text/json`,
-    /// `text/javascript` and every subtype that ends in `+json` (RFC 6839 §3.1).
+    /// Returns whether a decoder that accepts this type can decode `other`.
+    ///
+    /// These are the types that it ``matches(_:)``. JSON also includes `text/json`, `text/javascript` and every subtype
+    /// that ends in `+json` (RFC 6839 §3.1).
     package func reads(_ other: MediaType) -> Bool {
         if matches(other) { return true }
         guard self == .json else { return false }
@@ -53,7 +55,7 @@ public struct MediaType: Sendable {
 }
 
 extension MediaType: Hashable, CustomStringConvertible {
-    /// Whether type and subtype are the same; the parameters do not count.
+    /// Returns whether type and subtype are equal; the parameters are ignored.
     public static func == (left: Self, right: Self) -> Bool {
         left.type == right.type && left.subtype == right.subtype
     }
@@ -68,20 +70,20 @@ extension MediaType: Hashable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-// Their constants are computed, because a stored one asks at every use whether it has been made.
+// The constants are computed: each access to a stored static checks whether it is initialized.
 extension MediaType {
     /// The part of a media type before the slash.
     public struct TopLevelType: Hashable, Sendable, ExpressibleByStringLiteral {
-        /// The name as it was spelled.
+        /// The name with its original spelling.
         public let rawValue: CaseInsensitiveString
 
-        /// A top-level type spelled as given.
+        /// Creates a top-level type that keeps the spelling of `rawValue`.
         public init(_ rawValue: String) { self.rawValue = CaseInsensitiveString(rawValue) }
 
-        /// A top-level type spelled as the literal.
+        /// Creates a top-level type that keeps the spelling of the literal.
         public init(stringLiteral value: String) { self.init(value) }
 
-        /// Any type: `*`.
+        /// The wildcard `*`, which includes all types.
         public static var any: Self { Self("*") }
         /// The type `application`.
         public static var application: Self { Self("application") }
@@ -106,17 +108,17 @@ extension MediaType {
     }
 
     /// The part of a media type after the slash.
-    public struct SubType: Hashable, Sendable, ExpressibleByStringLiteral {
-        /// The name as it was spelled.
+    public struct Subtype: Hashable, Sendable, ExpressibleByStringLiteral {
+        /// The name with its original spelling.
         public let rawValue: CaseInsensitiveString
 
-        /// A subtype spelled as given.
+        /// Creates a subtype that keeps the spelling of `rawValue`.
         public init(_ rawValue: String) { self.rawValue = CaseInsensitiveString(rawValue) }
 
-        /// A subtype spelled as the literal.
+        /// Creates a subtype that keeps the spelling of the literal.
         public init(stringLiteral value: String) { self.init(value) }
 
-        /// Any subtype: `*`.
+        /// The wildcard `*`, which includes all subtypes.
         public static var any: Self { Self("*") }
         /// The subtype `css`.
         public static var css: Self { Self("css") }

@@ -1,26 +1,31 @@
-/// A path as it is sent, and how it reads with `{}` in the place of each interpolated value.
+/// A path as it is sent, and its template, which has `{}` in place of each interpolated value.
 ///
-/// Few ask for the template and every request has one, so that it is kept as where the values stand; its text is written
-/// when it is asked for.
+/// Every request has a template, but few callers read it. Only the positions of the values are stored, and the text is
+/// created on access (decision 0009).
 struct PathTemplate: Sendable {
     /// The path, percent-encoded.
     let path: String
 
-    /// The template, where the places of the values do not tell it.
+    /// The text of the template if the positions of the values cannot express it, or nil.
     private let written: String?
 
-    // Two bytes for each of up to four values, the first the lowest: how many bytes stand before it, and its own.
+    // 16 bits for each of up to four values, the first in the lowest. The low byte is the number of bytes between the
+    // previous value and this one, the high byte the number of bytes of the value.
     private let places: UInt64
     private let count: UInt8
 
-    /// A path without values; `text` is how it was written, nil when that is no other text.
+    /// Creates a template of a path without values.
+    ///
+    /// - Parameters:
+    ///   - path: The path, percent-encoded.
+    ///   - text: The path as it was written, or nil if it is the same text.
     init(path: String, text: String?) {
         self.path = path
         written = text.flatMap { $0.hasSameBytes(as: path) ? nil : $0 }
         (places, count) = (0, 0)
     }
 
-    /// The path that `writer` has written.
+    /// Creates a template from the path that `writer` has written.
     init(_ writer: PathWriter) {
         path = writer.path
         written = writer.template
@@ -28,26 +33,27 @@ struct PathTemplate: Sendable {
         count = writer.count
     }
 
-    /// The path with `{}` in the place of each value.
+    /// The path with `{}` in place of each value.
     var text: String {
         if let written { return written }
         return Self.text(of: path, places, count)
     }
 
-    /// The template of `path`, in which `count` values stand at `places`.
+    /// Returns the template of `path`, which contains `count` values at `places`.
     static func text(of path: String, _ places: UInt64, _ count: UInt8) -> String {
         if count == 0 { return path }
         var text = ""
-        var rest = path[...]
+        var remainder = path[...]
         for index in 0..<count {
             let place = places >> (UInt64(index) * 16)
-            text += take(Int(place & 0xFF), of: &rest) + "{}"
-            _ = take(Int(place >> 8 & 0xFF), of: &rest)
+            text += removePrefix(Int(place & 0xFF), from: &remainder) + "{}"
+            _ = removePrefix(Int(place >> 8 & 0xFF), from: &remainder)
         }
-        return text + rest
+        return text + remainder
     }
 
-    private static func take(_ count: Int, of text: inout Substring) -> Substring {
+    /// Removes and returns the first `count` bytes of `text`.
+    private static func removePrefix(_ count: Int, from text: inout Substring) -> Substring {
         let end = text.utf8.index(text.startIndex, offsetBy: count)
         defer { text = text[end...] }
         return text[..<end]
@@ -55,6 +61,7 @@ struct PathTemplate: Sendable {
 }
 
 extension PathTemplate: Equatable {
+    /// Returns whether the paths and the templates are equal byte by byte.
     static func == (left: Self, right: Self) -> Bool {
         guard left.path.hasSameBytes(as: right.path) else { return false }
         if left.written == nil, right.written == nil, left.count == right.count, left.places == right.places {

@@ -1,7 +1,7 @@
-/// A value that may be interpolated into a ``RequestPath``.
+/// A value that can be interpolated into a ``RequestPath``.
 ///
-/// Strings, integers, `UUID` and raw-representable values of those conform or work; an optional never does, because a
-/// missing value would change which resource is meant.
+/// Strings, integers and `UUID` conform; values whose raw value is one of these can be interpolated too. Optionals do
+/// not conform, because a missing value would change which resource the path identifies.
 public protocol PathValue {
     /// The value as text, not yet percent-encoded.
     var pathText: String { get }
@@ -13,17 +13,17 @@ extension String: PathValue {
 }
 
 extension Substring: PathValue {
-    /// The characters as a string.
+    /// The text as a string.
     public var pathText: String { String(self) }
 }
 
 extension UUID: PathValue {
-    /// The identifier in its canonical form, upper case.
+    /// The identifier in its canonical form, in upper case.
     public var pathText: String { uuidString }
 }
 
 extension PathValue where Self: BinaryInteger {
-    /// The number in decimal digits.
+    /// The number in decimal digits, with a minus sign if it is negative.
     @inlinable public var pathText: String { description }
 }
 

@@ -1,20 +1,23 @@
-/// Writes a path piece by piece: short ones, which nearly all are, without memory of their own until they are whole.
+/// A writer of a path from its pieces, which needs no heap memory for paths of at most 128 bytes.
 struct PathWriter: Sendable {
-    /// What is wrong with the path, if anything is.
-    private(set) var problem: InvalidRequest?
-    /// The template, once the places of the values no longer tell it.
+    /// The error of the path, or nil if it can be sent.
+    private(set) var problem: RequestError.InvalidRequest?
+    /// The text of the template, once the positions of the values cannot express it.
     private(set) var template: String?
+    /// The positions of the values, in the format of ``PathTemplate``.
     private(set) var places: UInt64 = 0
+    /// The number of values in `places`.
     private(set) var count: UInt8 = 0
 
     private var segment = PathSegment()
-    /// Where the last value ends.
-    private var end = 0
-    /// What has been written before what `bytes` holds.
+    /// The position after the last value.
+    private var lastValueEnd = 0
+    /// The text written before the content of `bytes`.
     private var beginning = ""
     private var bytes: Bytes = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     private var used = 0
 
+    // A tuple is 128 bytes of inline storage; an array would be on the heap.
     private typealias Bytes = (
         UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
         UInt64, UInt64
@@ -22,7 +25,7 @@ struct PathWriter: Sendable {
 
     private var length: Int { beginning.utf8.count + used }
 
-    /// The path.
+    /// The path written so far, percent-encoded.
     var path: String {
         beginning.isEmpty ? bytesText : used == 0 ? beginning : beginning + bytesText
     }
@@ -33,7 +36,7 @@ struct PathWriter: Sendable {
         }
     }
 
-    /// Writes what a literal holds, which is trusted.
+    /// Writes the text of a literal, which is trusted.
     mutating func write(literal text: String) {
         let start = length
         let isChanged = write(trusted: text)
@@ -41,50 +44,53 @@ struct PathWriter: Sendable {
         template? += text
     }
 
-    /// Writes what is no literal and trusted all the same.
+    /// Writes trusted text that is not a literal and counts as a value in the template.
     mutating func write(raw text: String) {
         let start = length
         write(trusted: text)
-        noteValue(from: start)
+        recordValue(from: start)
     }
 
-    /// Writes a value, every byte encoded but letters, digits and `- . _ ~`.
+    /// Writes a value, with every byte encoded except letters, digits and `- . _ ~`.
     mutating func write(value text: String) {
         let start = length
         var text = text
         text.withUTF8 { bytes in
             segment.append(value: bytes)
-            put(bytes, .rfc3986, keepingEscapes: false)
+            append(bytes, .rfc3986, keepingEscapes: false)
         }
-        noteValue(from: start)
+        recordValue(from: start)
     }
 
-    /// Notes that the path ends here.
+    /// Checks the last segment, because the path ends here.
     mutating func finish() {
         problem = problem ?? segment.problem
     }
 
+    /// Writes trusted text and returns whether encoding changed it.
     @discardableResult
     private mutating func write(trusted text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             let problemOfSegment = segment.append(trusted: bytes)
-            let isChanged = put(bytes, .path, keepingEscapes: true)
+            let isChanged = append(bytes, .path, keepingEscapes: true)
+            // Every byte that is not allowed in a literal is encoded, so unchanged text has no error.
             if isChanged { problem = problem ?? RequestPath.problem(inLiteral: bytes) }
             problem = problem ?? problemOfSegment
             return isChanged
         }
     }
 
-    /// Appends `source` encoded; gives whether that is another text.
+    /// Appends `source` encoded and returns whether encoding changed it.
     @discardableResult
-    private mutating func put(
+    private mutating func append(
         _ source: UnsafeBufferPointer<UInt8>, _ encoding: PercentEncoding, keepingEscapes: Bool
     ) -> Bool {
-        let room = MemoryLayout<Bytes>.size - used
-        if source.count * 3 > room {
+        let available = MemoryLayout<Bytes>.size - used
+        // One byte becomes at most three, so the exact count matters only near the end of the memory.
+        if source.count * 3 > available {
             let count = encoding.encodedCount(of: source, keepingEscapes: keepingEscapes)
-            guard count <= room else {
+            guard count <= available else {
                 beginning = path + encoding.encodedText(of: source, keepingEscapes: keepingEscapes)
                 used = 0
                 return count != source.count
@@ -93,27 +99,31 @@ struct PathWriter: Sendable {
         let start = used
         used = withUnsafeMutableBytes(of: &bytes) { memory in
             memory.withMemoryRebound(to: UInt8.self) { memory in
-                var pen = BytePen(memory, from: start)
-                encoding.write(source, keepingEscapes: keepingEscapes, with: &pen)
-                return pen.count
+                var writer = ByteWriter(memory, from: start)
+                encoding.write(source, keepingEscapes: keepingEscapes, with: &writer)
+                return writer.count
             }
         }
         return used - start != source.count
     }
 
-    private mutating func noteValue(from start: Int) {
+    /// Records the value between `start` and the end of the text written so far.
+    private mutating func recordValue(from start: Int) {
         let length = self.length - start
-        if template == nil, count == 4 || start - end > 255 || length > 255 { template = template(upTo: start) }
+        // `places` has 8 bits for each number and 16 for each of four values.
+        if template == nil, count == 4 || start - lastValueEnd > 255 || length > 255 {
+            template = template(upTo: start)
+        }
         if template != nil {
             template? += "{}"
             return
         }
-        places |= UInt64(start - end | length << 8) << (UInt64(count) * 16)
+        places |= UInt64(start - lastValueEnd | length << 8) << (UInt64(count) * 16)
         count += 1
-        end = start + length
+        lastValueEnd = start + length
     }
 
-    /// The template of the first `length` bytes, whose values have all been noted.
+    /// Returns the template of the first `length` bytes, whose values have all been recorded.
     private func template(upTo length: Int) -> String {
         let path = path
         let beginning = path[..<path.utf8.index(path.startIndex, offsetBy: length)]
@@ -121,14 +131,14 @@ struct PathWriter: Sendable {
     }
 }
 
-/// What is known of the segment at the end of a path: enough to see one that an interpolation leaves empty or makes climb.
+/// The state of the last segment of a path, to detect an interpolation that makes it empty, `.` or `..`.
 struct PathSegment: Sendable {
-    /// How many dots it is of; three is anything else.
+    /// The number of dots in a segment of at most two dots and nothing else; 3 for any other segment.
     private var dots = 0
     private var isInterpolated = false
 
-    /// What is wrong with the segment, if it ends here.
-    var problem: InvalidRequest? {
+    /// The error of the segment if it ends here, or nil.
+    var problem: RequestError.InvalidRequest? {
         guard isInterpolated else { return nil }
         switch dots {
         case 0: return .emptySegment
@@ -137,13 +147,17 @@ struct PathSegment: Sendable {
         }
     }
 
-    /// Adds what stands in a literal, encoded; gives what is wrong with the segment that it ends.
-    mutating func append(trusted bytes: UnsafeBufferPointer<UInt8>) -> InvalidRequest? {
+    /// Appends trusted text.
+    ///
+    /// - Parameter bytes: The text; `%2E` in it counts as a dot.
+    /// - Returns: The error of the segment that the text ends, or nil.
+    mutating func append(trusted bytes: UnsafeBufferPointer<UInt8>) -> RequestError.InvalidRequest? {
         guard let last = bytes.lastIndex(of: UInt8(ascii: "/")) else {
             add(bytes[...])
             return nil
         }
-        var problem: InvalidRequest?
+        var problem: RequestError.InvalidRequest?
+        // Only a segment with an interpolation can have an error; the text before the first slash completes it.
         if isInterpolated {
             add(bytes[..<(bytes.firstIndex(of: UInt8(ascii: "/")) ?? last)])
             problem = self.problem
@@ -153,7 +167,7 @@ struct PathSegment: Sendable {
         return problem
     }
 
-    /// Adds a value, not yet encoded: a percent sign in it is data.
+    /// Appends a value that is not yet encoded, so that a percent sign in it is data.
     mutating func append(value bytes: UnsafeBufferPointer<UInt8>) {
         isInterpolated = true
         for byte in bytes {
@@ -162,14 +176,15 @@ struct PathSegment: Sendable {
         }
     }
 
+    /// Counts the dots of trusted text without slashes.
     private mutating func add(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) {
-        var rest = bytes
-        while dots < 3, let byte = rest.first {
+        var remainder = bytes
+        while dots < 3, let byte = remainder.first {
             let isEscaped =
-                byte == UInt8(ascii: "%") && rest.dropFirst().starts(with: "2e".utf8)
-                || byte == UInt8(ascii: "%") && rest.dropFirst().starts(with: "2E".utf8)
+                byte == UInt8(ascii: "%") && remainder.dropFirst().starts(with: "2e".utf8)
+                || byte == UInt8(ascii: "%") && remainder.dropFirst().starts(with: "2E".utf8)
             dots = isEscaped || byte == UInt8(ascii: ".") ? dots + 1 : 3
-            rest = rest.dropFirst(isEscaped ? 3 : 1)
+            remainder = remainder.dropFirst(isEscaped ? 3 : 1)
         }
     }
 }

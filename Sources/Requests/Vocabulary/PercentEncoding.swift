@@ -1,12 +1,15 @@
-/// Which bytes percent-encoding leaves as they are (RFC 3986 §2.1); every other byte becomes `%XX`, in upper case.
+/// A percent-encoding, defined by the bytes that it leaves unchanged (RFC 3986 §2.1).
+///
+/// Every other byte becomes `%XX` with upper-case digits.
 public struct PercentEncoding: Hashable, Sendable {
+    // One bit for each ASCII byte that stays unchanged: 0 to 63 in `low`, 64 to 127 in `high`.
     private let low: UInt64
     private let high: UInt64
 
-    /// An encoding that leaves the ASCII letters and digits and the ASCII characters of `symbols` as they are.
+    /// Creates an encoding that leaves the ASCII letters, digits and the characters of `symbols` unchanged.
     ///
-    /// Characters of `symbols` outside ASCII have no effect.
-    public init(leaving symbols: String) {
+    /// - Parameter symbols: ASCII characters; others have no effect.
+    public init(allowing symbols: String) {
         var low: UInt64 = 0
         var high: UInt64 = 0
         for byte in ("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" + symbols).utf8 where byte < 128 {
@@ -21,98 +24,110 @@ public struct PercentEncoding: Hashable, Sendable {
         self.high = high
     }
 
-    // One bit for each byte that is left; literals, so that no access has to ask whether they are initialised.
+    // Computed from literals: each access to a stored static checks whether it is initialized.
 
-    /// Leaves letters, digits and `* - . _`: safe in queries and forms for every server.
+    /// An encoding that leaves letters, digits and `* - . _` unchanged, safe in queries and forms for every server.
     public static var strict: PercentEncoding { PercentEncoding(low: 0x03ff6400_00000000, high: 0x07fffffe_87fffffe) }
-    /// Leaves the unreserved characters of RFC 3986 §2.3: letters, digits and `- . _ ~`.
+    /// An encoding that leaves the unreserved characters of RFC 3986 §2.3 unchanged: letters, digits and `- . _ ~`.
     public static var rfc3986: PercentEncoding { PercentEncoding(low: 0x03ff6000_00000000, high: 0x47fffffe_87fffffe) }
-    /// Leaves what AFNetworking leaves in a query: letters, digits and `- . _ ~ / ?`.
+    /// The encoding of AFNetworking for queries, which leaves letters, digits and `- . _ ~ / ?` unchanged.
     public static var afnetworking: PercentEncoding {
         PercentEncoding(low: 0x83ffe000_00000000, high: 0x47fffffe_87fffffe)
     }
-    /// Leaves what may stand in a path, slashes included (RFC 3986 §3.3).
+    /// An encoding that leaves the characters of a path unchanged, slashes included (RFC 3986 §3.3).
     package static var path: PercentEncoding { PercentEncoding(low: 0x2fffffd2_00000000, high: 0x47fffffe_87ffffff) }
-    /// Leaves what may stand in a query (RFC 3986 §3.4).
+    /// An encoding that leaves the characters of a query unchanged (RFC 3986 §3.4).
     package static var query: PercentEncoding { PercentEncoding(low: 0xafffffd2_00000000, high: 0x47fffffe_87ffffff) }
 
-    /// `text` as UTF-8 with every byte that is not left alone encoded.
+    /// Returns the UTF-8 of `text` with every byte encoded that the encoding does not leave unchanged.
     public func encode(_ text: some StringProtocol) -> String {
         var text = String(text)
         return text.withUTF8 { encoded($0, keepingEscapes: false) } ?? text
     }
 
-    /// `text` encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
+    /// Returns `text` encoded, with every valid `%XX` in it kept; any other `%` becomes `%25`.
     func encodeKeepingEscapes(_ text: String) -> String {
         var text = text
         return text.withUTF8 { encoded($0, keepingEscapes: true) } ?? text
     }
 
-    /// UTF-8 text encoded, with the valid `%XX` it already holds kept; a `%` that begins none becomes `%25`.
+    /// Returns UTF-8 text encoded, with every valid `%XX` in it kept; any other `%` becomes `%25`.
     func encodeKeepingEscapes(_ text: ArraySlice<UInt8>) -> String {
         text.withUnsafeBufferPointer { encodedText(of: $0, keepingEscapes: true) }
     }
 
-    /// The text of `source` encoded.
+    /// Returns the text of `source` encoded.
     func encodedText(of source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String {
         encoded(source, keepingEscapes: keepingEscapes) ?? String(decoding: source, as: UTF8.self)
     }
 
-    /// The text of `source` encoded; nil when it is that already.
+    /// Returns the text of `source` encoded, or nil if encoding does not change it.
     private func encoded(_ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool) -> String? {
         let count = encodedCount(of: source, keepingEscapes: keepingEscapes)
         if count == source.count { return nil }
         return String(unsafeUninitializedCapacity: count) { memory in
-            var pen = BytePen(memory)
-            write(source, keepingEscapes: keepingEscapes, with: &pen)
-            return pen.count
+            var writer = ByteWriter(memory)
+            write(source, keepingEscapes: keepingEscapes, with: &writer)
+            return writer.count
         }
     }
 
-    /// How many bytes `source` has once encoded; as many as before exactly when nothing changes.
+    /// Returns the number of bytes of `source` when encoded, which is its own count only if nothing changes.
+    ///
+    /// - Parameters:
+    ///   - source: The bytes.
+    ///   - keepingEscapes: Whether every valid `%XX` is kept.
+    ///   - spacesAsPlus: Whether a space becomes `+`, as in forms.
+    /// - Returns: The number of bytes.
     func encodedCount(
         of source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool = false, spacesAsPlus: Bool = false
     ) -> Int {
         var count = source.count
-        for index in source.indices where !leaves(source[index]) {
+        for index in source.indices where !allows(source[index]) {
             if keepingEscapes, Self.isEscape(source, at: index) { continue }
             if !(spacesAsPlus && source[index] == 0x20) { count += 2 }
         }
         return count
     }
 
-    /// How many bytes `text` has once encoded.
+    /// Returns the number of bytes of `text` when encoded.
     func encodedCount(of text: String, spacesAsPlus: Bool = false) -> Int {
         var text = text
         return text.withUTF8 { encodedCount(of: $0, spacesAsPlus: spacesAsPlus) }
     }
 
-    /// Writes `text` encoded.
-    func write(_ text: String, spacesAsPlus: Bool = false, with pen: inout BytePen) {
+    /// Writes `text` encoded, with spaces as `+` if `spacesAsPlus` is true.
+    func write(_ text: String, spacesAsPlus: Bool = false, with writer: inout ByteWriter) {
         var text = text
-        text.withUTF8 { write($0, spacesAsPlus: spacesAsPlus, with: &pen) }
+        text.withUTF8 { write($0, spacesAsPlus: spacesAsPlus, with: &writer) }
     }
 
     /// Writes `source` encoded.
+    ///
+    /// - Parameters:
+    ///   - source: The bytes.
+    ///   - keepingEscapes: Whether every valid `%XX` is kept.
+    ///   - spacesAsPlus: Whether a space becomes `+`, as in forms.
+    ///   - writer: The writer, whose memory must have room for the encoded bytes.
     func write(
         _ source: UnsafeBufferPointer<UInt8>, keepingEscapes: Bool = false, spacesAsPlus: Bool = false,
-        with pen: inout BytePen
+        with writer: inout ByteWriter
     ) {
         for index in source.indices {
             let byte = source[index]
-            if leaves(byte) || keepingEscapes && Self.isEscape(source, at: index) {
-                pen.write(byte)
+            if allows(byte) || keepingEscapes && Self.isEscape(source, at: index) {
+                writer.write(byte)
             } else if spacesAsPlus, byte == 0x20 {
-                pen.write(UInt8(ascii: "+"))
+                writer.write(UInt8(ascii: "+"))
             } else {
-                pen.write(UInt8(ascii: "%"))
-                pen.write(Hex.digit(byte >> 4))
-                pen.write(Hex.digit(byte & 15))
+                writer.write(UInt8(ascii: "%"))
+                writer.write(Hex.digit(byte >> 4))
+                writer.write(Hex.digit(byte & 15))
             }
         }
     }
 
-    /// `text` with every valid `%XX` decoded; bytes that are no UTF-8 become U+FFFD.
+    /// Returns `text` with every valid `%XX` decoded; bytes that are not valid UTF-8 become U+FFFD.
     public static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         let source = Array(text.utf8)
@@ -132,26 +147,32 @@ public struct PercentEncoding: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func leaves(_ byte: UInt8) -> Bool {
+    /// Returns whether the encoding leaves `byte` unchanged.
+    private func allows(_ byte: UInt8) -> Bool {
+        // The last factor is 0 for bytes outside ASCII.
         (byte & 64 == 0 ? low : high) &>> UInt64(byte & 63) & UInt64(~byte &>> 7) != 0
     }
 
+    /// Returns whether a valid `%XX` begins at `index`.
     private static func isEscape(_ source: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
         source[index] == UInt8(ascii: "%") && index + 2 < source.count && Hex.value(of: source[index + 1]) != nil
             && Hex.value(of: source[index + 2]) != nil
     }
 }
 
-/// Writes bytes one behind the other into memory that has been made large enough for them.
-struct BytePen {
+/// A writer that appends bytes to memory, which must be large enough for them.
+struct ByteWriter {
     private let memory: UnsafeMutableBufferPointer<UInt8>
+    /// The number of bytes in the memory.
     private(set) var count: Int
 
+    /// Creates a writer that begins after the first `count` bytes of `memory`.
     init(_ memory: UnsafeMutableBufferPointer<UInt8>, from count: Int = 0) {
         self.memory = memory
         self.count = count
     }
 
+    // Inlined: a call for each byte would cost more than the store.
     @inline(__always)
     mutating func write(_ byte: UInt8) {
         memory[count] = byte
@@ -170,9 +191,9 @@ struct BytePen {
     }
 }
 
-/// Hexadecimal digits.
+/// Conversion of hexadecimal digits.
 package enum Hex {
-    /// The value of a hexadecimal digit of either case, or nil.
+    /// Returns the value of a hexadecimal digit of either case, or nil for any other byte.
     package static func value(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -182,8 +203,9 @@ package enum Hex {
         }
     }
 
-    /// The upper-case digit of a value of 0 to 15.
+    /// Returns the upper-case digit of a value from 0 to 15.
     package static func digit(_ value: UInt8) -> UInt8 {
+        // The mask keeps the addition from overflowing for a value above 15.
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + (value & 15) - 10
     }
 }

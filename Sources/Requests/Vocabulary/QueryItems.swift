@@ -1,16 +1,17 @@
-/// The query of a request: names and values in order, with repetitions.
+/// The query of a request: ordered names and values, which may be repeated.
 ///
-/// Written as a dictionary literal, `["q": "swift", "page": 2, "flag": nil]`, it keeps order and duplicates. A nil value
-/// gives a bare name, an empty one `name=`. Names and values are percent-encoded strictly (``PercentEncoding/strict``).
+/// A dictionary literal such as `["q": "swift", "page": 2, "flag": nil]` keeps order and duplicates. An item with a nil
+/// value is sent as a bare name, one with an empty value as `name=`. Names and values are percent-encoded with
+/// ``PercentEncoding/strict``.
 public struct QueryItems: Hashable, Sendable {
-    /// One name and its value.
+    /// A name and its value.
     public struct Item: Hashable, Sendable {
         /// The name, not yet percent-encoded.
         public var name: String
-        /// The value, not yet percent-encoded; nil for a bare name.
+        /// The value, not yet percent-encoded, or nil for a bare name.
         public var value: String?
 
-        /// An item of `name` and `value`.
+        /// Creates an item of `name` and `value`, neither percent-encoded.
         @inlinable
         public init(name: String, value: String?) {
             self.name = name
@@ -20,21 +21,21 @@ public struct QueryItems: Hashable, Sendable {
 
     @usableFromInline var items: [Item]
 
-    /// A query of `items`, in their order.
+    /// Creates a query with `items` in their order.
     public init(_ items: some Sequence<Item>) {
         self.items = Array(items)
     }
 
-    /// A query of Foundation's items, in their order.
+    /// Creates a query with Foundation's items in their order.
     public init(_ items: some Sequence<URLQueryItem>) {
         self.items = items.map { Item(name: $0.name, value: $0.value) }
     }
 
-    /// No query.
+    /// An empty query.
     public static var empty: QueryItems { QueryItems([] as [Item]) }
 
-    /// Appends an item; a nil value gives a bare name.
-    public mutating func add(_ name: String, _ value: (any QueryValue)?) {
+    /// Appends an item, which is sent as a bare name if `value` is nil.
+    public mutating func add(name: String, value: (any QueryValue)?) {
         items.append(Item(name: name, value: value?.queryText))
     }
 
@@ -43,32 +44,34 @@ public struct QueryItems: Hashable, Sendable {
         items.append(contentsOf: other.items)
     }
 
-    /// The query as it will be sent, without a question mark; empty when there are no items.
+    /// Returns the query as it is sent, without a question mark; empty if there are no items.
     public func encoded(with encoding: PercentEncoding = .strict) -> String {
         String(unsafeUninitializedCapacity: encodedCount(with: encoding)) { memory in
-            var pen = BytePen(memory)
-            write(encoding, with: &pen)
-            return pen.count
+            var writer = ByteWriter(memory)
+            write(encoding, with: &writer)
+            return writer.count
         }
     }
 
-    /// The bytes of the items as they will be sent; spaces as `+` only where that is asked for, which is in forms.
+    /// Returns the bytes of the items as they are sent, with spaces as `+` if `spacesAsPlus` is true, as in forms.
     func encodedBytes(with encoding: PercentEncoding, spacesAsPlus: Bool = false) -> [UInt8] {
         let capacity = encodedCount(with: encoding, spacesAsPlus: spacesAsPlus)
         return Array(unsafeUninitializedCapacity: capacity) { memory, count in
-            var pen = BytePen(memory)
-            write(encoding, spacesAsPlus: spacesAsPlus, with: &pen)
-            count = pen.count
+            var writer = ByteWriter(memory)
+            write(encoding, spacesAsPlus: spacesAsPlus, with: &writer)
+            count = writer.count
         }
     }
 
-    /// How many bytes ``write(_:spacesAsPlus:with:)`` writes at most; exact where more would be a waste.
+    /// Returns an upper bound for the number of bytes that ``write(_:spacesAsPlus:with:)`` writes.
+    ///
+    /// The bound of a short query is three times its length; a long one is counted, because it would waste memory.
     func encodedCapacity(with encoding: PercentEncoding) -> Int {
         let length = items.reduce(items.count) { $0 + $1.name.utf8.count + ($1.value.map { $0.utf8.count + 1 } ?? 0) }
         return length < 256 ? length * 3 : encodedCount(with: encoding)
     }
 
-    /// How many bytes ``write(_:spacesAsPlus:with:)`` writes.
+    /// Returns the number of bytes that ``write(_:spacesAsPlus:with:)`` writes.
     func encodedCount(with encoding: PercentEncoding, spacesAsPlus: Bool = false) -> Int {
         var count = Swift.max(items.count - 1, 0)
         for item in items {
@@ -78,27 +81,27 @@ public struct QueryItems: Hashable, Sendable {
         return count
     }
 
-    /// Whether nothing is written: there are no items, or one without a name and a value.
+    /// Whether the encoded query is empty: there are no items, or only one with an empty name and no value.
     var isEmptyText: Bool {
         items.isEmpty || items.count == 1 && items[0].name.isEmpty && items[0].value == nil
     }
 
-    /// Writes the items as they will be sent.
-    func write(_ encoding: PercentEncoding, spacesAsPlus: Bool = false, with pen: inout BytePen) {
+    /// Writes the items as they are sent, with spaces as `+` if `spacesAsPlus` is true.
+    func write(_ encoding: PercentEncoding, spacesAsPlus: Bool = false, with writer: inout ByteWriter) {
         var isFirst = true
         for item in items {
-            if !isFirst { pen.write(UInt8(ascii: "&")) }
+            if !isFirst { writer.write(UInt8(ascii: "&")) }
             isFirst = false
-            encoding.write(item.name, spacesAsPlus: spacesAsPlus, with: &pen)
+            encoding.write(item.name, spacesAsPlus: spacesAsPlus, with: &writer)
             guard let value = item.value else { continue }
-            pen.write(UInt8(ascii: "="))
-            encoding.write(value, spacesAsPlus: spacesAsPlus, with: &pen)
+            writer.write(UInt8(ascii: "="))
+            encoding.write(value, spacesAsPlus: spacesAsPlus, with: &writer)
         }
     }
 }
 
 extension QueryItems.Item {
-    /// Whether names and values are the same, byte for byte.
+    /// Returns whether the names and values are equal byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.name.hasSameBytes(as: right.name) else { return false }
         switch (left.value, right.value) {
@@ -110,19 +113,19 @@ extension QueryItems.Item {
 }
 
 extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
-    /// A query of the pairs, in their order; nil values give bare names.
+    /// Creates a query with the pairs in their order; those with nil values are sent as bare names.
     @inlinable
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         items = []
         items.reserveCapacity(elements.count)
-        // By index: an iterator would copy each boxed value once more.
+        // By index: an iterator would copy each existential value once more.
         for index in elements.indices {
             let (name, value) = elements[index]
             items.append(Item(name: name, value: value?.queryText))
         }
     }
 
-    /// A query of Foundation's items, in their order.
+    /// Creates a query with Foundation's items in their order.
     public init(arrayLiteral elements: URLQueryItem...) {
         self.init(elements)
     }
@@ -140,33 +143,33 @@ extension QueryItems: RandomAccessCollection {
 }
 
 extension QueryItems: CustomStringConvertible, CustomReflectable {
-    /// The query as it will be sent, the values of secret items replaced by a mark.
+    /// The query as it is sent, with the values of secret items replaced by ``Redaction/placeholder``.
     public var description: String {
         items.map(\.description).joined(separator: "&")
     }
 
-    /// What `dump` sees: the redacted items, never a secret.
+    /// The mirror that `dump` prints: the redacted items.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: items.map(\.description), displayStyle: .collection)
     }
 }
 
 extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
-    /// The name and the value, percent-encoded; the value of a secret item is replaced by a mark.
+    /// The name and the value, percent-encoded, with a secret value replaced by ``Redaction/placeholder``.
     public var description: String {
         let name = PercentEncoding.strict.encode(name)
         guard let value else { return name }
-        let isSecret = Redaction.standard.queryNames.contains(CaseInsensitiveString(self.name))
-        return name + "=" + (isSecret ? Redaction.mark : PercentEncoding.strict.encode(value))
+        let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(self.name))
+        return name + "=" + (isSecret ? Redaction.placeholder : PercentEncoding.strict.encode(value))
     }
 
-    /// What `dump` sees: the redacted item, never a secret.
+    /// The mirror that `dump` prints: the redacted item.
     public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }
 
-/// A value that may stand in a query.
+/// A value that a query can contain.
 ///
-/// Booleans read `true` and `false`; numbers as Swift prints them.
+/// Booleans are written as `true` and `false`, numbers as Swift prints them.
 public protocol QueryValue {
     /// The value as text, not yet percent-encoded.
     var queryText: String { get }
@@ -199,6 +202,6 @@ extension Double: QueryValue {}
 extension Float: QueryValue {}
 
 extension UUID: QueryValue {
-    /// The identifier in its canonical form, upper case.
+    /// The identifier in its canonical form, in upper case.
     public var queryText: String { uuidString }
 }

@@ -1,15 +1,16 @@
-/// The fields of a section as they were received: their bytes in one piece, each field made when it is asked for.
+/// The fields of a section as they were received: their bytes in one buffer, from which a field is created on access.
 ///
-/// Most fields of most responses never are, and so one allocation does for a head.
+/// Most fields of a response are never read, so one allocation is sufficient for a head (decision 0015).
 package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
+    /// The capacity of the memory, and the number of fields and of bytes of text in it.
     private struct Counts {
         let capacity: Int
         var fields = 0
         var text = 0
     }
 
-    /// Where a field's name and value lie in the text.
-    private struct Mark {
+    /// The location of a field's name and value in the text.
+    private struct Location {
         let start: UInt32
         let nameCount: UInt32
         let valueStart: UInt32
@@ -17,36 +18,43 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         let isASCII: Bool
     }
 
-    /// The text from the beginning on, the marks from the end backwards.
+    /// The text from the beginning, and the locations backwards from the end.
     private typealias Memory = ManagedBuffer<Counts, UInt8>
 
     private var memory: Memory
 
-    /// A section without fields and with room for about `text` bytes.
+    /// Creates an empty section with capacity for `text` bytes of text and eight fields.
     package init(roomForText text: Int) {
-        memory = Self.memory(of: text + 8 * MemoryLayout<Mark>.stride)
+        memory = Self.memory(of: text + 8 * MemoryLayout<Location>.stride)
     }
 
     private static func memory(of capacity: Int) -> Memory {
         Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
     }
 
-    // By its address, because each access to a property of a class is checked to be alone.
+    // Through a pointer, because each access to a property of a class has a dynamic exclusivity check.
     private var counts: Counts { memory.withUnsafeMutablePointerToHeader { $0.pointee } }
 
-    /// How many there are.
+    /// The number of fields.
     package var count: Int { counts.fields }
 
-    /// Appends a field whose name and value lie so in text that follows: it may not be read before ``append(text:)``.
+    /// Appends a field by the location of its name and value in text that is appended later.
     ///
-    /// False when there would be more of them than 2 GiB.
-    @inline(__always)
+    /// The field must not be read before ``append(text:)``.
+    ///
+    /// - Parameters:
+    ///   - name: The range of the name in the next text.
+    ///   - value: The range of the value in the next text, after the name.
+    ///   - isASCII: Whether the value is known to be ASCII.
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB or the ranges are invalid.
+    @inline(__always)  // called for each field line of a response
     package mutating func append(name: Range<Int>, value: Range<Int>, isASCII: Bool) -> Bool {
-        let (counts, stride) = (counts, MemoryLayout<Mark>.stride)
+        let (counts, stride) = (counts, MemoryLayout<Location>.stride)
         let end = counts.text &+ value.upperBound
         guard name.lowerBound >= 0, name.upperBound <= value.lowerBound, end <= Int32.max else { return false }
-        if !hasRoom(for: counts.text &+ (counts.fields &+ 1) &* stride) { return false }
-        let mark = Mark(
+        if !ensureCapacity(counts.text &+ (counts.fields &+ 1) &* stride) { return false }
+        // The conversions cannot truncate: `end` is at most `Int32.max` and all other numbers are at most `end`.
+        let location = Location(
             start: UInt32(truncatingIfNeeded: counts.text &+ name.lowerBound),
             nameCount: UInt32(truncatingIfNeeded: name.count),
             valueStart: UInt32(truncatingIfNeeded: counts.text &+ value.lowerBound),
@@ -54,14 +62,18 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         memory.withUnsafeMutablePointers { counts, bytes in
             counts.pointee.fields &+= 1
             UnsafeMutableRawPointer(bytes + counts.pointee.capacity - counts.pointee.fields &* stride)
-                .storeBytes(of: mark, as: Mark.self)
+                .storeBytes(of: location, as: Location.self)
         }
         return true
     }
 
-    /// Appends the text that the fields appended since the last one lie in; false when that would be more than 2 GiB.
+    /// Appends the text of the fields appended since the previous text.
+    ///
+    /// - Parameter text: The bytes that the ranges of those fields refer to.
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
     package mutating func append(text: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard hasRoom(for: counts.text + text.count + counts.fields * MemoryLayout<Mark>.stride) else { return false }
+        let needed = counts.text + text.count + counts.fields * MemoryLayout<Location>.stride
+        guard ensureCapacity(needed) else { return false }
         memory.withUnsafeMutablePointers { counts, bytes in
             _ = UnsafeMutableBufferPointer(start: bytes + counts.pointee.text, count: text.count)
                 .initialize(fromContentsOf: text)
@@ -70,31 +82,36 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         return true
     }
 
-    /// Appends a field of the parts given; false when there would be more of them than 2 GiB.
+    /// Appends a field.
+    ///
+    /// - Parameters:
+    ///   - name: The bytes of the name.
+    ///   - value: The bytes of the value.
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
     package mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) -> Bool {
         let line = Array(name) + Array(value)
         return append(name: 0..<name.count, value: name.count..<line.count, isASCII: false)
             && line.withUnsafeBufferPointer { append(text: $0) }
     }
 
-    /// Makes sure that `needed` bytes can be held, in memory of its own; false when that is too much.
-    private mutating func hasRoom(for needed: Int) -> Bool {
+    /// Ensures that the memory has a capacity of `needed` bytes and is not shared; returns false above 2 GiB.
+    private mutating func ensureCapacity(_ needed: Int) -> Bool {
         guard needed <= Int32.max else { return false }
-        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { grow(toHold: needed) }
+        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: needed) }
         return true
     }
 
-    /// Takes away the last, if there is one.
+    /// Removes the last field, if there is one; its text stays in the memory.
     package mutating func removeLast() {
         guard count > 0 else { return }
-        if !isKnownUniquelyReferenced(&memory) { grow(toHold: counts.capacity) }
+        if !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: counts.capacity) }
         memory.withUnsafeMutablePointerToHeader { $0.pointee.fields -= 1 }
     }
 
-    /// Moves to memory of its own that holds `needed` bytes, and as much again when it has to be more.
-    private mutating func grow(toHold needed: Int) {
+    /// Copies the content to new memory with the same capacity, or with twice `needed` if that is not sufficient.
+    private mutating func moveToNewMemory(capacity needed: Int) {
         let old = memory
-        let (counts, stride) = (counts, MemoryLayout<Mark>.stride)
+        let (counts, stride) = (counts, MemoryLayout<Location>.stride)
         let capacity = needed > counts.capacity ? 2 * needed : counts.capacity
         memory = Self.memory(of: capacity)
         memory.withUnsafeMutablePointers { newCounts, bytes in
@@ -102,8 +119,8 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
             newCounts.pointee.fields = counts.fields
             old.withUnsafeMutablePointerToElements { oldBytes in
                 bytes.update(from: oldBytes, count: counts.text)
-                let marks = counts.fields * stride
-                (bytes + capacity - marks).update(from: oldBytes + counts.capacity - marks, count: marks)
+                let locations = counts.fields * stride
+                (bytes + capacity - locations).update(from: oldBytes + counts.capacity - locations, count: locations)
             }
         }
     }
@@ -112,7 +129,7 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
 // MARK: Reading
 
 extension ReceivedFields {
-    /// The field at `position`, which must be one of them.
+    /// The field at `position`, which must be a valid index.
     package subscript(position: Int) -> Field {
         withBytes(at: position) { name, value, isASCII in
             let name = Field.Name(String(decoding: name, as: UTF8.self))
@@ -122,35 +139,42 @@ extension ReceivedFields {
         }
     }
 
-    /// The value of the field at `position`, which must be one of them.
+    /// Returns the value of the field at `position`, which must be a valid index.
     package func value(at position: Int) -> String {
         withBytes(at: position) { _, value, isASCII in
             isASCII ? String(decoding: value, as: UTF8.self) : Field(name: "", receivedBytes: value).value
         }
     }
 
-    /// The position of the first field called `name`, from `start` on.
+    /// Returns the position of the first field named `name` from `start` on, or nil if there is none.
     func firstIndex(of name: Field.Name, from start: Int = 0) -> Int? {
         var name = name.rawValue
         return name.withUTF8 { name in
             (start..<max(start, count)).first { position in
-                withBytes(at: position) { own, _, _ in ASCIIFolding.areEqual(own, name) }
+                withBytes(at: position) { fieldName, _, _ in ASCIIFolding.areEqual(fieldName, name) }
             }
         }
     }
 
-    /// What `read` makes of the bytes of name and value at `position`, which must be one of them, and of whether the
-    /// value is ASCII.
+    /// Returns the result of calling `read` with the bytes of a field.
+    ///
+    /// - Parameters:
+    ///   - position: The position of the field, which must be a valid index.
+    ///   - read: A function that receives the bytes of the name and of the value, which are valid only during the call,
+    ///     and whether the value is known to be ASCII.
+    /// - Returns: The result of `read`.
     package func withBytes<Result>(
         at position: Int, _ read: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>, Bool) -> Result
     ) -> Result {
         memory.withUnsafeMutablePointers { counts, bytes in
-            precondition(position >= 0 && position < counts.pointee.fields, "no field is at \(position)")
-            let place = counts.pointee.capacity - (position + 1) * MemoryLayout<Mark>.stride
-            let mark = UnsafeRawPointer(bytes + place).loadUnaligned(as: Mark.self)
+            precondition(position >= 0 && position < counts.pointee.fields, "field index \(position) is out of range")
+            let offset = counts.pointee.capacity - (position + 1) * MemoryLayout<Location>.stride
+            // Unaligned, because the capacity is any number of bytes.
+            let location = UnsafeRawPointer(bytes + offset).loadUnaligned(as: Location.self)
             return read(
-                UnsafeBufferPointer(start: bytes + Int(mark.start), count: Int(mark.nameCount)),
-                UnsafeBufferPointer(start: bytes + Int(mark.valueStart), count: Int(mark.valueCount)), mark.isASCII)
+                UnsafeBufferPointer(start: bytes + Int(location.start), count: Int(location.nameCount)),
+                UnsafeBufferPointer(start: bytes + Int(location.valueStart), count: Int(location.valueCount)),
+                location.isASCII)
         }
     }
 }

@@ -1,47 +1,56 @@
-/// Which fields and query items are secrets, and what is shown in their place.
+/// The names of the fields and query items whose values are secrets.
 ///
-/// Every description, log, curl line and recording of this library is redacted unless revealing is asked for by name.
+/// Every description, log, curl command and recording of this library is redacted unless you pass
+/// ``Secrets/revealed``.
 public struct Redaction: Hashable, Sendable {
     /// The names of fields whose values are never shown.
     public var fieldNames: Set<Field.Name>
 
     /// The names of query items whose values are never shown, compared without regard to ASCII case.
-    public var queryNames: Set<CaseInsensitiveString>
+    public var queryItemNames: Set<CaseInsensitiveString>
 
-    /// A redaction of the standard secrets and the names given.
-    public init(alsoFields fieldNames: Set<Field.Name> = [], alsoQueryItems queryNames: Set<CaseInsensitiveString> = [])
-    {
+    /// Creates a redaction of the standard secrets and of further fields and query items.
+    ///
+    /// - Parameters:
+    ///   - fieldNames: Names of fields in addition to those of ``standard``.
+    ///   - queryItemNames: Names of query items in addition to those of ``standard``.
+    public init(
+        alsoFields fieldNames: Set<Field.Name> = [], alsoQueryItems queryItemNames: Set<CaseInsensitiveString> = []
+    ) {
         self.fieldNames = Self.standardFields.union(fieldNames)
-        self.queryNames = Self.standardQueryItems.union(queryNames)
+        self.queryItemNames = Self.standardQueryItems.union(queryItemNames)
     }
 
-    /// Authorization, Proxy-Authorization, Cookie and Set-Cookie, the usual API key fields and query items.
+    /// The redaction of Authorization, Proxy-Authorization, Cookie, Set-Cookie, and the usual fields and query items
+    /// for API keys, tokens and passwords.
     public static let standard = Redaction()
 
-    /// What stands in the place of a secret.
-    public static let mark = "<redacted>"
+    /// The text that replaces a secret, `<redacted>`.
+    public static let placeholder = "<redacted>"
 
-    /// Whether the values of fields called `name` are never shown.
+    /// Returns whether the values of fields named `name` are never shown.
     public func isSecret(_ name: Field.Name) -> Bool {
         fieldNames.contains(name)
     }
 
-    /// The fields that are secrets everywhere.
+    /// The fields that every redaction includes.
     private static let standardFields: Set<Field.Name> = [
         .authorization, .proxyAuthorization, .cookie, .setCookie, "X-API-Key", "X-Auth-Token", "X-CSRF-Token",
     ]
 
-    /// The query items that are secrets everywhere.
+    /// The query items that every redaction includes.
     private static let standardQueryItems: Set<CaseInsensitiveString> = [
         "access_token", "api_key", "apikey", "client_secret", "password", "refresh_token", "secret", "signature",
         "token",
     ]
 }
 
-/// Whether secrets are shown.
-public enum SecretPolicy: Hashable, Sendable {
-    /// Secrets are replaced by ``Redaction/mark``.
-    case redacted
-    /// Everything is shown; for the eyes of whoever asked by name.
-    case revealing
+extension Redaction {
+    /// The treatment of secrets in text.
+    public enum Secrets: Hashable, Sendable {
+        /// Secrets are replaced by ``Redaction/placeholder``.
+        case redacted
+        /// Secrets are shown. The text must not be logged or shared.
+        case revealed
+    }
 }

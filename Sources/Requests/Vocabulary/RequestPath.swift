@@ -1,28 +1,28 @@
-/// The path of a request below its API's base URL: a literal whose interpolated values are percent-encoded.
+/// The path of a request below the base URL of its API: a literal whose interpolated values are percent-encoded.
 ///
-/// What is written in the literal is trusted: valid `%XX` is kept, spaces and non-ASCII characters are encoded. What is
-/// interpolated is data: every byte but letters, digits and `- . _ ~` is encoded, so that a value never leaves its
-/// segment. `"/users/\(name)"` with `a/b` gives `/users/a%2Fb`.
+/// The text of the literal is trusted: valid `%XX` is kept, spaces and non-ASCII characters are encoded. Interpolated
+/// values are data: every byte except letters, digits and `- . _ ~` is encoded, so that a value never leaves its
+/// segment. `"/users/\(name)"` with `a/b` becomes `/users/a%2Fb`.
 ///
-/// A path that cannot be sent is reported when the request is prepared, as
-/// ``RequestError/Reason/invalidRequest(_:)``: a `?` or `#` in the literal, a control byte, or a segment that an
-/// interpolation leaves empty or turns into `.` or `..`.
+/// If the path cannot be sent, preparing the request throws ``RequestError/Reason/invalidRequest(_:)``. This applies to
+/// a `?` or `#` in the literal, a control character, and a segment that an interpolation makes empty, `.` or `..`.
 public struct RequestPath: Sendable {
+    /// The encoded path and its template.
     private(set) var shape: PathTemplate
 
-    /// What is wrong with the path, if anything is.
-    private(set) var problem: InvalidRequest?
+    /// The error of the path, or nil if it can be sent.
+    private(set) var problem: RequestError.InvalidRequest?
 
-    /// Whether the text is a URI reference, resolved against the base URL instead of put below it.
+    /// Whether the path is a URI reference, which is resolved against the base URL instead of appended to it.
     private(set) var isReference = false
 
-    /// The path as it will be sent, percent-encoded.
+    /// The path as it is sent, percent-encoded.
     public var encoded: String { shape.path }
 
-    /// The path with `{}` in the place of each interpolated value: for metrics, mocks and logs.
+    /// The path with `{}` in place of each interpolated value, for metrics, mocks and logs.
     public var template: String { shape.text }
 
-    /// A path that is known only at run time, treated like a literal: what it holds is trusted.
+    /// Creates a path from text known only at run time, which is trusted like a literal.
     @inlinable
     public init(_ text: some StringProtocol) {
         self.init(trusted: String(text))
@@ -33,21 +33,25 @@ public struct RequestPath: Sendable {
         let encoded = PercentEncoding.path.encodeKeepingEscapes(text)
         let isChanged = encoded.utf8.count != text.utf8.count
         shape = PathTemplate(path: encoded, text: isChanged ? text : nil)
-        // What has been written as it was holds nothing that is wrong.
+        // Every byte that is not allowed in a literal is encoded, so unchanged text has no error.
         var text = text
         problem = isChanged ? text.withUTF8(Self.problem) : nil
     }
 
-    private init(encoded: String, template: String, problem: InvalidRequest?) {
+    private init(encoded: String, template: String, problem: RequestError.InvalidRequest?) {
         shape = PathTemplate(path: encoded, text: template)
         self.problem = problem
     }
 
-    /// The empty path: the base URL itself.
+    /// The empty path, which is that of the base URL.
     public static var empty: RequestPath { RequestPath(trusted: "") }
 
-    /// A URI reference (RFC 3986 §4.1), resolved against the base URL: `/x` leaves the base path, `?q` asks the base, an
-    /// absolute URL leads elsewhere.
+    /// Returns a path that is a URI reference, resolved against the base URL (RFC 3986 §4.1).
+    ///
+    /// `/x` replaces the path of the base URL, `?q` replaces its query, and an absolute URL replaces it.
+    ///
+    /// - Parameter text: The reference. If it contains a control character, preparing the request throws an error.
+    /// - Returns: The path.
     public static func reference(_ text: String) -> RequestPath {
         let isClean = !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
         var path = RequestPath(encoded: text, template: text, problem: isClean ? nil : .controlByteInPath)
@@ -55,7 +59,7 @@ public struct RequestPath: Sendable {
         return path
     }
 
-    /// This path as a URI reference; a query that stands in a literal is one then.
+    /// This path as a URI reference, in which a `?` or `#` of the literal begins a query or fragment.
     var asReference: RequestPath {
         if isReference { return self }
         if problem == .queryInPath || problem == .fragmentInPath, !template.utf8.contains("{}".utf8) {
@@ -66,7 +70,10 @@ public struct RequestPath: Sendable {
         return copy
     }
 
-    /// The path of both, one slash put between them where there is none.
+    /// Returns this path followed by `other`, with one slash between them.
+    ///
+    /// - Parameter other: The path to append; a URI reference replaces this path.
+    /// - Returns: The combined path.
     func appending(_ other: RequestPath) -> RequestPath {
         let (encoded, template) = (encoded, template)
         if other.isReference || encoded.isEmpty { return other }
@@ -87,9 +94,9 @@ public struct RequestPath: Sendable {
         return path
     }
 
-    /// Takes over the template and the problem of `original`, of whose encoded text this path was made.
+    /// Restores the template and the error of `original`, from whose encoded text this path was created.
     ///
-    /// A prefix that was put before the text stays, in the template too.
+    /// A prefix added before that text is kept, in the template too.
     @usableFromInline
     mutating func restore(_ original: RequestPath) {
         if encoded.hasSameBytes(as: original.encoded) {
@@ -104,8 +111,8 @@ public struct RequestPath: Sendable {
         }
     }
 
-    /// What is wrong with a literal of `bytes`, if anything is.
-    static func problem(inLiteral bytes: UnsafeBufferPointer<UInt8>) -> InvalidRequest? {
+    /// Returns the error of a literal of `bytes`, or nil if it can be sent.
+    static func problem(inLiteral bytes: UnsafeBufferPointer<UInt8>) -> RequestError.InvalidRequest? {
         switch bytes.first(where: { $0 < 0x20 || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == 0x7F }) {
         case nil: nil
         case UInt8(ascii: "?"): .queryInPath
@@ -116,12 +123,12 @@ public struct RequestPath: Sendable {
 }
 
 extension RequestPath: ExpressibleByStringInterpolation {
-    /// A path of trusted text.
+    /// Creates a path from a literal, which is trusted.
     public init(stringLiteral value: String) {
         self.init(value)
     }
 
-    /// A path of trusted text and interpolated values.
+    /// Creates a path from trusted text and interpolated values.
     public init(stringInterpolation: StringInterpolation) {
         var writer = stringInterpolation.writer
         writer.finish()
@@ -129,11 +136,11 @@ extension RequestPath: ExpressibleByStringInterpolation {
         problem = writer.problem
     }
 
-    /// Collects the pieces of an interpolated path.
+    /// The pieces of an interpolated path.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         fileprivate var writer = PathWriter()
 
-        /// Makes room for the pieces.
+        /// Creates an empty interpolation; the capacities have no effect.
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
         /// Appends trusted text.
@@ -154,14 +161,14 @@ extension RequestPath: ExpressibleByStringInterpolation {
             append(value: value.rawValue.pathText)
         }
 
-        /// Appends a value that is a `PathValue` and has a raw value: its own path text wins.
+        /// Appends a `PathValue` that also has a raw value; its ``PathValue/pathText`` is used.
         @inlinable
         public mutating func appendInterpolation<Value: RawRepresentable & PathValue>(_ value: Value)
         where Value.RawValue: PathValue {
             append(value: value.pathText)
         }
 
-        /// Appends text that is trusted like the literal: slashes separate segments, valid `%XX` is kept.
+        /// Appends text that is trusted like the literal: slashes separate segments and valid `%XX` is kept.
         public mutating func appendInterpolation(raw text: some StringProtocol) {
             writer.write(raw: String(text))
         }
@@ -174,16 +181,16 @@ extension RequestPath: ExpressibleByStringInterpolation {
 }
 
 extension RequestPath: Hashable {
-    /// Whether both are sent alike and have the same template.
+    /// Returns whether the encoded paths and the templates are equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.shape == right.shape && left.problem == right.problem && left.isReference == right.isReference
     }
 
-    /// Hashes the path as it will be sent.
+    /// Hashes the encoded path.
     public func hash(into hasher: inout Hasher) { hasher.combine(encoded) }
 }
 
 extension RequestPath: CustomStringConvertible {
-    /// The path as it will be sent.
+    /// The path as it is sent, percent-encoded.
     public var description: String { encoded }
 }

@@ -1,5 +1,5 @@
 extension PreparedRequest {
-    /// A finder of the secrets of this request, for text that may repeat them.
+    /// Returns a finder of the secrets of this request, for text that may contain them.
     func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
         var secrets: [String] = []
         for field in header where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
@@ -16,10 +16,10 @@ extension PreparedRequest {
             secrets += [password, credentials]
             secrets += userinfo.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
         }
-        return SecretFinder(secrets.flatMap(Self.spellings))
+        return SecretFinder(secrets.flatMap(Self.variants))
     }
 
-    /// The value of a field that is a secret, and the parts of it that are secrets by themselves.
+    /// Returns the value of a secret field and the parts of it that are secrets on their own.
     private static func secrets(of field: Field) -> [String] {
         var secrets = [field.value]
         let words = field.value.replacingBytes { $0 == 0x09 ? " " : nil }.splitBytes(at: " ")
@@ -42,10 +42,10 @@ extension PreparedRequest {
         return secrets
     }
 
-    /// The spellings of `secret` that ``SecretFinder`` does not read by itself.
-    private static func spellings(of secret: String) -> [String] {
+    /// Returns `secret` and the variants of it that ``SecretFinder`` does not decode.
+    private static func variants(of secret: String) -> [String] {
         let decoded = PercentEncoding.decode(secret)
-        // Forms write a space as a plus sign; base64 for URLs has two digits of its own and no padding (RFC 4648 §5).
+        // Forms write a space as a plus sign; base64url has two other digits and no padding (RFC 4648 §5).
         let form = decoded.replacingBytes { $0 == 0x20 ? "+" : nil }
         let query = secret.replacingBytes { $0 == UInt8(ascii: "+") ? " " : nil }
         let base64 = secret.replacingBytes { byte in
@@ -61,20 +61,23 @@ extension PreparedRequest {
 }
 
 extension Redaction {
-    /// Whether the values of query items called `name`, which is percent-encoded, are never shown.
+    /// Returns whether the values of query items with the percent-encoded name `name` are never shown.
     func isSecret(queryItem name: some StringProtocol) -> Bool {
-        queryNames.contains(CaseInsensitiveString(PercentEncoding.decode(name)))
+        queryItemNames.contains(CaseInsensitiveString(PercentEncoding.decode(name)))
     }
 
-    /// `query`, or a fragment, with the values of secret items replaced by a mark.
+    /// Returns a query or fragment with the values of secret items replaced by ``placeholder``.
     func redacted(query: some StringProtocol) -> String {
         query.splitBytes(at: "&", omittingEmptySubsequences: false).map { item in
             let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return parts.count == 2 && isSecret(queryItem: parts[0]) ? "\(parts[0])=\(Self.mark)" : String(item)
+            return parts.count == 2 && isSecret(queryItem: parts[0]) ? "\(parts[0])=\(Self.placeholder)" : String(item)
         }.joined(separator: "&")
     }
 
-    /// `text`, which may be no URI at all, with what would be its userinfo and its secret query items replaced by a mark.
+    /// Returns a reference with its userinfo and the values of its secret query items replaced by ``placeholder``.
+    ///
+    /// - Parameter text: The reference, which may be malformed.
+    /// - Returns: The redacted text.
     package func redacted(reference text: String) -> String {
         let text = Self.withoutUserinfo(text)
         guard let mark = text.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
@@ -86,12 +89,14 @@ extension Redaction {
         return text[..<mark] + items.joined(separator: "?")
     }
 
-    /// `text` without all that could be userinfo: a password may hold what would end an authority.
+    /// Returns `text` with everything that could be userinfo replaced by ``placeholder``.
+    ///
+    /// The userinfo ends at the last `@`, because a password may contain a character that ends an authority.
     private static func withoutUserinfo(_ text: String) -> String {
         let bytes = Array(text.utf8)
         guard let at = bytes.lastIndex(of: UInt8(ascii: "@")),
             let slash = bytes[..<at].indices.dropFirst().first(where: { bytes[$0 - 1] == 0x2F && bytes[$0] == 0x2F })
         else { return text }
-        return text.droppingLastBytes(bytes.count - slash - 1) + mark + text.droppingFirstBytes(at)
+        return text.droppingLastBytes(bytes.count - slash - 1) + placeholder + text.droppingFirstBytes(at)
     }
 }

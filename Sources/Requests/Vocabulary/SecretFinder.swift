@@ -1,32 +1,35 @@
-/// Finds secrets in text by their bytes, in every spelling that others may give them.
+/// A search for secrets in text by their bytes, in every encoding that other software may have applied.
 ///
-/// A secret is found as it is, percent-encoded once or twice, in any mix of upper and lower case and of bytes encoded and
-/// not, and with the escapes of JSON. A beginning of four bytes or more that the end of the text cuts off is found too.
-/// The time is linear in the length of the text, for each secret.
+/// A secret is found unchanged, with all or some of its bytes percent-encoded once or twice, with hexadecimal digits in
+/// either case, and with the escapes of JSON. A secret that the end of the text truncates is found if at least four
+/// bytes of it are present. The time is linear in the length of the text, for each secret.
 package struct SecretFinder: Sendable {
-    /// Shorter secrets, and shorter beginnings at the end of a text, would be found everywhere.
+    /// The minimum number of bytes of a secret, or of its beginning at the end of a text.
+    ///
+    /// Shorter ones would match unrelated text.
     package static let shortest = 4
 
     private let patterns: [Pattern]
-    /// Which hashes the beginnings of the secrets have: few texts hold any.
+    /// Whether the first four bytes of any secret have a hash, by hash; most texts contain none of them.
     private var beginnings = Array(repeating: false, count: 1 << 12)
 
-    /// The number of bytes behind a place that must be looked at to find each secret that begins before it.
+    /// The number of bytes after a position that must be searched to find every secret that begins before it.
     ///
-    /// It is bounded: a longer secret is found by its beginning, which the end of these bytes cuts off.
+    /// It is at most 4 KiB: a longer secret is found as truncated by the end of these bytes.
     let reach: Int
 
-    /// A finder of `secrets`; those shorter than ``shortest`` are left out.
+    /// Creates a finder of `secrets`; those shorter than ``shortest`` are ignored.
     package init(_ secrets: some Sequence<String>) {
         let texts = Set(secrets.lazy.filter { $0.utf8.count >= Self.shortest }.map(ByteText.init))
         patterns = texts.map { Pattern(Array($0.text.utf8)) }
-        reach = min(Spelling.longestUnit * (patterns.map(\.bytes.count).max() ?? 0), 4 << 10)
+        reach = min(DecodedText.longestUnit * (patterns.map(\.bytes.count).max() ?? 0), 4 << 10)
         for pattern in patterns { beginnings[Self.hash(pattern.beginning)] = true }
     }
 
+    // Fibonacci hashing: 2³² divided by the golden ratio. The upper 12 bits index the 4,096 elements of `beginnings`.
     private static func hash(_ beginning: UInt32) -> Int { Int((beginning &* 0x9E37_79B1) >> 20) }
 
-    /// The secrets whose beginning is anywhere in `bytes`.
+    /// Returns the secrets whose first four bytes occur in `bytes`.
     private func candidates(in bytes: [UInt8]) -> [Pattern] {
         var (window, found): (UInt32, Set<UInt32>) = (0, [])
         for byte in bytes {
@@ -36,15 +39,15 @@ package struct SecretFinder: Sendable {
         return found.isEmpty ? [] : patterns.filter { found.contains($0.beginning) }
     }
 
-    /// Whether there is nothing to find.
+    /// Whether there are no secrets to find.
     package var isEmpty: Bool { patterns.isEmpty }
 
-    /// Where secrets are in `bytes`, in order and apart.
+    /// Returns the ranges of secrets in `bytes`, in order and without overlaps.
     package func ranges(in bytes: [UInt8]) -> [Range<Int>] {
         if patterns.isEmpty { return [] }
         var found: [Range<Int>] = []
-        for spelling in Spelling.all(of: bytes) {
-            for pattern in candidates(in: spelling.bytes) { pattern.find(in: spelling, &found) }
+        for decodedText in DecodedText.all(of: bytes) {
+            for pattern in candidates(in: decodedText.bytes) { pattern.find(in: decodedText, &found) }
         }
         found.sort { $0.lowerBound < $1.lowerBound }
         return found.reduce(into: []) { merged, range in
@@ -56,25 +59,26 @@ package struct SecretFinder: Sendable {
         }
     }
 
-    /// `bytes` with each secret replaced by ``Redaction/mark``.
+    /// Returns `bytes` with each secret replaced by ``Redaction/placeholder``.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - limit: How many of them are wanted; what is behind them is looked at for secrets that begin before.
-    /// - Returns: The bytes; of those behind `limit` none.
+    ///   - limit: The number of bytes to redact and return. The bytes after it are only searched for the remainder of
+    ///     secrets that begin before it.
+    /// - Returns: The redacted bytes before `limit`.
     package func redacted(_ bytes: [UInt8], upTo limit: Int = .max) -> [UInt8] {
         var result: [UInt8] = []
         var position = 0
         for range in ranges(in: bytes) where range.lowerBound < limit {
             result += bytes[position..<range.lowerBound]
-            result += Redaction.mark.utf8
+            result += Redaction.placeholder.utf8
             position = range.upperBound
         }
         if position < min(limit, bytes.count) { result += bytes[position..<min(limit, bytes.count)] }
         return result
     }
 
-    /// `text` with each secret replaced by ``Redaction/mark``.
+    /// Returns `text` with each secret replaced by ``Redaction/placeholder``.
     package func redacted(_ text: String) -> String {
         if patterns.isEmpty { return text }
         let bytes = Array(text.utf8)
@@ -83,11 +87,12 @@ package struct SecretFinder: Sendable {
     }
 }
 
-/// One secret, and where its comparison resumes after a byte that differs (Knuth, Morris and Pratt's search).
+/// A secret and the failure function of its search (Knuth, Morris and Pratt).
 private struct Pattern: Sendable {
     let bytes: [UInt8]
     /// The first four bytes.
     let beginning: UInt32
+    /// The number of matched bytes to continue with after a mismatch, by the number matched before it less 1.
     private let resumptions: [Int]
 
     init(_ bytes: [UInt8]) {
@@ -103,31 +108,31 @@ private struct Pattern: Sendable {
         beginning = bytes.prefix(SecretFinder.shortest).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Adds to `found` where this secret is in the text that `spelling` was made of.
-    func find(in spelling: Spelling, _ found: inout [Range<Int>]) {
+    /// Appends to `found` the ranges of this secret in the original of `text`.
+    func find(in text: DecodedText, _ found: inout [Range<Int>]) {
         var matched = 0
-        for (index, byte) in spelling.bytes.enumerated() {
+        for (index, byte) in text.bytes.enumerated() {
             while matched > 0, byte != bytes[matched] { matched = resumptions[matched - 1] }
             if byte == bytes[matched] { matched += 1 }
             guard matched == bytes.count else { continue }
-            found.append(spelling.start(of: index + 1 - matched)..<spelling.start(of: index + 1))
+            found.append(text.start(of: index + 1 - matched)..<text.start(of: index + 1))
             matched = resumptions[matched - 1]
         }
-        // The text may have been cut off within the secret.
+        // The end of the text may have truncated the secret.
         if matched >= SecretFinder.shortest {
-            let count = spelling.bytes.count
-            found.append(spelling.start(of: count - matched)..<spelling.start(of: count))
+            let count = text.bytes.count
+            found.append(text.start(of: count - matched)..<text.start(of: count))
         }
     }
 }
 
-/// A text with its escapes decoded, and where each byte was before.
-private struct Spelling {
-    /// The most bytes that one byte of a secret is spelled with: the five of `%25XX`, each as `\u0025`.
+/// A text with its escapes decoded, and the original position of each byte.
+private struct DecodedText {
+    /// The maximum number of bytes that encode one byte of a secret: the five of `%25XX`, each as `\u0025`.
     static let longestUnit = 30
 
     let bytes: [UInt8]
-    /// The place of each byte in the text, and the text's end; nil when nothing has been decoded.
+    /// The position of each byte and of the end in the original, or nil if nothing has been decoded.
     private let starts: [Int]?
 
     private init(_ bytes: [UInt8], _ starts: [Int]? = nil) {
@@ -135,26 +140,32 @@ private struct Spelling {
         self.starts = starts
     }
 
+    /// Returns the position in the original of the byte at `index`.
     func start(of index: Int) -> Int { starts?[index] ?? index }
 
-    /// Every reading of `text` in which a secret is looked for.
-    static func all(of text: [UInt8]) -> [Spelling] {
-        let plain = Spelling(text)
+    /// Returns `text` and all its decoded forms that are searched for secrets.
+    static func all(of text: [UInt8]) -> [DecodedText] {
+        let plain = DecodedText(text)
         var all = [plain]
         if let unescaped = plain.decoded(at: UInt8(ascii: "\\"), by: jsonEscape) { all.append(unescaped) }
-        for spelling in all {
-            guard let once = spelling.decoded(at: UInt8(ascii: "%"), by: percentEscape) else { continue }
+        // The loop visits only the texts present at its start: the plain and the JSON-decoded one.
+        for decodedText in all {
+            guard let once = decodedText.decoded(at: UInt8(ascii: "%"), by: percentEscape) else { continue }
             all.append(once)
             if let twice = once.decoded(at: UInt8(ascii: "%"), by: percentEscape) { all.append(twice) }
         }
         return all
     }
 
-    /// This text with what `escape` reads at each `mark` decoded, without an escape that the end cuts off; nil when
-    /// there is none.
+    /// Returns this text with its escapes decoded, or nil if it contains no `mark`.
+    ///
+    /// - Parameters:
+    ///   - mark: The first byte of every escape.
+    ///   - escape: A function that decodes an escape at the beginning of a text and returns its length, or nil.
+    /// - Returns: The decoded text, without an escape that the end truncates.
     private func decoded(
         at mark: UInt8, by escape: (ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)?
-    ) -> Spelling? {
+    ) -> DecodedText? {
         guard bytes.contains(mark) else { return nil }
         var (decoded, places): ([UInt8], [Int]) = ([], [])
         decoded.reserveCapacity(bytes.count)
@@ -175,10 +186,10 @@ private struct Spelling {
             position += 1
         }
         places.append(start(of: bytes.count))
-        return Spelling(decoded, places)
+        return DecodedText(decoded, places)
     }
 
-    /// Whether `text` is the beginning of an escape and nothing else.
+    /// Returns whether `text` consists only of the beginning of an escape.
     private static func isCutOff(_ text: ArraySlice<UInt8>) -> Bool {
         let digits: Int
         switch (text.first, text.dropFirst().first) {
@@ -191,12 +202,12 @@ private struct Spelling {
         return text.count < wanted && text.dropFirst(digits).allSatisfy { Hex.value(of: $0) != nil }
     }
 
-    /// The byte that `%XX` at the beginning of `text` stands for.
+    /// Returns the byte of `%XX` at the beginning of `text`.
     private static func percentEscape(_ text: ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)? {
         number(in: text.dropFirst(), digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) }
     }
 
-    /// What the escape of JSON at the beginning of `text` stands for (RFC 8259 §7).
+    /// Returns the bytes of the JSON escape at the beginning of `text` (RFC 8259 §7).
     private static func jsonEscape(_ text: ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)? {
         guard let kind = text.dropFirst().first else { return nil }
         switch kind {
@@ -215,6 +226,7 @@ private struct Spelling {
         }
     }
 
+    /// Returns the number of the first `digits` hexadecimal digits of `text`, or nil.
     private static func number(in text: ArraySlice<UInt8>, digits: Int) -> UInt32? {
         guard text.count >= digits else { return nil }
         return text.prefix(digits).reduce(0 as UInt32?) { number, byte in

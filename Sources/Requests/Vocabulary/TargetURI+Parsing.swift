@@ -1,15 +1,17 @@
 extension TargetURI {
-    /// Reads an absolute URI with an authority (RFC 3986 §3).
+    /// Creates a target from an absolute URI with an authority (RFC 3986 §3).
     ///
-    /// Bytes that may not stand in a path or query are percent-encoded; valid `%XX` is kept. The segments `.` and `..`
-    /// are resolved, escaped ones too. A host that ends in a number must be an IPv4 address in its usual form, because
-    /// resolvers read the others (`0x7f.1`, `2130706433`) each in their own way.
+    /// Bytes that are not allowed in a path or query are percent-encoded; valid `%XX` is kept. The segments `.` and
+    /// `..` are resolved, percent-encoded ones included. A host that ends in a number must be an IPv4 address of four
+    /// decimal numbers, because resolvers disagree on other forms such as `0x7f.1` and `2130706433`.
     ///
-    /// The zone of an IPv6 address is text for user interfaces (RFC 9844). It is read after `%25` (RFC 6874), and after
-    /// `%` where the next two characters are not hexadecimal digits; nothing in it is decoded, and another `%` is refused.
+    /// The zone of an IPv6 address is text for user interfaces (RFC 9844). It follows `%25` (RFC 6874), or `%` if the
+    /// next two characters are not hexadecimal digits. The zone is not decoded and must not contain another `%`.
     ///
-    /// - Throws: `InvalidRequest.malformedURL`, `.invalidHost`, `.nonASCIIHost` or `.controlByteInPath`.
-    public init(_ text: String) throws(InvalidRequest) {
+    /// - Parameter text: The URI.
+    /// - Throws: ``RequestError/InvalidRequest/malformedURL``, ``RequestError/InvalidRequest/invalidHost``,
+    ///   ``RequestError/InvalidRequest/nonASCIIHost`` or ``RequestError/InvalidRequest/controlByteInPath``.
+    public init(_ text: String) throws(RequestError.InvalidRequest) {
         let bytes = Array(text.utf8)[...]
         guard let scheme = Self.scheme(of: bytes) else { throw .malformedURL }
         let afterScheme = bytes.dropFirst(scheme.utf8.count + 1)
@@ -19,24 +21,34 @@ extension TargetURI {
         try self.init(scheme: scheme, authority: authority, parts: parts)
     }
 
-    init(scheme: String, authority: ArraySlice<UInt8>, parts: URIReference) throws(InvalidRequest) {
+    /// Creates a target from the parts of a URI, of which none is decoded or validated yet.
+    init(scheme: String, authority: ArraySlice<UInt8>, parts: URIReference) throws(RequestError.InvalidRequest) {
         let authority = try Authority(authority)
         self.init(
             scheme: scheme, userinfo: authority.userinfo, host: authority.host, zone: authority.zone,
             port: authority.port, path: Self.removingDotSegments(from: try Self.encoded(parts.path, with: .path)),
-            query: try parts.query.map { query throws(InvalidRequest) in try Self.encoded(query, with: .query) },
-            fragment: try parts.fragment.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) })
+            query: try Self.encoded(parts.query), fragment: try Self.encoded(parts.fragment))
     }
 
-    static func encoded(_ text: ArraySlice<UInt8>, with encoding: PercentEncoding) throws(InvalidRequest) -> String {
+    /// Returns a part of a URI with the bytes encoded that `encoding` does not leave unchanged; valid `%XX` is kept.
+    static func encoded(
+        _ text: ArraySlice<UInt8>, with encoding: PercentEncoding
+    ) throws(RequestError.InvalidRequest) -> String {
         guard !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlByteInPath }
         return encoding.encodeKeepingEscapes(text)
     }
 
-    /// The scheme that `text` begins with, in lower case (RFC 3986 §3.1); nil when it begins with none.
+    /// Returns a query or a fragment, which allow the same characters, encoded; nil if it is nil.
+    static func encoded(_ text: ArraySlice<UInt8>?) throws(RequestError.InvalidRequest) -> String? {
+        guard let text else { return nil }
+        return try encoded(text, with: .query)
+    }
+
+    /// Returns the scheme at the beginning of `text` in lower case (RFC 3986 §3.1), or nil if there is none.
     static func scheme(of text: ArraySlice<UInt8>) -> String? {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text[..<colon]
+        // The two usual schemes: literals save an allocation.
         if name.elementsEqual("https".utf8) { return "https" }
         if name.elementsEqual("http".utf8) { return "http" }
         guard let first = name.first, isLetter(first), name.allSatisfy(isSchemeByte) else { return nil }
@@ -53,7 +65,7 @@ extension TargetURI {
     }
 }
 
-/// A URI reference cut into its parts, nothing decoded (RFC 3986 §4.1); the scheme has been taken off before.
+/// The parts of a URI reference without its scheme (RFC 3986 §4.1), with nothing decoded.
 struct URIReference {
     var authority: ArraySlice<UInt8>?
     var path: ArraySlice<UInt8>
@@ -61,57 +73,60 @@ struct URIReference {
     var fragment: ArraySlice<UInt8>?
 
     init(_ text: ArraySlice<UInt8>) {
-        var rest = text
-        if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
-            fragment = rest[(mark + 1)...]
-            rest = rest[..<mark]
+        var remainder = text
+        // The fragment first: it may contain `?`, and a query may contain `/`.
+        if let mark = remainder.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = remainder[(mark + 1)...]
+            remainder = remainder[..<mark]
         }
-        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
-            query = rest[(mark + 1)...]
-            rest = rest[..<mark]
+        if let mark = remainder.firstIndex(of: UInt8(ascii: "?")) {
+            query = remainder[(mark + 1)...]
+            remainder = remainder[..<mark]
         }
-        if rest.starts(with: "//".utf8) {
-            rest = rest.dropFirst(2)
-            let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            authority = rest[..<end]
-            rest = rest[end...]
+        if remainder.starts(with: "//".utf8) {
+            remainder = remainder.dropFirst(2)
+            let end = remainder.firstIndex(of: UInt8(ascii: "/")) ?? remainder.endIndex
+            authority = remainder[..<end]
+            remainder = remainder[end...]
         }
-        path = rest
+        path = remainder
     }
 }
 
-/// The authority of a URI in its parts (RFC 3986 §3.2).
+/// The parts of the authority of a URI (RFC 3986 §3.2).
 private struct Authority {
     var userinfo: String?
     var host: String
     var zone: String?
     var port: Int?
 
-    init(_ text: ArraySlice<UInt8>) throws(InvalidRequest) {
-        var rest = text
-        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
-            guard !rest[..<at].contains(where: Self.isAmbiguous) else { throw .invalidHost }
-            userinfo = String(decoding: rest[..<at], as: UTF8.self)
-            rest = rest[(at + 1)...]
+    init(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) {
+        var remainder = text
+        // The last `@`: a password may contain others.
+        if let at = remainder.lastIndex(of: UInt8(ascii: "@")) {
+            guard !remainder[..<at].contains(where: Self.isAmbiguous) else { throw .invalidHost }
+            userinfo = String(decoding: remainder[..<at], as: UTF8.self)
+            remainder = remainder[(at + 1)...]
         }
         let portStart: Int
-        if rest.first == UInt8(ascii: "[") {
-            guard let bracket = rest.firstIndex(of: UInt8(ascii: "]")) else { throw .invalidHost }
+        if remainder.first == UInt8(ascii: "[") {
+            guard let bracket = remainder.firstIndex(of: UInt8(ascii: "]")) else { throw .invalidHost }
             portStart = bracket + 1
-            (host, zone) = try Self.literal(rest[(rest.startIndex + 1)..<bracket])
+            (host, zone) = try Self.literal(remainder[(remainder.startIndex + 1)..<bracket])
         } else {
-            portStart = rest.firstIndex(of: UInt8(ascii: ":")) ?? rest.endIndex
-            host = try Self.name(rest[..<portStart])
+            portStart = remainder.firstIndex(of: UInt8(ascii: ":")) ?? remainder.endIndex
+            host = try Self.name(remainder[..<portStart])
         }
-        port = try Self.port(rest[portStart...])
+        port = try Self.port(remainder[portStart...])
     }
 
-    /// Whether other readers would end the authority at `byte` and so see another host.
+    /// Returns whether other parsers might end the authority at `byte` and so read another host.
     private static func isAmbiguous(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
     }
 
-    private static func port(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> Int? {
+    /// Returns the port of `text`, a colon and digits; nil if there are no digits.
+    private static func port(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) -> Int? {
         guard let first = text.first else { return nil }
         let digits = text.dropFirst()
         guard first == UInt8(ascii: ":"), digits.allSatisfy({ $0 &- 0x30 < 10 }) else { throw .malformedURL }
@@ -120,8 +135,10 @@ private struct Authority {
         return Int(number)
     }
 
-    /// Reads an IPv6 address and its zone.
-    private static func literal(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> (host: String, zone: String?) {
+    /// Returns an IPv6 address in canonical form with brackets, and its zone.
+    private static func literal(
+        _ text: ArraySlice<UInt8>
+    ) throws(RequestError.InvalidRequest) -> (host: String, zone: String?) {
         let percent = text.firstIndex(of: UInt8(ascii: "%"))
         let address = String(decoding: text[..<(percent ?? text.endIndex)], as: UTF8.self)
         guard let canonical = IPAddressText.canonicalIPv6(address[...]) else { throw .invalidHost }
@@ -129,30 +146,33 @@ private struct Authority {
         return ("[\(canonical)]", try zone(text[(percent + 1)...]))
     }
 
-    /// Reads the text after the `%` of an IPv6 address, in which nothing may be a percent-encoding but a leading `%25`.
-    private static func zone(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> String {
+    /// Returns the zone in the text after the `%` of an IPv6 address, in which only a leading `%25` may be encoded.
+    private static func zone(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) -> String {
         let isEscaped = text.starts(with: "25".utf8)
         let zone = isEscaped ? text.dropFirst(2) : text
-        // `%31` would be a zone to this reader and the character `1` to another.
+        // `%31` would be a zone to this parser and the character `1` to another.
         let isAmbiguous = !isEscaped && zone.count > 1 && zone.prefix(2).allSatisfy { Hex.value(of: $0) != nil }
         guard !isAmbiguous, Token.isToken(zone), !zone.contains(UInt8(ascii: "%")) else { throw .invalidHost }
         return String(decoding: zone, as: UTF8.self)
     }
 
-    /// A registered name or IPv4 address; nothing is decoded, because no decoded byte would be a host's.
-    private static func name(_ text: ArraySlice<UInt8>) throws(InvalidRequest) -> String {
+    /// Returns a registered name or IPv4 address in lower case.
+    ///
+    /// Nothing is decoded, because no byte that needs encoding is allowed in a host.
+    private static func name(_ text: ArraySlice<UInt8>) throws(RequestError.InvalidRequest) -> String {
         guard !text.isEmpty else { throw .invalidHost }
         guard text.allSatisfy(isHostByte) else {
-            throw text.contains { $0 >= 0x80 } || holdsNonASCIIEscape(text) ? .nonASCIIHost : .invalidHost
+            throw text.contains { $0 >= 0x80 } || containsNonASCIIEscape(text) ? .nonASCIIHost : .invalidHost
         }
         let host = ASCIIFolding.folded(String(decoding: text, as: UTF8.self))
+        // Resolvers disagree on other numbers as hosts (decision 0004).
         if mayEndInNumber(text), IPAddressText.endsInNumber(host[...]), !IPAddressText.isIPv4(host[...]) {
             throw .invalidHost
         }
         return host
     }
 
-    /// Whether a digit begins the last label: cheap, and true for every host that ends in a number.
+    /// Returns whether the last label begins with a digit: a fast check, true for every host that ends in a number.
     private static func mayEndInNumber(_ text: ArraySlice<UInt8>) -> Bool {
         let labels = text.last == UInt8(ascii: ".") ? text.dropLast() : text
         let label = labels[((labels.lastIndex(of: UInt8(ascii: ".")) ?? labels.startIndex - 1) + 1)...]
@@ -165,8 +185,8 @@ private struct Authority {
             || byte == UInt8(ascii: "~")
     }
 
-    /// Whether the text holds a `%XX` for a byte outside ASCII.
-    private static func holdsNonASCIIEscape(_ text: ArraySlice<UInt8>) -> Bool {
+    /// Returns whether the text contains a `%XX` of a byte outside ASCII.
+    private static func containsNonASCIIEscape(_ text: ArraySlice<UInt8>) -> Bool {
         text.indices.contains { index in
             guard text[index] == UInt8(ascii: "%"), index + 1 < text.endIndex else { return false }
             return Hex.value(of: text[index + 1]).map { $0 >= 8 } ?? false

@@ -1,9 +1,14 @@
 extension TargetURI {
-    /// The target that `reference` means when it is found here (RFC 3986 §5.2); a missing fragment is inherited.
+    /// Returns the target of a reference that is resolved against this target (RFC 3986 §5.2).
     ///
-    /// - Throws: `InvalidRequest` as ``init(_:)`` does. A reference of another scheme without an authority, such as
-    ///   `mailto:` or `javascript:`, gives a target of that scheme and an empty host.
-    public func resolving(_ reference: String) throws(InvalidRequest) -> TargetURI {
+    /// A reference without a fragment inherits that of this target, as in redirects (RFC 9110 §10.2.2). A reference of
+    /// another scheme without an authority, such as `mailto:` or `javascript:`, results in a target with that scheme
+    /// and an empty host.
+    ///
+    /// - Parameter reference: The URI reference.
+    /// - Returns: The target.
+    /// - Throws: ``RequestError/InvalidRequest``, for the same reasons as ``init(_:)``.
+    public func resolving(_ reference: String) throws(RequestError.InvalidRequest) -> TargetURI {
         let bytes = Array(reference.utf8)[...]
         if let scheme = Self.scheme(of: bytes) {
             return try Self.absolute(URIReference(bytes.dropFirst(scheme.utf8.count + 1)), scheme: scheme)
@@ -21,13 +26,15 @@ extension TargetURI {
             parts.path = own[...(own.lastIndex(of: UInt8(ascii: "/")) ?? 0)] + parts.path
         }
         return try replacing(
-            path: Self.encoded(parts.path, with: .path),
-            query: parts.query.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) },
-            fragment: parts.fragment.map { text throws(InvalidRequest) in try Self.encoded(text, with: .query) }
+            path: Self.encoded(parts.path, with: .path), query: Self.encoded(parts.query),
+            fragment: Self.encoded(parts.fragment)
         ).normalized(inheriting: fragment)
     }
 
-    private static func absolute(_ parts: URIReference, scheme: String) throws(InvalidRequest) -> TargetURI {
+    /// Returns the target of an absolute reference.
+    private static func absolute(
+        _ parts: URIReference, scheme: String
+    ) throws(RequestError.InvalidRequest) -> TargetURI {
         let isHTTP = scheme == "http" || scheme == "https"
         guard let authority = parts.authority, isHTTP || !authority.isEmpty else {
             guard !isHTTP else { throw .malformedURL }
@@ -37,13 +44,14 @@ extension TargetURI {
         return try TargetURI(scheme: scheme, authority: authority, parts: parts)
     }
 
+    /// Returns this target without dot segments, and with `inherited` as its fragment if it has none.
     private func normalized(inheriting inherited: String?) -> TargetURI {
         replacing(path: Self.removingDotSegments(from: path), query: query, fragment: fragment ?? inherited)
     }
 
-    /// Resolves `.` and `..` (RFC 3986 §5.2.4).
+    /// Returns `path` with `.` and `..` resolved (RFC 3986 §5.2.4).
     static func removingDotSegments(from path: String) -> String {
-        guard path.mayHoldDotSegments else { return path }
+        guard path.mayContainDotSegments else { return path }
         var output: [Substring] = []
         let segments = path.splitBytes(at: "/", omittingEmptySubsequences: false).dropFirst()
         for (offset, segment) in segments.enumerated() {
@@ -58,7 +66,7 @@ extension TargetURI {
         return "/" + output.joined(separator: "/")
     }
 
-    /// The number of dots, 1 or 2, of a segment that consists of them; `%2E` is one, too (RFC 3986 §6.2.2.2).
+    /// Returns the number of dots of `.` or `..`, or nil for other segments; `%2E` counts as a dot (RFC 3986 §6.2.2.2).
     private static func dots(in segment: Substring.UTF8View) -> Int? {
         var remainder = segment
         var count = 0
@@ -77,8 +85,8 @@ extension TargetURI {
 }
 
 extension String {
-    /// Whether a dot, or the beginning of an escaped one, follows a slash; cheap, and true for any dot segment.
-    fileprivate var mayHoldDotSegments: Bool {
+    /// Whether a dot or a percent sign follows a slash: a fast check, true for every path with dot segments.
+    fileprivate var mayContainDotSegments: Bool {
         var previous: UInt8 = 0
         for byte in utf8 {
             if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }

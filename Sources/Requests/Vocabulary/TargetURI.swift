@@ -1,12 +1,12 @@
-/// The absolute URI a request is for (RFC 9110 §7.1), in the parts that an executor needs.
+/// The target URI of a request (RFC 9110 §7.1), in the parts that an executor needs.
 ///
-/// Scheme and host are lower case, a default port is dropped, an IPv6 zone and the userinfo are kept apart: neither is
-/// ever sent or printed.
+/// Scheme and host are in lower case, and the default port of the scheme is omitted. An IPv6 zone and the userinfo are
+/// stored separately: the request target, the Host field and descriptions never contain them.
 public struct TargetURI: Sendable {
-    // One reference: requests and responses carry targets through every stage and copy them often.
+    // One reference, because requests and responses copy their targets often (decision 0015).
     private let parts: Parts
 
-    /// Where a target is found; all that are made of one base share it.
+    /// The parts before the path, shared by all targets created from one base URL.
     private final class Server: Sendable {
         let scheme: String
         let userinfo: String?
@@ -25,9 +25,10 @@ public struct TargetURI: Sendable {
         }
     }
 
+    /// The immutable storage of a target.
     private final class Parts: Sendable {
         let server: Server
-        /// The path and, behind a question mark, the query.
+        /// The path and, after a question mark, the query.
         let requestTarget: String
         let pathLength: Int
         let fragment: String?
@@ -47,29 +48,29 @@ public struct TargetURI: Sendable {
     /// The scheme in lower case, such as `https`.
     public var scheme: String { parts.server.scheme }
 
-    /// The host in lower case, an IPv6 address in brackets, in its canonical form (RFC 5952) and without its zone.
+    /// The host in lower case; an IPv6 address is in canonical form (RFC 5952), in brackets and without its zone.
     public var host: String { parts.server.host }
 
-    /// The port, unless it is the scheme's default.
+    /// The port, or nil if it is the default of the scheme.
     public var port: Int? { parts.server.port }
 
-    /// The path, percent-encoded; never empty for http and https.
+    /// The path, percent-encoded and never empty.
     public var path: String {
         parts.hasQuery ? String(parts.requestTarget[..<parts.pathEnd]) : parts.requestTarget
     }
 
-    /// The query, percent-encoded and without its question mark; nil when there is none.
+    /// The query, percent-encoded and without its question mark, or nil if there is none.
     public var query: String? {
         parts.hasQuery ? String(parts.requestTarget.droppingFirstBytes(parts.pathLength + 1)) : nil
     }
 
-    /// The fragment, percent-encoded and without its number sign; never sent.
+    /// The fragment, percent-encoded and without its number sign, or nil if there is none; never sent.
     public var fragment: String? { parts.fragment }
 
-    /// The zone of a link-local IPv6 address, such as `eth0`.
+    /// The zone of a link-local IPv6 address, such as `eth0`, or nil if there is none.
     package var zone: String? { parts.server.zone }
 
-    /// The userinfo as written, percent-encoded; it becomes Basic credentials when nothing else sets them.
+    /// The userinfo as written, percent-encoded, which becomes Basic credentials unless others are set (decision 0001).
     var userinfo: String? { parts.server.userinfo }
 
     init(
@@ -87,7 +88,7 @@ public struct TargetURI: Sendable {
             server, query.map { "\(path)?\($0)" } ?? path, pathLength: path.utf8.count, fragment: fragment)
     }
 
-    /// The port the scheme implies: 80 for http, 443 for https, nil for any other.
+    /// Returns the default port of a scheme: 80 for http, 443 for https, and nil for others.
     public static func defaultPort(of scheme: String) -> Int? {
         switch scheme {
         case "http": 80
@@ -96,29 +97,29 @@ public struct TargetURI: Sendable {
         }
     }
 
-    /// The port to connect to: the one written, or the scheme's default; nil when there is neither.
+    /// The port to connect to: ``port`` or the default of the scheme, or nil if there is neither.
     public var effectivePort: Int? { port ?? Self.defaultPort(of: scheme) }
 
-    /// The host and, unless it is the default, the port: the value of the Host field (RFC 9110 §7.2).
+    /// The value of the Host field: the host, and the port unless it is the default (RFC 9110 §7.2).
     public var authority: String { parts.server.authority }
 
-    /// The path and the query: the request target in origin-form (RFC 9112 §3.2.1).
+    /// The request target in origin-form: the path and the query (RFC 9112 §3.2.1).
     public var requestTarget: String { parts.requestTarget }
 
-    /// The scheme, host and port as one text (RFC 6454 §6.1), without the zone of an IPv6 address, which is never sent.
+    /// The scheme, host and port as text (RFC 6454 §6.1), without the zone of an IPv6 address.
     ///
-    /// To find out whether two targets may share secrets, call ``hasSameOrigin(as:)``.
+    /// To check whether two targets may share secrets, call ``hasSameOrigin(as:)``, which also compares the zone.
     public var origin: String { "\(scheme)://\(authority)" }
 
-    /// The whole URI without userinfo and fragment: the request target in absolute-form (RFC 9112 §3.2.2).
+    /// The request target in absolute-form: the URI without userinfo and fragment (RFC 9112 §3.2.2).
     public var absoluteForm: String { origin + requestTarget }
 
-    /// The whole URI, the fragment included, the userinfo left out.
+    /// The URI with its fragment and without userinfo.
     public var absoluteString: String {
         fragment.map { "\(absoluteForm)#\($0)" } ?? absoluteForm
     }
 
-    /// The URI with the values of secret items in query and fragment replaced by a mark.
+    /// Returns the URI with the values of secret items in query and fragment replaced by ``Redaction/placeholder``.
     public func redacted(by redaction: Redaction = .standard) -> String {
         replacing(
             path: path, query: query.map(redaction.redacted(query:)), fragment: fragment.map(redaction.redacted(query:))
@@ -134,22 +135,28 @@ public struct TargetURI: Sendable {
             || host == other.host && port == other.port && scheme == other.scheme && zone == other.zone
     }
 
-    /// The reason why no request can be sent to this target; nil when there is none.
+    /// The error of a target to which no request can be sent, or nil.
     ///
     /// A URI may have the port 0, but a server cannot listen on it (RFC 6335 §6).
-    var problem: InvalidRequest? { port == 0 ? .invalidPort : nil }
+    var problem: RequestError.InvalidRequest? { port == 0 ? .invalidPort : nil }
 
+    /// Returns this target with other parts after the authority, which must be percent-encoded.
     func replacing(path: String, query: String?, fragment: String?) -> TargetURI {
         TargetURI(parts.server, path: path, query: query, fragment: fragment)
     }
 }
 
 extension TargetURI {
-    /// This target with `path` below its own, one slash between them and a trailing one kept, and with `items` and
-    /// `added`, which is encoded, behind the query it has.
+    /// Returns this target with a path appended to its path and items appended to its query.
+    ///
+    /// - Parameters:
+    ///   - added: The path to append, percent-encoded, with one slash before it; its trailing slash is kept.
+    ///   - items: The items to append to the query.
+    ///   - query: Text to append to the query after `items`, percent-encoded.
+    /// - Returns: The target.
     func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
         let own = parts.requestTarget
-        // Nothing has to be put together below the root of a host.
+        // Below the root of a host, the path is the request target unchanged (decision 0015).
         if own == "/", items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {
             return TargetURI(Parts(parts.server, added, pathLength: added.utf8.count, fragment: fragment))
         }
@@ -157,31 +164,31 @@ extension TargetURI {
             own.utf8.count + added.utf8.count + items.encodedCapacity(with: .strict) + (query?.utf8.count ?? 0) + 3
         var pathLength = 0
         let requestTarget = String(unsafeUninitializedCapacity: capacity) { memory in
-            var pen = BytePen(memory)
+            var writer = ByteWriter(memory)
             var own = own
             own.withUTF8 { own in
                 let ownPath = own[..<parts.pathLength]
                 let isRooted = added.utf8.first == UInt8(ascii: "/")
                 let hasSlash = ownPath.last == UInt8(ascii: "/")
-                pen.write(UnsafeBufferPointer(rebasing: hasSlash && isRooted ? ownPath.dropLast() : ownPath))
-                if !added.isEmpty, !hasSlash, !isRooted { pen.write(UInt8(ascii: "/")) }
-                pen.write(added)
-                pathLength = pen.count
-                pen.write(UnsafeBufferPointer(rebasing: own[parts.pathLength...]))
+                writer.write(UnsafeBufferPointer(rebasing: hasSlash && isRooted ? ownPath.dropLast() : ownPath))
+                if !added.isEmpty, !hasSlash, !isRooted { writer.write(UInt8(ascii: "/")) }
+                writer.write(added)
+                pathLength = writer.count
+                writer.write(UnsafeBufferPointer(rebasing: own[parts.pathLength...]))
             }
-            // What comes next is divided from a query before it, and begins one when there is none.
-            var mark: UInt8? = UInt8(ascii: "?")
-            if parts.hasQuery { mark = parts.pathLength + 1 < own.utf8.count ? UInt8(ascii: "&") : nil }
+            // The byte before the next item: `?` begins a query, `&` continues one, and none follows a bare `?`.
+            var separator: UInt8? = UInt8(ascii: "?")
+            if parts.hasQuery { separator = parts.pathLength + 1 < own.utf8.count ? UInt8(ascii: "&") : nil }
             if !items.isEmptyText {
-                if let mark { pen.write(mark) }
-                items.write(.strict, with: &pen)
-                mark = UInt8(ascii: "&")
+                if let separator { writer.write(separator) }
+                items.write(.strict, with: &writer)
+                separator = UInt8(ascii: "&")
             }
             if let query, !query.isEmpty {
-                if let mark { pen.write(mark) }
-                pen.write(query)
+                if let separator { writer.write(separator) }
+                writer.write(query)
             }
-            return pen.count
+            return writer.count
         }
         return TargetURI(Parts(parts.server, requestTarget, pathLength: pathLength, fragment: fragment))
     }
@@ -192,7 +199,7 @@ extension TargetURI {
 }
 
 extension TargetURI: Hashable {
-    /// Whether all parts are equal.
+    /// Returns whether all parts are equal, including zone, userinfo and fragment.
     public static func == (left: Self, right: Self) -> Bool {
         left.parts === right.parts
             || left.requestTarget == right.requestTarget && left.fragment == right.fragment
@@ -200,7 +207,7 @@ extension TargetURI: Hashable {
                 && left.zone == right.zone && left.userinfo == right.userinfo
     }
 
-    /// Hashes what tells most targets apart.
+    /// Hashes the host and the request target, in which most targets differ.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(requestTarget)
@@ -211,16 +218,16 @@ extension TargetURI: CustomStringConvertible, CustomReflectable {
     /// The URI with its secrets redacted.
     public var description: String { redacted() }
 
-    /// What `dump` sees: the redacted URI.
+    /// The mirror that `dump` prints: the redacted URI.
     public var customMirror: Mirror { Mirror(self, children: ["uri": description]) }
 }
 
 extension TargetURI {
-    /// The URI as Foundation's type, the fragment included, the userinfo left out.
+    /// The URI as Foundation's type, with its fragment and without userinfo.
     public var url: URL {
         guard let url = URL(string: absoluteString) else {
-            // Every part has passed a stricter grammar than URL's; a test fuzzes that.
-            preconditionFailure("a target URI that Foundation refuses")
+            // Every part has passed a stricter grammar than that of `URL`; a test fuzzes this.
+            preconditionFailure("Foundation rejected a valid URI; report this")
         }
         return url
     }

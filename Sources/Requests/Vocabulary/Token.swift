@@ -1,6 +1,6 @@
-/// The bytes that names and values of HTTP may hold (RFC 9110 §5.5, §5.6.2).
+/// The bytes that are allowed in tokens and field values (RFC 9110 §5.5, §5.6.2).
 package enum Token {
-    /// Whether `bytes` is a token: one or more of the characters RFC 9110 §5.6.2 allows.
+    /// Returns whether `bytes` is a token: one or more of the characters that RFC 9110 §5.6.2 allows.
     package static func isToken(_ bytes: some Sequence<UInt8>) -> Bool {
         var isEmpty = true
         for byte in bytes {
@@ -10,26 +10,27 @@ package enum Token {
         return !isEmpty
     }
 
-    /// Whether `byte` may stand in a token.
+    /// Returns whether `byte` is allowed in a token.
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
     }
 
-    /// Whether `text` is a token.
+    /// Returns whether `text` is a token.
     static func isToken(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { isToken($0) } ?? isToken(text.utf8)
     }
 
-    /// Whether no byte of `text` is one that may never stand in a field value.
+    /// Returns whether every byte of `text` is allowed in a field value.
     static func isFieldValue(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { isFieldValue($0) }
             ?? !text.utf8.contains(where: isForbiddenInValue)
     }
 
+    /// Returns whether every byte is allowed in a field value.
     private static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let words = UnsafeRawBufferPointer(bytes)
         var index = 0
-        // Eight at a time, while none of them is below 0x20, 0x7F or above.
+        // Eight bytes at a time: plain if each is from 0x20 to 0x7E. Otherwise they are checked one by one.
         while bytes.count - index >= 8 {
             let word = words.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
@@ -40,12 +41,13 @@ package enum Token {
         return !words[index...].contains(where: isForbiddenInValue)
     }
 
-    /// Whether `byte` may never stand in a field value: a control other than the horizontal tab, or DEL.
+    /// Returns whether `byte` is not allowed in a field value: a control character other than the tab, DEL included.
     package static func isForbiddenInValue(_ byte: UInt8) -> Bool {
         (byte < 0x20 && byte != 0x09) || byte == 0x7F
     }
 
-    // One bit for each byte below 128; literals, so that no access has to ask whether they are initialised.
+    // One bit for each byte below 128. Computed from literals: each access to a stored static checks whether it is
+    // initialized.
     /// `! # $ % & ' * + - .` and the digits.
     private static var low: UInt64 { 0x03ff_6cfa_0000_0000 }
     /// The letters and ``^ _ ` | ~``, counted from byte 64.

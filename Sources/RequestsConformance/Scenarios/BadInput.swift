@@ -1,16 +1,16 @@
 extension Scenario {
-    /// Every control byte but HTAB, which a field value may hold.
+    /// All control characters except HTAB, which a field value may contain.
     private static let controls =
         (0..<0x20).filter { $0 != 0x09 }.map { String(Unicode.Scalar(UInt8($0))) } + ["\u{7F}", "\r\n", "\r\nX: y"]
 
-    private static let malformed: [(String, InvalidRequest)] = [
+    private static let malformed: [(String, RequestError.InvalidRequest)] = [
         ("http://bücher.example/", .nonASCIIHost), ("http://a b/", .invalidHost), ("http://a:70000/", .malformedURL),
         ("http://[::1/", .invalidHost), ("//a.example/", .malformedURL), ("http://a/\u{1}", .controlByteInPath),
     ]
 
     static let badInput: [Scenario] = [
         Scenario(
-            name: "a control byte in a value is refused, whichever way it came into the header", rows: ["R-1", "L10"],
+            name: "a control character in a field value is rejected, however the field is set", rows: ["R-1", "L10"],
             group: .badInput
         ) { context in
             try await context.run { client in
@@ -32,7 +32,7 @@ extension Scenario {
                 try Self.expectNothingSent(client)
             }
         },
-        Scenario(name: "a name that is no token is refused", rows: ["R-1"], group: .badInput) { context in
+        Scenario(name: "a field name that is not a token is rejected", rows: ["R-1"], group: .badInput) { context in
             try await context.run { client in
                 for name in controls.map({ "X\($0)Y" }) + ["", "X Y", "X:", "X\tY", "Ü", "X(", "X\"", "{X}"] {
                     let field = Field(name: Field.Name(name), value: "a")
@@ -47,7 +47,7 @@ extension Scenario {
                 try Self.expectNothingSent(client)
             }
         },
-        Scenario(name: "the port 0 is refused, and nothing is dialled", rows: ["R-4"], group: .badInput) { context in
+        Scenario(name: "port 0 is rejected, and no connection is opened", rows: ["R-4"], group: .badInput) { context in
             try await context.run { client in
                 for text in ["http://127.0.0.1:0/", "http://localhost:0", "http://[::1]:0/x?y"] {
                     let request = PreparedRequest(target: try TargetURI(text))
@@ -56,14 +56,14 @@ extension Scenario {
                     }
                     try expect(!error.mayHaveReachedServer, "nothing has reached the server")
                     let api = Probe(baseURL: try need("a URL", URL(string: text)))
-                    try await expectFailure(.invalidRequest(.invalidPort), context: "\(text), described") {
+                    try await expectFailure(.invalidRequest(.invalidPort), context: "\(text), as a base URL") {
                         try await client.executor.perform(api.get(.none, from: "/"))
                     }
                 }
                 try Self.expectNothingSent(client)
             }
         },
-        Scenario(name: "a method that is no token is refused", rows: ["R-2", "L11"], group: .badInput) { context in
+        Scenario(name: "a method that is not a token is rejected", rows: ["R-2", "L11"], group: .badInput) { context in
             try await context.run { client in
                 let methods =
                     controls.map { "GE\($0)T" } + ["", "GET ", "GET /x HTTP/1.1\r\nX: y\r\n\r\nGET", "GE/T", "Ü"]
@@ -78,18 +78,19 @@ extension Scenario {
                 try Self.expectNothingSent(client)
             }
         },
-        Scenario(name: "a path with a control byte, a query or a fragment is refused", rows: ["R-2"], group: .badInput)
-        { context in
+        Scenario(
+            name: "a path with a control character, a query or a fragment is rejected", rows: ["R-2"], group: .badInput
+        ) { context in
             try await context.run { client in
                 let api = client.client.api
                 for control in controls + ["\t"] {
-                    // A text of its own: interpolated into a path, the byte would be data, and escaped.
+                    // A separate string: a byte that is interpolated into a path is data, and would be escaped.
                     let path = "/a" + control + "b"
                     try await expectFailure(.invalidRequest(.controlByteInPath), context: control.debugDescription) {
                         try await client.client.perform(api.get(.none, from: RequestPath(path)))
                     }
                 }
-                for (path, reason) in [("/a?b=c", InvalidRequest.queryInPath), ("/a#b", .fragmentInPath)] {
+                for (path, reason) in [("/a?b=c", RequestError.InvalidRequest.queryInPath), ("/a#b", .fragmentInPath)] {
                     try await expectFailure(.invalidRequest(reason)) {
                         try await client.client.perform(api.get(.none, from: RequestPath(path)))
                     }
@@ -98,7 +99,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "an interpolation that empties a segment or makes it a dot segment is refused", rows: ["R-2"],
+            name: "an interpolation that results in an empty segment or a dot segment is rejected", rows: ["R-2"],
             group: .badInput
         ) {
             context in
@@ -118,7 +119,8 @@ extension Scenario {
                 try expect("the target", client.received.first?.target, is: "/users/a%2Fb%3Fc%23d%20e%0D%0A")
             }
         },
-        Scenario(name: "a GET, HEAD or TRACE with a body is refused", rows: ["L4"], group: .badInput) { context in
+        Scenario(name: "a GET, HEAD or TRACE request with a body is rejected", rows: ["L4"], group: .badInput) {
+            context in
             try await context.run { client in
                 for method in [HTTPMethod.get, .head, .trace] {
                     for body in [RequestBody.bytes(Data("x".utf8)), Chunks.body("x")] {
@@ -131,10 +133,10 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a base URL that cannot be asked is refused, each for its reason", rows: ["R-4", "L4", "L12"],
+            name: "an invalid base URL is rejected with its reason", rows: ["R-4", "L4", "L12"],
             group: .badInput
         ) { context in
-            let table: [(String, [InvalidRequest])] = [
+            let table: [(String, [RequestError.InvalidRequest])] = [
                 ("relative/path", [.malformedURL]), ("mailto:a@b.example", [.malformedURL]),
                 ("http:///path", [.malformedURL, .invalidHost]),
                 ("http://a%2Fb.example/", [.invalidHost]), ("http://b%C3%BCcher.example/", [.nonASCIIHost]),
@@ -144,35 +146,37 @@ extension Scenario {
                 let client = Client(Probe(baseURL: url), executor: context.executor())
                 do throws(RequestError) {
                     try await client.perform(client.api.get(.none, from: "/"))
-                    throw RequestError(.other, detail: "nothing was refused")
+                    throw RequestError(.other, detail: "expected an error, but the request was accepted")
                 } catch {
                     let isExpected = reasons.contains { error.reason == .invalidRequest($0) }
-                    try expect(isExpected, "\(text) is refused for \(reasons): \(error)")
+                    try expect(isExpected, "\(text) is rejected for one of \(reasons): \(error)")
                     try expect(!error.mayHaveReachedServer || error.reason == .other, "nothing has reached a server")
                 }
             }
             for (text, reason) in malformed {
-                let result = Result { () throws(InvalidRequest) in try TargetURI(text) }
-                guard case .failure(let problem) = result else { throw ConformanceFailure("\(text) is accepted") }
+                let result = Result { () throws(RequestError.InvalidRequest) in try TargetURI(text) }
+                guard case .failure(let problem) = result else {
+                    throw ConformanceFailure("expected an error, but \(text) was accepted")
+                }
                 try expect("the problem of \(text)", problem, is: reason)
             }
         },
-        Scenario(name: "a body provider that throws is a body that is not encoded", rows: ["T-18"], group: .badInput) {
+        Scenario(name: "a body provider that throws is a body encoding failure", rows: ["T-18"], group: .badInput) {
             context in
             try await context.run { client in
                 let provider = BodyProvider { header in
                     header.set(.contentType(.json))
-                    throw Chunks.Broken()
+                    throw Chunks.SourceError()
                 }
-                let error = try await expectFailure(.bodyNotEncoded) {
+                let error = try await expectFailure(.bodyEncodingFailed) {
                     try await client.client.perform(client.client.api.post(provider, to: "/"))
                 }
-                try expect(error.underlying is Chunks.Broken, "the provider's error is underneath")
+                try expect(error.underlying is Chunks.SourceError, "the provider's error is the underlying error")
                 try expect("the response", error.response, is: nil)
                 try Self.expectNothingSent(client)
             }
         },
-        Scenario(name: "the userinfo of a URL is neither sent as part of it nor shown", rows: ["R-8"], group: .badInput)
+        Scenario(name: "the userinfo of a URL is neither sent in the target nor shown", rows: ["R-8"], group: .badInput)
         { context in
             try await context.run(serving: MockExecutor(.status(500))) { client in
                 let text = client.baseURL.absoluteString.replacing("http://", with: "http://user:hidden@")
@@ -183,15 +187,15 @@ extension Scenario {
                 }
                 let received = try need("the request", client.received.first)
                 try expect("the target", received.target, is: "/x")
-                try expect(!"\(received.header[.host] ?? "")".contains("hidden"), "Host is free of it")
+                try expect(!"\(received.header[.host] ?? "")".contains("hidden"), "Host does not contain the userinfo")
                 for shown in ["\(error)", String(reflecting: error), "\(error.request.map { "\($0)" } ?? "")"] {
-                    try expect(!shown.contains("hidden"), "it is not shown: \(shown)")
+                    try expect(!shown.contains("hidden"), "the userinfo is not shown: \(shown)")
                 }
             }
         },
     ]
 
-    /// Requests that carry `value` in their header, each by another way.
+    /// Returns requests with `value` in their header, each set in a different way.
     private static func requests(with value: String, to client: ScenarioClient) -> [Request<Probe, Void>] {
         let api = client.client.api
         let field = Field(name: "X-Odd", value: value)

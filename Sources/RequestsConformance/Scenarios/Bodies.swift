@@ -5,8 +5,10 @@ extension Scenario {
     }
 
     static let bodies: [Scenario] = [
-        Scenario(name: "a request without a body says so by its method", rows: ["R-3"], group: .bodies, needs: .server)
-        {
+        Scenario(
+            name: "a request without a body has the Content-Length of its method", rows: ["R-3"], group: .bodies,
+            needs: .server
+        ) {
             context in
             try await context.run { client in
                 for method in [HTTPMethod.get, .head, .delete, .options, .post, .put, .patch] {
@@ -16,12 +18,13 @@ extension Scenario {
                 try expect("Content-Length", lengths.suffix(3), is: ["0", "0", "0"])
                 try expect("Content-Length of GET and HEAD", lengths.prefix(2), is: [nil, nil])
                 try expect(
-                    client.received.allSatisfy { !$0.header.contains(.transferEncoding) }, "no Transfer-Encoding")
+                    client.received.allSatisfy { !$0.header.contains(.transferEncoding) },
+                    "no request has Transfer-Encoding")
             }
         },
-        Scenario(name: "every kind of body arrives as it is", rows: ["R-6", "RQ-22"], group: .bodies) { context in
-            try await withFolder { folder in
-                let path = "\(folder)/body"
+        Scenario(name: "every kind of body arrives unchanged", rows: ["R-6", "RQ-22"], group: .bodies) { context in
+            try await withTemporaryDirectory { directory in
+                let path = "\(directory)/body"
                 try Data("hello, world".utf8).write(to: URL(filePath: path))
                 let bodies: [(RequestBody, String)] = [
                     (.bytes(Data("bytes".utf8)), "bytes"), (.bytes(Data()), ""),
@@ -37,18 +40,18 @@ extension Scenario {
                         try expect("the echo of \(body)", text, is: expected)
                     }
                     let received = client.received.map { String(decoding: $0.body, as: UTF8.self) }
-                    try expect("what arrived", received, is: bodies.map(\.1))
+                    try expect("the received bodies", received, is: bodies.map(\.1))
                 }
             }
         },
         Scenario(
-            name: "a multipart form of every kind of part arrives as it was described",
+            name: "a multipart form with every kind of part arrives as described",
             rows: ["T-42", "T-43", "T-46", "PM-50", "PM-51"], group: .bodies
         ) { context in
-            try await withFolder { folder in
-                let url = URL(filePath: "\(folder)/part.txt")
+            try await withTemporaryDirectory { directory in
+                let url = URL(filePath: "\(directory)/part.txt")
                 try Data("from a file".utf8).write(to: url)
-                let parts: [MultipartPart] = [
+                let parts: [MultipartForm.Part] = [
                     .text("first", name: "a"), .deferred { [.text("second", name: "b")] },
                     .file(at: url, name: "c"), .body(Chunks.body("str", "eam", length: 6), name: "d"),
                 ]
@@ -65,7 +68,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body of known length says Content-Length, any other is chunked", rows: ["R-3"], group: .bodies,
+            name: "a body of known length has Content-Length; any other is chunked", rows: ["R-3"], group: .bodies,
             needs: .server
         ) { context in
             try await context.run { client in
@@ -76,13 +79,13 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body longer or shorter than declared is not encoded, and no request is complete",
+            name: "a body longer or shorter than declared is an error, and no request is complete",
             rows: ["R-5"], group: .bodies
         ) { context in
             try await context.run { client in
                 for length in [0, 2, 4, 1 << 20] {
                     let request = try client.request(.put, body: Chunks.body("a", "bc", length: length))
-                    try await expectFailure(.bodyNotEncoded, context: "length \(length)") {
+                    try await expectFailure(.bodyEncodingFailed, context: "length \(length)") {
                         try await client.send(request)
                     }
                 }
@@ -92,27 +95,28 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body whose source throws is not encoded, and no request is complete", rows: ["R-5"], group: .bodies
+            name: "a body whose source throws is an error, and no request is complete", rows: ["R-5"], group: .bodies
         ) { context in
             try await context.run { client in
                 for length in [nil, 1, 64] {
                     let body = Chunks.body("a", length: length, failing: true)
                     let request = try client.request(.post, body: body)
                     let error = try await expectFailure(
-                        .bodyNotEncoded, context: "length \(String(describing: length))"
+                        .bodyEncodingFailed, context: "length \(String(describing: length))"
                     ) {
                         try await client.send(request)
                     }
-                    try expect(error.underlying is Chunks.Broken, "the source's error is underneath: \(error)")
+                    try expect(
+                        error.underlying is Chunks.SourceError, "the source's error is the underlying error: \(error)")
                 }
-                let refusing = RequestBody.stream(length: nil, replayable: true) { throw Chunks.Broken() }
-                try await expectFailure(.bodyNotEncoded, context: "a source that cannot be made") {
-                    try await client.send(try client.request(.post, body: refusing))
+                let failing = RequestBody.stream(length: nil, isReplayable: true) { throw Chunks.SourceError() }
+                try await expectFailure(.bodyEncodingFailed, context: "a source that cannot be made") {
+                    try await client.send(try client.request(.post, body: failing))
                 }
                 try expect("complete requests", client.received.count, is: 0)
             }
         },
-        Scenario(name: "a file that cannot be read is refused before sending", rows: ["RQ-22"], group: .bodies) {
+        Scenario(name: "an unreadable file is rejected before anything is sent", rows: ["RQ-22"], group: .bodies) {
             context in
             try await context.run { client in
                 let request = try client.request(.put, body: .file(path: "/nowhere/there"))
@@ -121,7 +125,7 @@ extension Scenario {
                 try expect("requests", client.received.count, is: 0)
             }
         },
-        Scenario(name: "a one-shot body is sent once and refused afterwards", rows: ["R-33"], group: .bodies) {
+        Scenario(name: "a one-shot body is sent once and rejected afterwards", rows: ["R-33"], group: .bodies) {
             context in
             try await context.run(serving: echo) { client in
                 let request = try client.request(.post, body: .oneShot(length: 4, Chunks("once")))
@@ -130,14 +134,14 @@ extension Scenario {
                 try expect("complete requests", client.received.count, is: 1)
             }
         },
-        Scenario(name: "large bodies go both ways unharmed", rows: ["RQ-22"], group: .bodies) { context in
+        Scenario(name: "large bodies are sent and received unchanged", rows: ["RQ-22"], group: .bodies) { context in
             let data = Data((0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
             try await context.run(serving: echo) { client in
                 for body in [
                     RequestBody.bytes(data), .oneShot(Chunks([data.prefix(1_000_003), data.dropFirst(1_000_003)])),
                 ] {
                     let echoed = try await client.bytes(try client.request(.put, body: body))
-                    try expect(echoed == data, "3 MiB come back as they went: \(echoed.count) bytes did")
+                    try expect(echoed == data, "3 MiB are received as they were sent: \(echoed.count) bytes")
                 }
             }
         },
@@ -146,14 +150,16 @@ extension Scenario {
         ) {
             context in
             try await context.run(serving: echo) { client in
-                let told = Told<TransferProgress>()
+                let recorder = EventRecorder<TransferProgress>()
                 var request = try client.request(.post, body: .bytes(Data(count: 200_000)))
-                request.onProgress = { told.tell($0) }
+                request.progressHandler = { recorder.record($0) }
                 _ = try await client.send(request)
-                let last = try need("the last progress", told.all.last)
-                try expect("sent", last.sent, is: 200_000)
-                try expect("received", last.received, is: 200_000)
-                try expect(told.all.map(\.sent) == told.all.map(\.sent).sorted(), "the count never falls")
+                let last = try need("the last progress", recorder.all.last)
+                try expect("sent", last.bytesSent, is: 200_000)
+                try expect("received", last.bytesReceived, is: 200_000)
+                try expect(
+                    recorder.all.map(\.bytesSent) == recorder.all.map(\.bytesSent).sorted(), "the count never decreases"
+                )
             }
         },
     ]

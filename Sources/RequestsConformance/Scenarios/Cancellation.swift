@@ -15,7 +15,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancelling ends the wait for a head and closes the connection", rows: ["R-67", "R-44"],
+            name: "cancellation ends the wait for a response and closes the connection", rows: ["R-67", "R-44"],
             group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBeforeHead)) {
@@ -30,7 +30,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancelling ends the wait inside a collected body and closes the connection", rows: ["R-67", "R-44"],
+            name: "cancellation ends the wait for a collected body and closes the connection", rows: ["R-67", "R-44"],
             group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBody(atByte: 2))) {
@@ -45,7 +45,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancelling ends the wait for the next chunk, and every read after it", rows: ["R-67", "R-44"],
+            name: "cancellation ends the wait for the next chunk and every later read", rows: ["R-67", "R-44"],
             group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBody(atByte: 2))) {
@@ -61,10 +61,10 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancelling ends the sending of a body that is still produced", rows: ["R-67"], group: .cancellation
+            name: "cancellation ends the sending of a streamed body", rows: ["R-67"], group: .cancellation
         ) { context in
             try await context.run { client in
-                let request = try client.request(.put, body: .stream { Waiting() })
+                let request = try client.request(.put, body: .stream { NeverEndingSequence() })
                 let task = Task { try await client.send(request) }
                 if let server = client.server { try await server.waitUntil { !$0.exchanges.isEmpty } }
                 task.cancel()
@@ -74,12 +74,12 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancelling ends the wait for a connection", rows: ["R-67"], group: .cancellation, needs: .port
+            name: "cancellation ends the wait for a connection", rows: ["R-67"], group: .cancellation, needs: .port
         ) { context in
-            try await withUnansweringPort { port in
+            try await withFullBacklogPort { port in
                 let executor = context.executor()
                 var request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
-                // Among many other tests this one may go on late.
+                // Long enough for a busy machine, on which this task may continue late.
                 request.timeouts.connect = .seconds(50)
                 let task = Task { [request] in try await executor.execute(request) }
                 await Task.yield()
@@ -89,14 +89,14 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "between requests that are cancelled, each response is its own", rows: ["R-44", "R-67"],
+            name: "requests between cancelled ones receive their own responses", rows: ["R-44", "R-67"],
             group: .cancellation
         ) { context in
             let mock = MockExecutor { request in .ok(request.target.path) }
             try await context.run(serving: mock) { client in
                 for round in 0..<100 {
-                    let doomed = try client.request(.get, "/doomed-\(round)")
-                    let task = Task { try await client.send(doomed) }
+                    let cancelled = try client.request(.get, "/cancelled-\(round)")
+                    let task = Task { try await client.send(cancelled) }
                     for _ in 0..<round % 17 { await Task.yield() }
                     task.cancel()
                     let path = "/kept-\(round)"
@@ -108,50 +108,52 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a streamed body that is cancelled gives every byte or fails, wherever it is cancelled",
+            name: "a cancelled call with a streamed body delivers every byte or fails",
             rows: ["R-67", "R-20"], group: .cancellation
         ) { context in
             let body = Data("a body that arrives at once".utf8)
             try await context.run(serving: MockExecutor(.data(body))) { client in
-                var cancelled = 0
+                var cancelledCount = 0
                 for round in 0..<100 {
-                    let received = Told<Int>()
+                    let received = EventRecorder<Int>()
                     var request = try client.request(delivery: .streamed)
-                    request.onProgress = { received.tell($0.received) }
+                    request.progressHandler = { received.record($0.bytesReceived) }
                     let task = Task { [request] in
                         let stream = try await client.send(request).streamed
-                        // Executors that report no progress are given some time instead.
+                        // Executors that do not report progress get some time instead.
                         for _ in 0..<round * 10 where received.all.last != body.count { await Task.yield() }
                         for _ in 0..<round % 10 { await Task.yield() }
                         withUnsafeCurrentTask { $0?.cancel() }
                         return try await stream.collect()
                     }
-                    if try await isCancelled(task, orGives: body) { cancelled += 1 }
+                    if try await isCancelled(task, orReturns: body) { cancelledCount += 1 }
                 }
-                try expect(cancelled > 0, "one of 100 calls was cancelled before its body had been read")
+                try expect(cancelledCount > 0, "at least one of 100 calls is cancelled before its body is read")
             }
         },
         Scenario(
-            name: "a streamed body whose reader is cancelled gives every byte or fails", rows: ["R-67", "R-20"],
+            name: "a streamed body with a cancelled reader delivers every byte or fails", rows: ["R-67", "R-20"],
             group: .cancellation
         ) { context in
             let body = Data("a body that arrives at once".utf8)
             try await context.run(serving: MockExecutor(.data(body))) { client in
-                var cancelled = 0
+                var cancelledCount = 0
                 for round in 0..<100 {
                     let request = try client.request(delivery: .streamed)
                     let task = Task { try await client.send(request).streamed.collect() }
                     for _ in 0..<round * 3 { await Task.yield() }
                     task.cancel()
-                    if try await isCancelled(task, orGives: body) { cancelled += 1 }
+                    if try await isCancelled(task, orReturns: body) { cancelledCount += 1 }
                 }
-                try expect(cancelled > 0, "one of 100 calls was cancelled before its body had been read")
+                try expect(cancelledCount > 0, "at least one of 100 calls is cancelled before its body is read")
             }
         },
     ]
 
-    /// Expects `task` to give exactly `body`, or to fail because it was cancelled; whether it was.
-    private static func isCancelled(_ task: Task<Data, any Error>, orGives body: Data) async throws -> Bool {
+    /// Checks that `task` returns exactly `body`, or fails because it was cancelled.
+    ///
+    /// - Returns: Whether it was cancelled.
+    private static func isCancelled(_ task: Task<Data, any Error>, orReturns body: Data) async throws -> Bool {
         switch await task.result {
         case .success(let data):
             try expect("the body of a cancelled call", data, is: body)
@@ -162,17 +164,18 @@ extension Scenario {
         }
     }
 
-    /// The fault on the first connection's first exchange, or in memory in the first exchange, and none afterwards.
-    private static func stallingFirst(_ fault: Fault) -> @Sendable (Int, Int) -> Behavior {
+    /// Returns a function that results in `fault` for the first exchange of the first connection, or in memory for the
+    /// first exchange, and in no fault for all others.
+    private static func stallingFirst(_ fault: TestServer.Fault) -> @Sendable (Int, Int) -> TestServer.Behavior {
         { connection, exchange in connection == 0 && exchange == 0 ? .failing(fault) : .standard }
     }
 }
 
-/// A body of one chunk, after which nothing comes until the task is cancelled.
-private struct Waiting: AsyncSequence, AsyncIteratorProtocol {
+/// A sequence of one chunk that then waits until its task is cancelled.
+private struct NeverEndingSequence: AsyncSequence, AsyncIteratorProtocol {
     private var hasBegun = false
 
-    func makeAsyncIterator() -> Waiting { self }
+    func makeAsyncIterator() -> NeverEndingSequence { self }
 
     mutating func next() async throws -> Data? {
         if hasBegun { try await Task.sleep(for: .seconds(3_600)) }

@@ -1,6 +1,6 @@
 extension Scenario {
-    /// An answer that is chosen by the path of its request.
-    private static let answers = MockExecutor { request in
+    /// An executor whose response depends on the path of the request.
+    private static let responses = MockExecutor { request in
         switch request.target.path {
         case "/json": MockResponse(header: type("application/json"), body: body)
         case "/text-json": MockResponse(header: type("text/json"), body: body)
@@ -16,26 +16,26 @@ extension Scenario {
         }
     }
 
-    private static let body: [MockResponse.Piece] = [.bytes(Data("{\"error\":1}".utf8))]
+    private static let body: [MockResponse.BodyEvent] = [.bytes(Data("{\"error\":1}".utf8))]
 
     private static func type(_ text: String) -> Header { [Field(name: .contentType, value: text)] }
 
     static let descriptions: [Scenario] = [
         Scenario(
-            name: "an answer is read under the content types that were asked for, and no other",
+            name: "only a response of an accepted content type is decoded",
             rows: ["T-33", "T-34", "PM-61", "PM-66"], group: .descriptions
         ) { context in
-            try await context.run(serving: answers) { client in
+            try await context.run(serving: responses) { client in
                 let api = client.client.api
                 for path in ["/json", "/text-json", "/untyped"] {
                     let value = try await client.executor.value(
                         api.get(.json([String: Int].self), from: RequestPath(path)))
                     try expect("the value of \(path)", value, is: ["error": 1])
                 }
-                let refused = try await expectFailure(.unexpectedContentType) {
+                let rejected = try await expectFailure(.unexpectedContentType) {
                     try await client.executor.value(api.get(.json([String: Int].self), from: "/html"))
                 }
-                try expect("the body of the refused", refused.body, is: Data("{\"error\":1}".utf8))
+                try expect("the body of the rejected response", rejected.body, is: Data("{\"error\":1}".utf8))
                 try await expectFailure(.unexpectedNoContent) {
                     try await client.executor.value(api.get(.json([String: Int].self), from: "/nothing"))
                 }
@@ -46,10 +46,11 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "an error carries its body, and its JSON where the type says so", rows: ["T-35", "T-58", "PM-70"],
+            name: "an error contains its body, and its JSON if the content type is JSON",
+            rows: ["T-35", "T-58", "PM-70"],
             group: .descriptions
         ) { context in
-            try await context.run(serving: answers) { client in
+            try await context.run(serving: responses) { client in
                 let api = client.client.api
                 for (path, assumed, json) in [
                     ("/failed", false, ["error": 1] as JSONValue?), ("/failed-text", false, nil),
@@ -62,31 +63,31 @@ extension Scenario {
                         try await client.executor.value(described)
                     }
                     try expect("the JSON of \(path)", error.bodyJSON, is: json)
-                    try expect(error.body?.isEmpty == false, "\(path) has its body")
+                    try expect(error.body?.isEmpty == false, "the error of \(path) has a body")
                 }
-                for (path, isCut) in [("/cut", true), ("/wrong", false)] {
+                for (path, isTruncated) in [("/cut", true), ("/wrong", false)] {
                     var attempts = 0
                     repeat {
                         attempts += 1
-                        let error = try await expectFailure(.notDecoded, context: path) {
+                        let error = try await expectFailure(.decodingFailed, context: path) {
                             try await client.executor.value(api.get(.jsonValue, from: RequestPath(path)))
                         }
-                        try expect("whether \(path) was cut short", error.isJSONCutShort, is: isCut)
-                        guard error.isJSONCutShort else { break }
+                        try expect("whether the JSON of \(path) is truncated", error.isJSONTruncated, is: isTruncated)
+                        guard error.isJSONTruncated else { break }
                     } while attempts < 2
-                    let hits = client.received.filter { $0.target == path }.count
-                    try expect("how often \(path) was asked for", hits, is: isCut ? 2 : 1)
+                    let count = client.received.filter { $0.target == path }.count
+                    try expect("the number of requests for \(path)", count, is: isTruncated ? 2 : 1)
                 }
             }
         },
         Scenario(
-            name: "an environment's endpoints and defaults reach the wire below it, and only there",
+            name: "the endpoints and defaults of an environment are sent below its base URL, and only there",
             rows: ["T-39", "T-40", "T-41", "PM-9"], group: .descriptions
         ) { context in
             try await context.run { client in
                 let base = client.baseURL.absoluteString
                 let root = base.hasSuffix("/") ? String(base.dropLast()) : base
-                var environment = try need("an environment", RequestEnvironment(root + "/api/v1/"))
+                var environment = try need("an environment", RequestEnvironment(string: root + "/api/v1/"))
                 environment.joining = .resolve
                 environment.authenticationProvider = .bearerToken("secret")
                 for path in ["/foo", "foo", "foo/", "/", ""] {
@@ -99,7 +100,7 @@ extension Scenario {
                 try expect(
                     "credentials", client.received.map { $0.header[.authorization] },
                     is: [nil, "Bearer secret", "Bearer secret", nil, "Bearer secret", nil])
-                let other = try need("another environment", RequestEnvironment(root + "/other/"))
+                let other = try need("another environment", RequestEnvironment(string: root + "/other/"))
                 async let first = client.executor.value(environment.get(.text, from: "one"))
                 async let second = client.executor.value(other.get(.text, from: "two"))
                 _ = try await (first, second)
@@ -107,13 +108,14 @@ extension Scenario {
                     "both at once",
                     Set(client.received.suffix(2).map { "\($0.target) \($0.header[.authorization] ?? "-")" }),
                     is: ["/api/v1/one Bearer secret", "/other/two -"])
-                let bare = try need("an environment without a path", RequestEnvironment(root))
+                let bare = try need("an environment without a path", RequestEnvironment(string: root))
                 _ = try await client.executor.value(bare.get(.data, from: ""))
                 try expect("the target without a path", client.received.last?.target, is: "/")
             }
         },
         Scenario(
-            name: "JSON and query of one request arrive apart", rows: ["T-79", "T-81", "HT-13", "HT-21"],
+            name: "JSON and query parameters of one request are sent separately",
+            rows: ["T-79", "T-81", "HT-13", "HT-21"],
             group: .descriptions
         ) { context in
             try await context.run { client in
@@ -128,7 +130,7 @@ extension Scenario {
                 _ = try await client.executor.value(upload)
                 try expect("the upload's target", client.received.last?.target, is: "/y?u=2")
                 try expect("the upload's body", client.received.last?.body, is: Data("x".utf8))
-                let part = MultipartPart.data(Data("x".utf8), name: "file", fileName: "f.bin")
+                let part = MultipartForm.Part.data(Data("x".utf8), name: "file", filename: "f.bin")
                 let form = api.post(.multipart([part], boundary: "B"), to: "/z").adding(parameters: ["j": 1], in: .json)
                     .adding(parameters: ["p": 1], in: .propertyList)
                 _ = try await client.executor.value(form)
@@ -139,7 +141,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "awkward names and values arrive alike in a query and in a form", rows: ["T-20", "T-42", "PM-43"],
+            name: "names and values with special characters are encoded alike in a query and in a form",
+            rows: ["T-20", "T-42", "PM-43"],
             group: .descriptions
         ) { context in
             try await context.run { client in
@@ -162,7 +165,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a server that needs Content-Length gets it, whatever the body is made of",
+            name: "a request that requires Content-Length has it, whatever its body",
             rows: ["T-49", "PM-45", "PM-47"], group: .descriptions, needs: .server
         ) { context in
             try await context.run { client in
@@ -182,8 +185,8 @@ extension Scenario {
                     }
                     let both = Array(client.received.suffix(2))
                     try expect("both bodies", both.first?.body, is: both.last?.body)
-                    let needed = try need("the second", both.last)
-                    try expect("the length", needed.header[.contentLength], is: "\(needed.body.count)")
+                    let withLength = try need("the second request", both.last)
+                    try expect("the length", withLength.header[.contentLength], is: "\(withLength.body.count)")
                 }
                 for request in client.received {
                     let fields = [Field.Name.contentLength, .transferEncoding].filter(request.header.contains)
@@ -192,13 +195,13 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "forms without parts, with empty parts and with large ones arrive whole", rows: ["T-45"],
+            name: "empty forms, empty parts and large parts arrive complete", rows: ["T-45"],
             group: .descriptions
         ) { context in
             try await context.run { client in
                 let api = client.client.api
                 let large = Data((0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-                let forms: [[MultipartPart]] = [
+                let forms: [[MultipartForm.Part]] = [
                     [], [.deferred { [] }], [.text("", name: "empty")], [.data(large, name: "large")],
                 ]
                 for parts in forms {
@@ -209,18 +212,20 @@ extension Scenario {
                     "the empty forms", bodies.prefix(2).map { String(decoding: $0, as: UTF8.self) },
                     is: ["--a-boundary--\r\n", "--a-boundary--\r\n"])
                 let empty = String(decoding: bodies[2], as: UTF8.self)
-                try expect(empty.hasSuffix("\r\n\r\n\r\n--a-boundary--\r\n"), "the empty part is there: \(empty)")
+                try expect(
+                    empty.hasSuffix("\r\n\r\n\r\n--a-boundary--\r\n"), "the form contains the empty part: \(empty)")
                 let end = Data("\r\n--a-boundary--\r\n".utf8)
-                try expect(bodies[3].suffix(end.count) == end, "the large form ends")
-                try expect(bodies[3].dropLast(end.count).suffix(large.count) == large, "the large part is there")
+                try expect(bodies[3].suffix(end.count) == end, "the large form has its closing boundary")
+                try expect(
+                    bodies[3].dropLast(end.count).suffix(large.count) == large, "the form contains the large part")
             }
         },
         Scenario(
-            name: "what cannot be described is a typed error, and nothing is sent",
+            name: "an invalid description is a typed error, and nothing is sent",
             rows: ["T-29", "T-47", "T-75", "AF-19", "AF-30", "AF-32"], group: .descriptions
         ) { context in
             try await context.run { client in
-                struct Refused: Error {}
+                struct EncodingFailure: Error {}
                 let api = client.client.api
                 let web = URL("http://example.com/file")
                 let missing = URL(filePath: "/nowhere/there")
@@ -229,10 +234,10 @@ extension Scenario {
                     .multipart([.file(at: web, name: "f")]), .multipart([.text("a", name: "b")], boundary: ""),
                     .multipart([.text("a", name: "b").adding(headerField: Field(name: "X", value: "a\r\nb"))]),
                     .multipart([.text("a", name: "b").adding(headerField: Field(name: "a b", value: ""))]),
-                    .multipart([.text("--B", name: "b")], boundary: "B"), BodyProvider { _ in throw Refused() },
+                    .multipart([.text("--B", name: "b")], boundary: "B"), BodyProvider { _ in throw EncodingFailure() },
                 ]
                 for body in encoding {
-                    try await expectFailure(.bodyNotEncoded) {
+                    try await expectFailure(.bodyEncodingFailed) {
                         try await client.executor.value(api.post(body, to: "/x"))
                     }
                 }
@@ -249,12 +254,13 @@ extension Scenario {
                         try await client.executor.value(request)
                     }
                 }
-                let failing = ParameterFormat.custom { _ in throw Refused() }
+                let failing = RequestParameters.Format.custom { _ in throw EncodingFailure() }
                 let query = api.get(.data, from: "/x").adding(parameters: ["a": 1], in: .query(failing))
                 let error = try await expectFailure(.invalidRequest(.parametersNotEncoded)) {
                     try await client.executor.value(query)
                 }
-                try expect(error.underlying is Refused, "the function's error is underneath: \(error)")
+                try expect(
+                    error.underlying is EncodingFailure, "the function's error is the underlying error: \(error)")
                 try expect("requests", client.received.count, is: 0)
             }
         },
@@ -262,7 +268,7 @@ extension Scenario {
 }
 
 extension RequestExecutor {
-    /// What performing `request` gives, whatever the executor's type.
+    /// Performs `request` and returns its value, for an executor of any type.
     fileprivate func value<R: RequestConvertible>(_ request: R) async throws(RequestError) -> R.Resource {
         try await perform(request)
     }

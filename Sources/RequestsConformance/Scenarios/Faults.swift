@@ -1,12 +1,12 @@
 extension Scenario {
     static let faults: [Scenario] = [
         Scenario(
-            name: "a connection that ends before the head is lost, and the request was sent once",
+            name: "a connection that closes before the response is an error, and the request is sent once",
             rows: ["T-87", "R-43", "L4"], group: .faults
         ) {
             context in
             for fault in [
-                Fault.closeBeforeHead, .resetBeforeHead, .truncateHead(atByte: 0), .truncateHead(atByte: 12),
+                TestServer.Fault.closeBeforeHead, .resetBeforeHead, .truncateHead(atByte: 0), .truncateHead(atByte: 12),
                 .truncateHead(atByte: 30),
             ] {
                 try await context.run(serving: MockExecutor(.ok("0123456789")), fault: fault) { client in
@@ -26,7 +26,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body cut short is an error, never a short value", rows: ["R-20", "T-87", "L4"], group: .faults
+            name: "a truncated body is an error, never a shorter value", rows: ["R-20", "T-87", "L4"], group: .faults
         ) { context in
             let mock = MockExecutor(.ok("0123456789"))
             for behavior in (0..<10).flatMap(Self.cuts) {
@@ -35,14 +35,15 @@ extension Scenario {
                         try await client.send(try client.request())
                     }
                     try expect("the status", error.status, is: 200)
-                    let begun = String(decoding: error.body ?? Data(), as: UTF8.self)
-                    try expect("0123456789".hasPrefix(begun), "the error's body is a beginning: \(begun)")
+                    let received = String(decoding: error.body ?? Data(), as: UTF8.self)
+                    try expect("0123456789".hasPrefix(received), "the error's body is a prefix: \(received)")
                     try await client.waitUntilOpen(0)
                 }
             }
         },
         Scenario(
-            name: "a stream cut short gives what came and then the error, again and again", rows: ["R-20", "T-87"],
+            name: "a truncated stream delivers the received bytes, then the error at each read",
+            rows: ["R-20", "T-87"],
             group: .faults
         ) {
             context in
@@ -50,17 +51,19 @@ extension Scenario {
             for behavior in [0, 1, 9].flatMap(Self.cuts) {
                 try await context.run(serving: mock, behaving: behavior) { client in
                     let stream = try await client.send(try client.request(delivery: .streamed)).streamed
-                    let begun = Begun()
+                    let received = ReceivedBytes()
                     try await expectFailure(.connectionLost, context: "\(behavior)") {
-                        while let chunk = try await stream.next() { begun.append(chunk) }
+                        while let chunk = try await stream.next() { received.append(chunk) }
                     }
-                    try expect(Data("0123456789".utf8).starts(with: begun.data), "what came is a beginning")
-                    try await expectFailure(.connectionLost, context: "once more") { try await stream.next() }
+                    try expect(
+                        Data("0123456789".utf8).starts(with: received.data),
+                        "the received bytes are a prefix of the body")
+                    try await expectFailure(.connectionLost, context: "a second read") { try await stream.next() }
                 }
             }
         },
         Scenario(
-            name: "a chunked body that ends before its last chunk is cut short", rows: ["R-20"], group: .faults,
+            name: "a chunked body without its last chunk is truncated", rows: ["R-20"], group: .faults,
             needs: .server
         ) {
             context in
@@ -75,10 +78,10 @@ extension Scenario {
                 }
             }
             try await context.run(fault: .raw(Array((head + whole).utf8))) { client in
-                try expect("the whole", try await client.text(try client.request()), is: "abc")
+                try expect("the whole body", try await client.text(try client.request()), is: "abc")
             }
         },
-        Scenario(name: "what is no response is a violation of the protocol", rows: ["T-87", "L4"], group: .faults) {
+        Scenario(name: "a malformed response is a protocol violation", rows: ["T-87", "L4"], group: .faults) {
             context in
             try await context.run(fault: .garbage) { client in
                 let error = try await expectFailure(.protocolViolation) { try await client.send(try client.request()) }
@@ -88,7 +91,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a response that two readers could read differently is a violation of the protocol",
+            name: "an ambiguous response is a protocol violation",
             rows: ["R-9", "R-10", "R-12", "R-26"], group: .faults, needs: .server
         ) { context in
             let responses = [
@@ -112,7 +115,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a refused port is a connection that failed, and nothing was sent", rows: ["T-87", "L4"],
+            name: "a refused connection is a connection failure, and nothing is sent", rows: ["T-87", "L4"],
             group: .faults, needs: .port
         ) {
             context in
@@ -123,9 +126,9 @@ extension Scenario {
                 try expect(!error.mayHaveReachedServer, "nothing has reached the server")
             }
         },
-        // A label of 64 bytes is longer than a name may have, so that no server is asked.
+        // A label of 64 bytes exceeds the maximum of 63, so no name server is queried.
         Scenario(
-            name: "a host without an address is not found, and nothing was sent", rows: ["T-87", "L4"], group: .faults,
+            name: "a host without an address is not found, and nothing is sent", rows: ["T-87", "L4"], group: .faults,
             needs: .port
         ) {
             context in
@@ -135,7 +138,7 @@ extension Scenario {
             try expect(!error.mayHaveReachedServer, "nothing has reached the server")
         },
         Scenario(
-            name: "a scheme that is not spoken is unsupported, and nothing was sent", rows: ["L4"], group: .faults,
+            name: "an unsupported scheme is an error, and nothing is sent", rows: ["L4"], group: .faults,
             needs: .server
         ) {
             context in
@@ -149,17 +152,17 @@ extension Scenario {
         },
     ]
 
-    /// A body of ten bytes ended at `byte`, in each way a body can end early.
-    private static func cuts(at byte: Int) -> [Behavior] {
+    /// Returns behaviors that end a body of ten bytes at `byte`, in each way in which a body can end early.
+    private static func cuts(at byte: Int) -> [TestServer.Behavior] {
         [
             .failing(.truncateBody(atByte: byte)), .failing(.resetBody(atByte: byte)),
-            Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: byte)),
+            TestServer.Behavior(framing: .chunked(sizes: [4]), fault: .truncateBody(atByte: byte)),
         ]
     }
 }
 
-/// What has come of a body.
-private final class Begun {
+/// The bytes of a body that have been received.
+private final class ReceivedBytes {
     private(set) var data = Data()
 
     func append(_ chunk: Data) { data.append(chunk) }

@@ -7,7 +7,8 @@ extension Scenario {
             context in
             let mock = MockExecutor { request in
                 let status = HTTPStatus(Int(request.target.path.dropFirst()) ?? 0)
-                return .redirect(status, to: "/elsewhere").adding(Field(name: .wwwAuthenticate, value: "Basic realm=a"))
+                return .redirect(status, to: "/elsewhere").adding(
+                    headerField: Field(name: .wwwAuthenticate, value: "Basic realm=a"))
             }
             try await context.run(serving: mock) { client in
                 let statuses = [
@@ -21,13 +22,13 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a response to HEAD, 204 and 304 has no body, and its header is kept", rows: ["R-19"],
+            name: "responses to HEAD and responses with status 204 or 304 have a header and no body", rows: ["R-19"],
             group: .framing
         ) {
             context in
             let mock = MockExecutor { request in
                 let status = HTTPStatus(Int(request.target.path.dropFirst()) ?? 0)
-                return .status(status, "body").adding(Field(name: .etag, value: "\"x\""))
+                return .status(status, "body").adding(headerField: Field(name: .etag, value: "\"x\""))
             }
             try await context.run(serving: mock) { client in
                 for (method, status) in [(HTTPMethod.head, 200), (.head, 404), (.get, 204), (.get, 304), (.head, 204)] {
@@ -40,18 +41,20 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body is read by Content-Length, in chunks of any size, or until the end", rows: ["R-18"],
+            name: "a body is received by Content-Length, in chunks of any size, or until the connection closes",
+            rows: ["R-18"],
             group: .framing
         ) { context in
             let text = String((0..<5000).map { Character(Unicode.Scalar(UInt8(97 + $0 % 26))) })
             let behaviors = [
-                Behavior.standard, Behavior(framing: .chunked(sizes: [1, 2, 3, 4096])), Behavior(framing: .untilClose),
-                Behavior(framing: .chunked(sizes: [1])), Behavior(interim: [102, 103]),
-                Behavior(pace: .drip(997, every: .milliseconds(1))),
+                TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [1, 2, 3, 4096])),
+                TestServer.Behavior(framing: .untilClose),
+                TestServer.Behavior(framing: .chunked(sizes: [1])), TestServer.Behavior(interim: [102, 103]),
+                TestServer.Behavior(pace: .drip(997, every: .milliseconds(1))),
             ]
             for behavior in behaviors {
                 try await context.run(serving: MockExecutor(.ok(text)), behaving: behavior) { client in
-                    for delivery in [Delivery.collected(limit: 5000), .streamed] {
+                    for delivery in [ResponseBody.Delivery.collected(limit: 5000), .streamed] {
                         let response = try await client.send(try client.request(delivery: delivery))
                         let body: Data
                         if case .streamed = delivery {
@@ -65,19 +68,21 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "an empty body is empty, however it is framed", rows: ["R-54"], group: .framing) { context in
-            for behavior in [Behavior.standard, Behavior(framing: .chunked(sizes: [])), Behavior(framing: .untilClose)]
-            {
+        Scenario(name: "an empty body is empty whatever its framing", rows: ["R-54"], group: .framing) { context in
+            for behavior in [
+                TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [])),
+                TestServer.Behavior(framing: .untilClose),
+            ] {
                 try await context.run(serving: MockExecutor(.ok()), behaving: behavior) { client in
                     try expect("the body", try await client.bytes(try client.request()), is: Data())
                     let stream = try await client.send(try client.request(delivery: .streamed)).streamed
                     try expect("the first chunk", try await stream.next(), is: nil)
-                    try expect("the next", try await stream.next(), is: nil)
+                    try expect("the second chunk", try await stream.next(), is: nil)
                 }
             }
         },
         Scenario(
-            name: "trailers are given once the body is read, and never as header", rows: ["R-14"],
+            name: "trailers are available after the body, and never in the header", rows: ["R-14"],
             group: .framing
         ) {
             context in
@@ -94,7 +99,7 @@ extension Scenario {
                 try expect("the trailer at the end", stream.trailers["X-Sum"], is: "3")
             }
         },
-        Scenario(name: "fields keep their order, their repetitions and their values", rows: ["L10"], group: .framing) {
+        Scenario(name: "fields keep their order, repetitions and values", rows: ["L10"], group: .framing) {
             context in
             let fields = [
                 Field(name: .setCookie, value: "a=1"), Field(name: "X-Odd", value: "x, y"),
@@ -103,13 +108,14 @@ extension Scenario {
             ]
             try await context.run(serving: MockExecutor(MockResponse(status: 204, header: Header(fields)))) { client in
                 let header = try await client.send(try client.request()).head.header
-                let given = header.filter { field in fields.contains { $0.name == field.name } }
+                let received = header.filter { field in fields.contains { $0.name == field.name } }
                 try expect(
-                    "the fields", given.map { "\($0.name): \($0.value)" }, is: fields.map { "\($0.name): \($0.value)" })
+                    "the fields", received.map { "\($0.name): \($0.value)" },
+                    is: fields.map { "\($0.name): \($0.value)" })
             }
         },
         Scenario(
-            name: "the request goes out with Host first and once, one Content-Length, and nothing it was not given",
+            name: "a request is sent with Host first, one Content-Length, and no added credentials or content fields",
             rows: ["R-3", "R-4", "L6"], group: .framing, needs: .server
         ) { context in
             try await context.run { client in
@@ -132,28 +138,28 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "methods are sent as they are spelled", rows: ["RQ-20", "L11"], group: .framing) { context in
+        Scenario(name: "methods are sent as spelled", rows: ["RQ-20", "L11"], group: .framing) { context in
             try await context.run { client in
                 let methods: [HTTPMethod] = [.get, .delete, .options, .trace, .patch, "get", "Frob", "M-SEARCH"]
                 for method in methods { _ = try await client.send(try client.request(method)) }
                 try expect("the methods", client.received.map(\.method.rawValue), is: methods.map(\.rawValue))
             }
         },
-        Scenario(name: "field values beyond ASCII are kept", rows: ["R-23"], group: .framing) { context in
+        Scenario(name: "non-ASCII field values are preserved", rows: ["R-23"], group: .framing) { context in
             let field = Field(name: "X-Name", value: "gr\u{FC}\u{DF}e")
             try await context.run(serving: MockExecutor(MockResponse(status: 204, header: [field]))) { client in
-                let given = try await client.send(try client.request()).head.header["X-Name"]
-                try expect("the value", given, is: field.value)
+                let received = try await client.send(try client.request()).head.header["X-Name"]
+                try expect("the value", received, is: field.value)
             }
         },
         Scenario(
-            name: "nothing is remembered between exchanges: no cookies, no responses, no credentials", rows: ["RQ-27"],
+            name: "exchanges share no cookies, cached responses or credentials", rows: ["RQ-27"],
             group: .framing
         ) { context in
             let response = MockResponse.ok("fresh")
-                .adding(Field(name: .setCookie, value: "a=b; Path=/"))
-                .adding(Field(name: .cacheControl, value: "public, max-age=3600"))
-                .adding(Field(name: .etag, value: "\"x\""))
+                .adding(headerField: Field(name: .setCookie, value: "a=b; Path=/"))
+                .adding(headerField: Field(name: .cacheControl, value: "public, max-age=3600"))
+                .adding(headerField: Field(name: .etag, value: "\"x\""))
             try await context.run(serving: MockExecutor(response)) { client in
                 let header: Header = [Field(name: .authorization, value: "Bearer a")]
                 _ = try await client.send(try client.request(.get, "/same", header: header))
@@ -166,22 +172,24 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "the header describes the body that is given, decoded or not", rows: ["RQ-27"], group: .framing)
-        { context in
-            let packed = try need("the packed bytes", Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
+        Scenario(name: "the header describes the delivered body, decoded or not", rows: ["RQ-27"], group: .framing) {
+            context in
+            // “hello, hello, hello” as gzip.
+            let compressed = try need(
+                "the compressed bytes", Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11HIQKIAn6HKCRMAAAA="))
             let mock = MockExecutor(
-                MockResponse.data(packed).adding(Field(name: .contentEncoding, value: "gzip")))
+                MockResponse.data(compressed).adding(headerField: Field(name: .contentEncoding, value: "gzip")))
             try await context.run(serving: mock) { client in
                 let response = try await client.send(try client.request())
                 if let coding = response.head.header[.contentEncoding] {
                     try expect("the coding", coding, is: "gzip")
-                    try expect("the body", try response.collected, is: packed)
+                    try expect("the body", try response.collected, is: compressed)
                 } else {
                     try expect(
                         "the body", String(decoding: try response.collected, as: UTF8.self), is: "hello, hello, hello")
                     try expect("Content-Length", response.head.header[.contentLength], is: nil)
                     try expect("the coding in the metrics", response.metrics.contentEncoding, is: "gzip")
-                    try expect("the length in the metrics", response.metrics.encodedBodyLength, is: packed.count)
+                    try expect("the length in the metrics", response.metrics.encodedBodyLength, is: compressed.count)
                 }
             }
         },

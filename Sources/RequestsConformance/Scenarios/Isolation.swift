@@ -4,49 +4,51 @@ import Dispatch
 extension Scenario {
     static let isolation: [Scenario] = [
         Scenario(
-            name: "called from the main actor, encoder and decoder run elsewhere, awaited or with a completion",
+            name: "a call from the main actor runs encoder and decoder elsewhere, awaited or with a completion handler",
             rows: ["PM-15", "HT-2"], group: .isolation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("\"decoded\""))) { client in
-                let places = Places()
-                try await callFromMainActor(client.client, places)
-                try expect("where the encoder and the decoder ran", places.all, is: [.elsewhere, .elsewhere])
-                try await callBackToMainActor(client.client, places)
-                try expect("where they ran the second time", places.all.count { $0 == .elsewhere }, is: 4)
+                let recorder = QueueRecorder()
+                try await callFromMainActor(client.client, recorder)
+                try expect("the queues of the encoder and the decoder", recorder.all, is: [.elsewhere, .elsewhere])
+                try await callBackToMainActor(client.client, recorder)
+                try expect("the number of calls on other queues", recorder.all.count { $0 == .elsewhere }, is: 4)
             }
         },
         Scenario(
-            name: "called by a thread that waits, encoder and decoder run on that thread", rows: ["PM-15", "HT-2"],
+            name: "a blocking call runs encoder and decoder on the calling thread", rows: ["PM-15", "HT-2"],
             group: .isolation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("\"decoded\""))) { client in
-                let places = Places()
+                let recorder = QueueRecorder()
                 let queue = DispatchQueue(label: "conformance.isolation")
-                places.mark(queue)
-                let (client, request) = (client.client, client.client.api.coding(at: places))
+                recorder.mark(queue)
+                let (client, request) = (client.client, client.client.api.coding(recordedBy: recorder))
                 let result = await withCheckedContinuation { continuation in
                     queue.async {
-                        let result = client.resultAndWait(for: request)
-                        continuation.resume(returning: result.map(\.value.text))
+                        continuation.resume(
+                            returning: Result { () throws(RequestError) in
+                                try client.responseAndWait(for: request).value.text
+                            })
                     }
                 }
                 try expect("the text", result.get(), is: "decoded")
-                try expect("where the encoder and the decoder ran", places.all, is: [.marked, .marked])
+                try expect("the queues of the encoder and the decoder", recorder.all, is: [.marked, .marked])
             }
         },
     ]
 
     @MainActor
-    private static func callFromMainActor(_ client: Client<Probe>, _ places: Places) async throws {
-        places.mark(.main)
-        try expect("the mark of the main actor", Places.here, is: .marked)
-        try expect("the text", try await client.perform(client.api.coding(at: places)).text, is: "decoded")
+    private static func callFromMainActor(_ client: Client<Probe>, _ recorder: QueueRecorder) async throws {
+        recorder.mark(.main)
+        try expect("the mark of the main actor", QueueRecorder.current, is: .marked)
+        try expect("the text", try await client.perform(client.api.coding(recordedBy: recorder)).text, is: "decoded")
     }
 
     @MainActor
-    private static func callBackToMainActor(_ client: Client<Probe>, _ places: Places) async throws {
+    private static func callBackToMainActor(_ client: Client<Probe>, _ recorder: QueueRecorder) async throws {
         let text = await withCheckedContinuation { continuation in
-            client.perform(client.api.coding(at: places)) { result in
+            client.perform(client.api.coding(recordedBy: recorder)) { result in
                 continuation.resume(returning: result.map(\.value.text))
             }
         }
@@ -54,50 +56,50 @@ extension Scenario {
     }
 }
 
-/// Where an app's code ran: on the queue that was marked, or elsewhere.
-private final class Places: Sendable {
-    enum Place { case marked, elsewhere }
+/// A record of the queues on which an app's code ran: the marked queue, or another one.
+private final class QueueRecorder: Sendable {
+    enum Queue { case marked, elsewhere }
 
     private static let key = DispatchSpecificKey<Bool>()
-    private let places = Lock<[Place]>([])
+    private let queues = Lock<[Queue]>([])
 
-    /// Where this is called.
-    static var here: Place { DispatchQueue.getSpecific(key: key) == true ? .marked : .elsewhere }
+    /// The queue of the caller.
+    static var current: Queue { DispatchQueue.getSpecific(key: key) == true ? .marked : .elsewhere }
 
-    var all: [Place] { places.withLock { $0 } }
+    var all: [Queue] { queues.withLock { $0 } }
 
     func mark(_ queue: DispatchQueue) {
         queue.setSpecific(key: Self.key, value: true)
     }
 
-    func note() {
-        places.withLock { $0.append(Self.here) }
+    func record() {
+        queues.withLock { $0.append(Self.current) }
     }
 }
 
 extension Probe {
-    /// A request whose encoder and decoder note where they run.
-    fileprivate func coding(at places: Places) -> Request<Probe, Noted> {
-        let decoder = ResponseDecoder<Noted> { _, data in
-            places.note()
-            return try JSONDecoder().decode(Noted.self, from: data)
+    /// Returns a request whose encoder and decoder record their queue.
+    fileprivate func coding(recordedBy recorder: QueueRecorder) -> Request<Probe, DecodingProbe> {
+        let decoder = ResponseDecoder<DecodingProbe> { _, data in
+            recorder.record()
+            return try JSONDecoder().decode(DecodingProbe.self, from: data)
         }
-        return post(.json(Noting(places: places)), to: "/", receiving: decoder)
+        return post(.json(EncodingProbe(recorder: recorder)), to: "/", receiving: decoder)
     }
 }
 
-/// A value that notes where it is encoded.
-private struct Noting: Encodable, Sendable {
-    let places: Places
+/// A value that records the queue on which it is encoded.
+private struct EncodingProbe: Encodable, Sendable {
+    let recorder: QueueRecorder
 
     func encode(to encoder: any Encoder) throws {
-        places.note()
+        recorder.record()
         try "encoded".encode(to: encoder)
     }
 }
 
-/// What is decoded.
-private struct Noted: Decodable, Sendable {
+/// The decoded value.
+private struct DecodingProbe: Decodable, Sendable {
     let text: String
 
     init(from decoder: any Decoder) throws {

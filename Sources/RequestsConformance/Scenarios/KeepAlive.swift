@@ -1,7 +1,7 @@
 extension Scenario {
     static let keepAlive: [Scenario] = [
         Scenario(
-            name: "a connection is used again after a response that allows it", rows: ["R-47"], group: .keepAlive,
+            name: "a connection is reused after a response that allows it", rows: ["R-47"], group: .keepAlive,
             needs: .server
         ) { context in
             let mock = MockExecutor { request in
@@ -14,49 +14,52 @@ extension Scenario {
                 let streamed = try await client.send(try client.request(delivery: .streamed))
                 _ = try await streamed.streamed.collect()
                 let last = try await client.send(try client.request(.put, body: Chunks.body("a", "b")))
-                try expect("the places", client.places, is: (0..<6).map { [0, $0] })
-                try expect(last.metrics.reusedConnection, "the metrics tell the reuse")
+                try expect("connection and index of each exchange", client.positions, is: (0..<6).map { [0, $0] })
+                try expect(last.metrics.isReusedConnection, "the metrics report the reuse")
             }
         },
         Scenario(
-            name: "a connection that the server closes is not used again", rows: ["R-47"], group: .keepAlive,
+            name: "a connection that the server closes is not reused", rows: ["R-47"], group: .keepAlive,
             needs: .server
         ) { context in
-            let closing = MockResponse.ok("a").adding(Field(name: .connection, value: "close"))
+            let closing = MockResponse.ok("a").adding(headerField: Field(name: .connection, value: "close"))
             try await context.run(serving: MockExecutor(closing)) { client in
                 for _ in 0..<3 { _ = try await client.send(try client.request()) }
-                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0], [2, 0]])
             }
-            try await context.run(serving: MockExecutor(.ok("a")), behaving: Behavior(framing: .untilClose)) { client in
+            try await context.run(serving: MockExecutor(.ok("a")), behaving: TestServer.Behavior(framing: .untilClose))
+            { client in
                 for _ in 0..<2 { _ = try await client.send(try client.request()) }
-                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0]])
             }
         },
         Scenario(
             name: "a pooled connection that the server has closed is replaced", rows: ["R-42"], group: .keepAlive,
             needs: .server
         ) { context in
-            try await context.run(serving: MockExecutor(.ok("a")), fault: .closeAfterResponse) { client in
+            try await context.run(serving: MockExecutor(.ok("a")), fault: .unannouncedClose) { client in
                 for _ in 0..<3 {
                     try expect("the text", try await client.text(try client.request()), is: "a")
                     try await client.server?.waitUntil { $0.openConnections == 0 }
                 }
-                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0], [2, 0]])
             }
         },
         Scenario(
-            name: "bytes nobody asked for end their connection and not the response", rows: ["R-22"],
+            name: "unsolicited bytes end the connection only", rows: ["R-22"],
             group: .keepAlive, needs: .server
         ) { context in
-            let stray = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
-            try await context.run(serving: MockExecutor(.ok("good")), fault: .extraBytes(stray)) { client in
+            let unsolicited = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
+            try await context.run(serving: MockExecutor(.ok("good")), fault: .unsolicitedBytes(unsolicited)) { client in
                 for _ in 0..<3 { try expect("the text", try await client.text(try client.request()), is: "good") }
-                // A connection that looked idle may turn out dead once written to; the request then goes out again.
-                try expect("requests that shared a connection", client.places.filter { $0[1] != 0 }, is: [])
+                // A connection that seems idle may turn out to be closed when it is written to; the request is then
+                // sent again.
+                try expect("requests that shared a connection", client.positions.filter { $0[1] != 0 }, is: [])
             }
         },
         Scenario(
-            name: "a half-read response closes its connection, and the next request has another", rows: ["R-44"],
+            name: "a partially read response closes its connection, and the next request uses a new one",
+            rows: ["R-44"],
             group: .keepAlive, needs: .server
         ) { context in
             let mock = MockExecutor { request in
@@ -67,7 +70,7 @@ extension Scenario {
                 try await Self.readOneChunk(client)
                 try await client.waitUntilOpen(0)
                 try expect("the text", try await client.text(try client.request()), is: "short")
-                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0]])
             }
         },
         Scenario(
@@ -80,25 +83,26 @@ extension Scenario {
                 }
                 try await client.waitUntilOpen(0)
                 _ = try await client.send(try client.request())
-                try expect("the places", client.places, is: [[0, 0], [1, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0]])
             }
         },
         Scenario(
-            name: "a body that failed closes its connection, and the next request has another", rows: ["R-5", "R-44"],
+            name: "a failed request body closes its connection, and the next request uses a new one",
+            rows: ["R-5", "R-44"],
             group: .keepAlive, needs: .server
         ) { context in
             try await context.run { client in
                 _ = try await client.send(try client.request())
                 let broken = try client.request(.put, body: Chunks.body("ab", length: 3))
-                try await expectFailure(.bodyNotEncoded) { try await client.send(broken) }
+                try await expectFailure(.bodyEncodingFailed) { try await client.send(broken) }
                 try await client.waitUntilOpen(0)
                 _ = try await client.send(try client.request())
-                try expect("the last connection is another", client.places.last?.last, is: 0)
+                try expect("the index of the last exchange on its connection", client.positions.last?.last, is: 0)
                 try expect("complete requests", client.received.count, is: 2)
             }
         },
         Scenario(
-            name: "a response of HTTP/1.0 ends its connection unless it says keep-alive", rows: ["R-47"],
+            name: "an HTTP/1.0 response closes its connection unless it has keep-alive", rows: ["R-47"],
             group: .keepAlive, needs: .server
         ) { context in
             let body = "Content-Length: 1\r\n\r\na"
@@ -107,14 +111,16 @@ extension Scenario {
             ] {
                 try await context.run(fault: .rawWithoutClosing(Array((head + body).utf8))) { client in
                     try expect("the text", try await client.text(try client.request()), is: "a")
-                    // This fault answers once a connection, so that only the end of a connection can be waited for.
+                    // This fault responds once per connection, so the scenario can only wait for the end of a
+                    // connection.
                     if isKept { try expect("open", client.server?.record.openConnections, is: 1) }
                     if !isKept { try await client.waitUntilOpen(0) }
                 }
             }
         },
         Scenario(
-            name: "an answer that comes before the body is sent is given, and its connection closed", rows: ["R-45"],
+            name: "a response before the end of the request body is returned, and its connection is closed",
+            rows: ["R-45"],
             group: .keepAlive, needs: .server
         ) { context in
             let limits = TestServer.Limits(bodyBytes: 1000)
@@ -126,11 +132,12 @@ extension Scenario {
                 }
                 try await client.waitUntilOpen(0)
                 try expect("the status afterwards", try await client.send(try client.request()).head.status, is: 200)
-                try expect("the places", client.places, is: [[0, 0], [1, 0], [2, 0]])
+                try expect("connection and index of each exchange", client.positions, is: [[0, 0], [1, 0], [2, 0]])
             }
         },
         Scenario(
-            name: "of many requests at once, each has its own response", rows: ["R-60", "R-68"], group: .keepAlive
+            name: "each of many concurrent requests receives its own response", rows: ["R-60", "R-68"],
+            group: .keepAlive
         ) { context in
             let mock = MockExecutor { request in
                 let number = Int(request.target.path.dropFirst()) ?? 0
@@ -142,7 +149,7 @@ extension Scenario {
                     for number in 0..<100 {
                         group.addTask {
                             var request = try client.request(.get, "/\(number)")
-                            // The last of them waits for a connection as long as all others take.
+                            // The last request waits for a connection until most of the others have ended.
                             request.timeouts.connect = .seconds(50)
                             let text = try await client.text(request)
                             let expected = String(repeating: "\(number) ", count: number)
@@ -156,9 +163,9 @@ extension Scenario {
         },
     ]
 
-    /// Reads a part of a long response and lets go of it.
+    /// Reads a part of a long response and releases it.
     private static func readOneChunk(_ client: ScenarioClient) async throws {
         let stream = try await client.send(try client.request(.get, "/long", delivery: .streamed)).streamed
-        try expect(try await stream.next() != nil, "a first chunk comes")
+        try expect(try await stream.next() != nil, "there is a first chunk")
     }
 }

@@ -5,7 +5,7 @@ extension Scenario {
 
     static let redirects: [Scenario] = [
         Scenario(
-            name: "303, and 301 and 302 of POST, become GET without a body; 307 and 308 keep both",
+            name: "303, and 301 and 302 after POST, change to GET without a body; 307 and 308 keep method and body",
             rows: ["T-59", "R-32", "L2", "L3"], group: .redirects
         ) { context in
             let table: [(status: Int, method: HTTPMethod, becomes: HTTPMethod)] = [
@@ -31,12 +31,12 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a body that can be sent once is refused by 307 and 308, and nothing follows",
+            name: "a one-shot body is not sent again after 307 and 308",
             rows: ["R-33"], group: .redirects
         ) { context in
             for status in [307, 308] as [HTTPStatus] {
                 try await context.run(serving: MockExecutor(.redirect(status, to: "/next"))) { client in
-                    let request = client.client.api.post(.body(.oneShot(length: 1, Chunks("x"))), to: "/")
+                    let request = client.client.api.post(.raw(body: .oneShot(length: 1, Chunks("x"))), to: "/")
                     try await expectFailure(.bodyNotReplayable) { try await client.client.perform(request) }
                     try expect("requests", client.received.count, is: 1)
                 }
@@ -49,12 +49,12 @@ extension Scenario {
             for matrix in [try SecretMatrix(), SecretMatrix.zones] {
                 let mock = SecretMatrix.responder
                 try await matrix.verify(over: mock, reaching: ["http", "https"]) {
-                    mock.recorded.suffix(2).filter { $0.target.path == "/next" }.map(\.header)
+                    mock.recordedRequests.suffix(2).filter { $0.target.path == "/next" }.map(\.header)
                 }
             }
         },
         Scenario(
-            name: "a secret that middleware adds to every request goes to another origin only where it is permitted",
+            name: "a secret that middleware adds to every request is sent to another origin only if permitted",
             rows: ["R-27", "R-28"], group: .redirects, needs: .port
         ) { context in
             let far = MockExecutor { request in
@@ -84,7 +84,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "secrets that stayed behind do not come back on a later hop", rows: ["R-28"], group: .redirects,
+            name: "removed secrets are not sent again after a later redirect", rows: ["R-28"], group: .redirects,
             needs: .memory
         ) { context in
             let hops = ["http://other.example/next", "http://api.example.com/next"]
@@ -93,7 +93,7 @@ extension Scenario {
             for (name, _) in secrets { try expect("\(name) at the end", sent[2][name], is: nil) }
         },
         Scenario(
-            name: "a name with white space around it is refused, never sent as a secret nobody knows", rows: ["R-27"],
+            name: "a field name with white space around it is rejected", rows: ["R-27"],
             group: .redirects
         ) { context in
             try await context.run { client in
@@ -107,7 +107,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "from one server to another go no secrets", rows: ["T-59", "R-27"], group: .redirects, needs: .port
+            name: "secrets are not sent from one server to another", rows: ["T-59", "R-27"], group: .redirects,
+            needs: .port
         ) { context in
             try await context.run(serving: MockExecutor(.ok("there"))) { other in
                 let location = "\(other.baseURL.absoluteString)/next"
@@ -141,7 +142,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a target that is not http, or leads from https to http, is refused", rows: ["R-29", "R-30"],
+            name: "a redirect to another scheme than http and https, or from https to http, is rejected",
+            rows: ["R-29", "R-30"],
             group: .redirects
         ) { context in
             let targets = [
@@ -165,7 +167,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a Location is resolved against the request, its bytes escaped; two that differ are refused",
+            name: "a Location is resolved against the request and escaped; two different ones are rejected",
             rows: ["R-31", "L3"], group: .redirects
         ) { context in
             let table = [
@@ -182,7 +184,7 @@ extension Scenario {
                     try expect("the target of “\(location)”", client.received.last?.target, is: target)
                 }
             }
-            let two = MockResponse.redirect(to: "/x").adding(Field(name: .location, value: "/y"))
+            let two = MockResponse.redirect(to: "/x").adding(headerField: Field(name: .location, value: "/y"))
             try await context.run(serving: MockExecutor(two)) { client in
                 try await expectFailure(.unexpectedRedirect, context: "two Locations") {
                     try await client.client.perform(client.client.api.get(.text, from: "/"))
@@ -190,18 +192,20 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a chain over the limit is refused with the last response", rows: ["T-59", "R-34"], group: .redirects
+            name: "a redirect chain over the limit is an error with the last response", rows: ["T-59", "R-34"],
+            group: .redirects
         ) { context in
             try await context.run(serving: MockExecutor(.redirect(to: "/again"))) { client in
                 let error = try await expectFailure(.unexpectedRedirect) {
                     try await client.client.perform(client.client.api.get(.text, from: "/"))
                 }
                 try expect("the status", error.status, is: 302)
+                // The default limit is 20 redirects.
                 try expect("requests", client.received.count, is: 21)
             }
         },
         Scenario(
-            name: "a redirect that is not followed is the answer or an error, as the validator has it",
+            name: "a redirect that is not followed is the response or an error, as the validator decides",
             rows: ["T-60", "PM-73"],
             group: .redirects
         ) { context in
@@ -210,21 +214,21 @@ extension Scenario {
             }
             try await context.run(serving: mock) { client in
                 let api = client.client.api
-                let kept = api.get(.data, from: "/").redirecting(.none).validating(.none)
+                let kept = api.get(.data, from: "/").with(redirectPolicy: .none).validating(.none)
                 let response = try await client.client.response(for: kept)
                 try expect("the status", response.status, is: 302)
                 try expect("Location", response.header[.location], is: "/next")
                 try expect(
                     "304", try await client.client.response(for: api.get(.data, from: "/304").validating(.none)).status,
                     is: 304)
-                for request in [api.get(.data, from: "/").redirecting(.none), api.get(.data, from: "/304")] {
+                for request in [api.get(.data, from: "/").with(redirectPolicy: .none), api.get(.data, from: "/304")] {
                     try await expectFailure(.unexpectedRedirect) { try await client.client.perform(request) }
                 }
             }
         },
     ]
 
-    /// The headers sent by a GET that is redirected through `locations`.
+    /// Returns the headers of the requests of a GET that is redirected through `locations`.
     private static func headers(
         _ context: ScenarioContext, redirecting locations: [String], status: HTTPStatus
     ) async throws -> [Header] {
@@ -237,15 +241,15 @@ extension Scenario {
         for (name, value) in secrets + [("X-Key", "secret"), ("X-Open", "open")] {
             request = request.adding(headerField: Field(name: name, value: value))
         }
-        request = request.redirecting(RedirectPolicy(secretFields: ["x-key"]))
+        request = request.with(redirectPolicy: RedirectPolicy(sensitiveFields: ["x-key"]))
         _ = try await mock.perform(request)
-        return mock.recorded.map(\.header)
+        return mock.recordedRequests.map(\.header)
     }
 }
 
-/// Adds a token to every request that passes.
+/// Middleware that adds a token to every request.
 private struct TokenMiddleware: Middleware {
-    /// Whether the token is for every server.
+    /// Whether the token may be sent to every origin.
     let permits: Bool
 
     func intercept(

@@ -1,6 +1,6 @@
 extension Scenario {
     static let streaming: [Scenario] = [
-        Scenario(name: "a slow consumer slows the sender", rows: ["R-69"], group: .streaming) { context in
+        Scenario(name: "a slow reader slows down the sender", rows: ["R-69"], group: .streaming) { context in
             let (count, size) = (4096, 65_536)
             let made = Counter()
             let mock = MockExecutor { _ in
@@ -15,19 +15,22 @@ extension Scenario {
             try await context.run(serving: mock) { client in
                 let stream = try await client.send(try client.request(delivery: .streamed)).streamed
                 var received = try need("the first chunk", try await stream.next()).count
+                // The server is blocked in a write, or has sent everything because nothing slowed it down.
                 try await client.server?.waitUntil { $0.stalledWrites > 0 || made.value == count }
-                try expect(made.value < count / 4, "\(made.value) of \(count) chunks were made for one that was read")
+                try expect(
+                    made.value < count / 4, "few chunks are produced for one that is read: \(made.value) of \(count)")
                 while received < size * 100, let chunk = try await stream.next() { received += chunk.count }
-                try expect(received >= size * 100, "the rest comes when it is asked for: \(received)")
+                try expect(
+                    received >= size * 100, "the remaining chunks are delivered as they are read: \(received) bytes")
             }
         },
-        Scenario(name: "a stream that is dropped closes its connection", rows: ["R-44"], group: .streaming) {
+        Scenario(name: "releasing a stream closes its connection", rows: ["R-44"], group: .streaming) {
             context in
             let mock = MockExecutor(MockResponse(body: [.chunks(count: .max) { _ in Data(count: 1000) }]))
             try await context.run(serving: mock) { client in
-                try await Self.openAndDrop(client, reading: 0)
+                try await Self.openAndRelease(client, reading: 0)
                 try await client.waitUntilOpen(0)
-                try await Self.openAndDrop(client, reading: 1)
+                try await Self.openAndRelease(client, reading: 1)
                 try await client.waitUntilOpen(0)
             }
         },
@@ -39,11 +42,14 @@ extension Scenario {
                 try expect("the first chunk", try await stream.next(), is: Data("01".utf8))
             }
         },
-        Scenario(name: "lines and bytes are decoders, whatever the chunks", rows: ["R-69"], group: .streaming) {
+        Scenario(
+            name: "lines and chunks are decoded whatever the framing of the body", rows: ["R-69"], group: .streaming
+        ) {
             context in
             let text = "one\r\ntwo\n\nthree ü\nlast"
             for behavior in [
-                Behavior.standard, Behavior(framing: .chunked(sizes: [1])), Behavior(framing: .chunked(sizes: [3])),
+                TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [1])),
+                TestServer.Behavior(framing: .chunked(sizes: [3])),
             ] {
                 try await context.run(serving: MockExecutor(.ok(text)), behaving: behavior) { client in
                     let api = client.client.api
@@ -53,7 +59,7 @@ extension Scenario {
                     }
                     try expect("the lines", lines, is: ["one", "two", "", "three ü", "last"])
                     var bytes = Data()
-                    for try await chunk in try await client.client.perform(api.get(.bytes, from: "/")) {
+                    for try await chunk in try await client.client.perform(api.get(.chunks, from: "/")) {
                         bytes.append(chunk)
                     }
                     try expect("the bytes", bytes, is: Data(text.utf8))
@@ -61,11 +67,12 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a collected body of the limit is taken, one byte more is too large", rows: ["R-25"],
+            name: "a collected body of the maximum size is delivered; one more byte is an error", rows: ["R-25"],
             group: .streaming
         ) { context in
             for behavior in [
-                Behavior.standard, Behavior(framing: .chunked(sizes: [7])), Behavior(framing: .untilClose),
+                TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [7])),
+                TestServer.Behavior(framing: .untilClose),
             ] {
                 try await context.run(serving: MockExecutor(.ok("0123456789")), behaving: behavior) { client in
                     let taken = try client.request(delivery: .collected(limit: 10))
@@ -77,75 +84,83 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a download appears whole and replaces what was there", rows: ["R-69"], group: .streaming) {
+        Scenario(name: "a download replaces the existing file as a whole", rows: ["R-69"], group: .streaming) {
             context in
             let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
-            try await withFolder { folder in
-                let path = "\(folder)/download"
+            try await withTemporaryDirectory { directory in
+                let path = "\(directory)/download"
                 try Data("old".utf8).write(to: URL(filePath: path))
                 for behavior in [
-                    Behavior.standard, Behavior(framing: .chunked(sizes: [70_000])), Behavior(framing: .untilClose),
+                    TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [70_000])),
+                    TestServer.Behavior(framing: .untilClose),
                 ] {
                     try await context.run(serving: MockExecutor(.data(data)), behaving: behavior) { client in
                         let response = try await client.send(try client.request(delivery: .file(path: path)))
                         guard case .file(path) = response.body else {
-                            throw ConformanceFailure("the body is \(response.body)")
+                            throw ConformanceFailure("expected a file body, got \(response.body)")
                         }
                         try expect(try Data(contentsOf: URL(filePath: path)) == data, "the file is the body")
                         try expect(
-                            "the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: ["download"])
+                            "the directory", try FileManager.default.contentsOfDirectory(atPath: directory),
+                            is: ["download"])
                     }
                 }
             }
         },
         Scenario(
-            name: "a download that fails leaves nothing, and what was there as it was", rows: ["R-20"],
+            name: "a failed download creates no file and does not change an existing one", rows: ["R-20"],
             group: .streaming
         ) {
             context in
-            let faults: [Fault] = [.closeBeforeHead, .truncateBody(atByte: 5), .resetBody(atByte: 0), .garbage]
+            let faults: [TestServer.Fault] = [
+                .closeBeforeHead, .truncateBody(atByte: 5), .resetBody(atByte: 0), .garbage,
+            ]
             for fault in faults {
-                try await withFolder { folder in
+                try await withTemporaryDirectory { directory in
                     try await context.run(serving: MockExecutor(.ok("0123456789")), fault: fault) { client in
                         let reasons: [RequestError.Reason] = [.connectionLost, .protocolViolation]
                         let expected = fault == .garbage ? reasons[1] : reasons[0]
-                        let request = try client.request(delivery: .file(path: "\(folder)/new"))
+                        let request = try client.request(delivery: .file(path: "\(directory)/new"))
                         try await expectFailure(expected, context: "\(fault)") { try await client.send(request) }
-                        try expect("the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: [])
-                        let old = Data("old".utf8)
-                        try old.write(to: URL(filePath: "\(folder)/new"))
-                        try await expectFailure(expected, context: "\(fault)") { try await client.send(request) }
-                        try expect("the file", try Data(contentsOf: URL(filePath: "\(folder)/new")), is: old)
                         try expect(
-                            "the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: ["new"])
+                            "the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: [])
+                        let old = Data("old".utf8)
+                        try old.write(to: URL(filePath: "\(directory)/new"))
+                        try await expectFailure(expected, context: "\(fault)") { try await client.send(request) }
+                        try expect("the file", try Data(contentsOf: URL(filePath: "\(directory)/new")), is: old)
+                        try expect(
+                            "the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: ["new"]
+                        )
                     }
                 }
             }
         },
-        Scenario(name: "a download of a refusal is collected, and no file is made", rows: ["RQ-27"], group: .streaming)
-        {
+        Scenario(
+            name: "a download with an error status is collected, and no file is created", rows: ["RQ-27"],
+            group: .streaming
+        ) {
             context in
-            try await withFolder { folder in
+            try await withTemporaryDirectory { directory in
                 try await context.run(serving: MockExecutor(.status(404, "not here"))) { client in
-                    let response = try await client.send(try client.request(delivery: .file(path: "\(folder)/new")))
+                    let response = try await client.send(try client.request(delivery: .file(path: "\(directory)/new")))
                     try expect("the body", try response.collected, is: Data("not here".utf8))
-                    try expect("the folder", try FileManager.default.contentsOfDirectory(atPath: folder), is: [])
+                    try expect("the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: [])
                 }
             }
         },
         Scenario(
-            name: "a download to a folder that is not there fails and says why", rows: ["RQ-27"], group: .streaming
+            name: "a download to a missing directory fails with the cause", rows: ["RQ-27"], group: .streaming
         ) { context in
             try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
                 let request = try client.request(delivery: .file(path: "/nowhere/there/new"))
                 let error = try await expectFailure(.other) { try await client.send(request) }
-                try expect(error.underlying != nil || error.detail != nil, "the error says why: \(error)")
+                try expect(error.underlying != nil || error.detail != nil, "the error has a cause: \(error)")
             }
         },
     ]
 
-    /// Opens a stream, reads so many chunks, and lets go of it.
-    private static func openAndDrop(_ client: ScenarioClient, reading count: Int) async throws {
+    /// Opens a stream, reads `count` chunks and releases it.
+    private static func openAndRelease(_ client: ScenarioClient, reading count: Int) async throws {
         let stream = try await client.send(try client.request(delivery: .streamed)).streamed
         for _ in 0..<count { _ = try await stream.next() }
     }

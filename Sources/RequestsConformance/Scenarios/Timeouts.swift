@@ -2,7 +2,8 @@ extension Scenario {
     private static let limit = Duration.milliseconds(60)
 
     static let timeouts: [Scenario] = [
-        Scenario(name: "the first-byte limit ends the wait for a head", rows: ["R-48"], group: .timeouts) { context in
+        Scenario(name: "the first-byte limit ends the wait for a response", rows: ["R-48"], group: .timeouts) {
+            context in
             try await context.run(fault: .stallBeforeHead) { client in
                 var request = try client.request()
                 request.timeouts.firstByte = limit
@@ -15,7 +16,9 @@ extension Scenario {
                 try await client.waitUntilOpen(0)
             }
         },
-        Scenario(name: "the limit between bytes ends the wait inside a body", rows: ["R-48"], group: .timeouts) {
+        Scenario(
+            name: "the limit between bytes ends the wait for the next part of a body", rows: ["R-48"], group: .timeouts
+        ) {
             context in
             try await context.run(serving: MockExecutor(.ok("0123456789")), fault: .stallBody(atByte: 4)) { client in
                 var request = try client.request()
@@ -25,12 +28,12 @@ extension Scenario {
                 request.delivery = .streamed
                 let stream = try await client.send(request).streamed
                 try await expectTimeout(.betweenBytes) { try await stream.collect() }
-                try await expectFailure(.timedOut(.betweenBytes), context: "once more") { try await stream.next() }
+                try await expectFailure(.timedOut(.betweenBytes), context: "a second read") { try await stream.next() }
                 try await client.waitUntilOpen(0)
             }
         },
-        Scenario(name: "the deadline ends whatever is waited for", rows: ["R-48"], group: .timeouts) { context in
-            for fault in [Fault.stallBeforeHead, .stallBody(atByte: 2)] {
+        Scenario(name: "the deadline ends every wait", rows: ["R-48"], group: .timeouts) { context in
+            for fault in [TestServer.Fault.stallBeforeHead, .stallBody(atByte: 2)] {
                 try await context.run(serving: MockExecutor(.ok("0123")), fault: fault) { client in
                     try await expectTimeout(.total) {
                         var request = try client.request()
@@ -41,7 +44,7 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a deadline that has passed sends nothing", rows: ["R-48"], group: .timeouts) { context in
+        Scenario(name: "a request whose deadline has passed is not sent", rows: ["R-48"], group: .timeouts) { context in
             try await context.run { client in
                 var request = try client.request()
                 request.deadline = .now - .seconds(1)
@@ -51,7 +54,7 @@ extension Scenario {
                 try expect("requests", client.received.count, is: 0)
             }
         },
-        Scenario(name: "the total limit spans redirects", rows: ["R-48", "T-59"], group: .timeouts) { context in
+        Scenario(name: "the total limit includes redirects", rows: ["R-48", "T-59"], group: .timeouts) { context in
             let mock = MockExecutor(.redirect(to: "/again").delayed(by: .milliseconds(25)))
             try await context.run(serving: mock) { client in
                 let request = client.client.api.get(.none, from: "/").with(timeouts: Timeouts(total: limit))
@@ -59,21 +62,21 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "a slow response within its limits is none too slow", rows: ["R-48"], group: .timeouts, needs: .server
+            name: "a slow response within its limits succeeds", rows: ["R-48"], group: .timeouts, needs: .server
         ) { context in
-            let slow = Behavior(pace: .drip(8, every: .milliseconds(2)))
+            let slow = TestServer.Behavior(pace: .drip(8, every: .milliseconds(2)))
             try await context.run(serving: MockExecutor(.ok("0123456789")), behaving: slow) { client in
                 var request = try client.request()
                 request.timeouts = Timeouts(firstByte: .seconds(30), betweenBytes: .seconds(30))
                 try expect("the text", try await client.text(request), is: "0123456789")
             }
         },
-        Scenario(name: "a slow consumer runs into no limit", rows: ["R-48", "R-69"], group: .timeouts) { context in
+        Scenario(name: "a slow reader does not reach a limit", rows: ["R-48", "R-69"], group: .timeouts) { context in
             try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
                 var request = try client.request(delivery: .streamed)
                 request.timeouts.betweenBytes = .milliseconds(200)
                 let stream = try await client.send(request).streamed
-                // The wait is what is tried here: it must outlast the limit.
+                // The pause is longer than the limit, which is what this scenario tests.
                 try await Task.sleep(for: .milliseconds(300))
                 try expect("the body", try await stream.collect(), is: Data("0123456789".utf8))
             }
@@ -81,7 +84,7 @@ extension Scenario {
         Scenario(
             name: "the connect limit ends the wait for a connection", rows: ["R-48"], group: .timeouts, needs: .port
         ) { context in
-            try await withUnansweringPort { port in
+            try await withFullBacklogPort { port in
                 let executor = context.executor()
                 var request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
                 request.timeouts.connect = limit
@@ -110,27 +113,27 @@ extension Scenario {
         },
     ]
 
-    /// Looks at which limit fires, and that it does not fire early; how late is a matter of the machine.
+    /// Checks which limit ends the wait and that it does not do so early; how late it may be depends on the machine.
     @discardableResult
     private static func expectTimeout<Value>(
         _ phase: RequestError.Phase, file: String = #fileID, line: Int = #line, _ operation: () async throws -> Value
     ) async throws -> RequestError {
         let start = ContinuousClock.now
         let error = try await expectFailure(
-            .timedOut(phase), file: file, line: line, context: "the wait", of: operation)
+            .timedOut(phase), file: file, line: line, context: "the time limit", of: operation)
         let elapsed = ContinuousClock.now - start
-        try expect(elapsed >= limit, "it takes \(limit) or more: \(elapsed)", file: file, line: line)
+        try expect(elapsed >= limit, "the wait takes at least \(limit): \(elapsed)", file: file, line: line)
         return error
     }
 }
 
 extension Chunks {
-    /// A body of 64 KiB chunks without end.
+    /// An endless body in chunks of 64 KiB.
     static var endless: RequestBody {
-        .stream(length: nil, replayable: true) { Endless() }
+        .stream(length: nil, isReplayable: true) { Endless() }
     }
 
-    private struct Endless: RequestBodySource {
+    private struct Endless: RequestBody.Source {
         mutating func next() async throws -> Data? { Data(count: 65_536) }
     }
 }

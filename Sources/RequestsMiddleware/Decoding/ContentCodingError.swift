@@ -1,41 +1,44 @@
-/// Why a body's content codings could not be undone: what ``RequestError/underlying`` is then.
+/// The reason why a body could not be decoded; the ``RequestError/underlying`` of such an error.
 public struct ContentCodingError: Error, Hashable, Sendable {
-    /// What was wrong.
+    /// The kind of problem.
+    @nonexhaustive
     public enum Problem: Hashable, Sendable {
-        /// The coding is not known here, or the system lacks the library for it.
+        /// The coding is unknown, or the system lacks its library.
         case unknown
-        /// There are more codings, one around the other, than the limit.
+        /// The body has more codings, one applied to another, than the limit.
         case tooMany(limit: Int)
-        /// The bytes are none of the coding, or more follow its end; what it is, in the words of who noticed.
+        /// The bytes are not valid data of the coding, or more bytes follow its end.
+        ///
+        /// The value is the decoder's description.
         case damaged(String)
-        /// The body ended before its coding did.
+        /// The body ended before the end of the coding.
         case endsEarly
     }
 
     /// The coding, as the server named it.
     public let coding: String
 
-    /// What was wrong.
+    /// The problem that was found.
     public let problem: Problem
 
-    /// How many bytes had been read of what the coding was applied to when it was noticed.
+    /// The number of bytes of the encoded data that had been read when the problem was found.
     public let offset: Int
 }
 
 extension ContentCodingError: CustomStringConvertible {
-    /// The coding, what was wrong and where.
+    /// One line with the problem, the coding and the position.
     public var description: String {
         switch problem {
-        case .unknown: "the content coding “\(coding)” cannot be undone here"
-        case .tooMany(let limit): "more than \(limit) content codings: \(coding)"
-        case .damaged(let what): "the content coding \(coding) is damaged at byte \(offset): \(what)"
-        case .endsEarly: "the content coding \(coding) ends early, after \(offset) bytes"
+        case .unknown: "unsupported content coding \(ErrorText.quoted(coding))"
+        case .tooMany(let limit): "more than \(limit) content codings: \(ErrorText.quoted(coding))"
+        case .damaged(let problem): "invalid \(coding) data at byte \(offset): \(problem)"
+        case .endsEarly: "\(coding) data is truncated after \(ErrorText.bytes(offset))"
         }
     }
 }
 
 extension RequestError {
-    /// A body that is not of the codings it says it is.
+    /// Creates the error of a body that is not valid data of its declared codings.
     init(_ error: ContentCodingError) {
         self.init(.protocolViolation, detail: error.description, underlying: error)
     }

@@ -1,17 +1,19 @@
 package import RequestsPOSIX
 
-/// The codings of a body, in the order in which they were applied (RFC 9110 §8.4).
+/// The content codings of a body, in the order in which they were applied (RFC 9110 §8.4).
 package struct ContentCodingList: Sendable {
-    /// The names that mean no coding; the second is not registered, but servers send it.
+    /// Names that mean no coding.
+    ///
+    /// “none” is not registered, but servers send it.
     private static let none = ["identity", "none"]
 
-    /// The names, as the server wrote them; empty when there is nothing to undo.
+    /// The names, as the server wrote them; empty if there is nothing to decode.
     package let names: [String]
 
-    /// The codings that Content-Encoding names in `header`.
+    /// Creates the list of the codings that Content-Encoding names in `header`.
     package init(_ header: Header) {
         names = header.values(of: .contentEncoding).flatMap { value in
-            // Bytes: a combining mark behind a comma would make another `Character` of it.
+            // By bytes, because a combining mark after a comma forms another `Character` with it.
             value.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring(Self.trimmed($0))) }.filter { name in
                 !name.isEmpty && !Self.none.contains { ASCIIFolding.areEqual($0, name) }
             }
@@ -25,14 +27,14 @@ package struct ContentCodingList: Sendable {
         return member
     }
 
-    /// The first 80 scalars of `text`, which one character alone may exceed.
+    /// Returns the first 80 scalars of `text`, because a single character has no maximum length.
     private static func beginning(of text: String) -> String {
         String(Substring(text.unicodeScalars.prefix(80)))
     }
 
-    /// The codings, when all of them are of `known` and there are not too many.
+    /// Returns the codings if all of them are in `known` and there are at most `limit`.
     ///
-    /// - Throws: `RequestError` with `protocolViolation`.
+    /// - Throws: `RequestError` with `protocolViolation` otherwise.
     package func codings(of known: [ContentCoding], limit: Int) throws(RequestError) -> [ContentCoding] {
         guard names.count <= limit else {
             let text = Self.beginning(of: names.joined(separator: ", "))

@@ -1,17 +1,17 @@
 internal import RequestsPOSIX
 
 extension ContentDecoding {
-    /// The response in the form that `request` asked for: what it wanted in a file came as a stream.
+    /// Returns the response in the form that `request` requires: writes the stream of a download to its file.
     func deliver(_ response: RawResponse, to request: PreparedRequest) async throws(RequestError) -> RawResponse {
         guard case .file(let path) = request.delivery else { return response }
         guard response.head.status.isSuccess else {
-            return try await response.collected(limit: Delivery.errorBodyLimit)
+            return try await response.collected(limit: ResponseBody.Delivery.errorBodyLimit)
         }
         let stream: ResponseStream
         switch response.body {
         case .stream(let body): stream = body
         case .bytes(let data): stream = ResponseStream(data)
-        case .file: throw RequestError(.other, detail: "the executor has written a file that it was not asked for")
+        case .file: throw RequestError(.other, detail: "the executor delivered a file, not a stream")
         }
         do {
             var writer = try FileWriter(replacing: path)

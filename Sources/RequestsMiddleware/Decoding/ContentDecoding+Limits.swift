@@ -1,42 +1,43 @@
 extension ContentDecoding {
-    /// How much may come out of how little.
+    /// The limits on decoded bodies.
     ///
-    /// Over a limit of size the error is ``RequestError/Reason/tooLarge(limit:)``, and nothing more is read.
+    /// A body over a size limit fails with ``RequestError/Reason/tooLarge(limit:)``, and nothing more of it is read.
     public struct Limits: Hashable, Sendable {
-        /// Bytes that a body may decode to; 16 GiB.
+        /// The maximum size of a decoded body in bytes; the default is 16 GiB.
         ///
-        /// A body that is collected also has the limit of its ``Delivery/collected(limit:)``, which counts decoded bytes.
-        /// As it is sent, such a body may be twice as long as that limit, and 16 MiB in any case.
+        /// A collected body also has the limit of its ``ResponseBody/Delivery/collected(limit:)``, which counts decoded
+        /// bytes. Before decoding, such a body may have twice as many bytes as that limit, and always 16 MiB.
         public var bodySize = 16 << 30
 
-        /// How many times as long as it was sent a body may become; 256.
+        /// The maximum ratio of decoded to encoded bytes; the default is 256.
         ///
-        /// It counts from 16 MiB of decoded bytes on: a short body of nothing but zeros is no attack. Text becomes 5 to 20
-        /// times as long; gzip can do 1,032 times, Brotli and Zstandard far more.
+        /// The ratio applies from 16 MiB of decoded bytes on, because a short body of nothing but zeros is not an
+        /// attack. Text expands 5 to 20 times; gzip can expand 1,032 times, Brotli and Zstandard far more.
         public var ratio = 256
 
-        /// Codings, one around the other; 5.
+        /// The maximum number of codings, one applied to another; the default is 5.
         ///
-        /// More is ``RequestError/Reason/protocolViolation``.
+        /// More codings fail with ``RequestError/Reason/protocolViolation``.
         public var codings = 5
 
-        /// The limits named above.
+        /// Creates the default limits.
         public init() {}
 
-        /// Bytes that a body may have as it is sent when `limit` bytes of it are collected: a coding makes nothing much
-        /// longer, but a peer could send coded nothing without end.
+        /// Returns the maximum size of a body before decoding, in bytes, if `limit` decoded bytes of it are collected.
+        ///
+        /// No coding makes data much longer, but a peer could send data without end that decodes to nothing.
         static func encodedSize(collecting limit: Int) -> Int {
             let (double, overflows) = max(0, limit).multipliedReportingOverflow(by: 2)
-            return overflows ? .max : max(double, unsuspicious)
+            return overflows ? .max : max(double, ratioThreshold)
         }
 
-        /// How long a body may be without asking for the ratio.
-        private static let unsuspicious = 16 << 20
+        /// The size in bytes up to which the ratio does not apply.
+        private static let ratioThreshold = 16 << 20
 
-        /// Bytes that `count` bytes may decode to.
+        /// Returns the maximum number of bytes that `count` encoded bytes may decode to.
         func size(for count: Int) -> Int {
             let (size, isTooLarge) = count.multipliedReportingOverflow(by: max(1, ratio))
-            return isTooLarge ? .max : max(size, Self.unsuspicious)
+            return isTooLarge ? .max : max(size, Self.ratioThreshold)
         }
     }
 }

@@ -1,40 +1,41 @@
 package import RequestsPOSIX
 
-/// Asks for bodies in content codings and undoes them, for executors that do not by themselves (RFC 9110 §8.4, §12.5.3).
+/// Middleware that requests content codings and decodes them, for executors that do not do so themselves (RFC 9110
+/// §8.4, §12.5.3).
 ///
 /// ```swift
 /// let client = Client(api, executor: SocketExecutor().decodingContent())
 /// ```
 ///
-/// It offers gzip and deflate in Accept-Encoding, and br and zstd, each where the system has the library for it (zlib,
-/// libbrotlidec, libzstd), which is found when the program runs; nothing is linked. Bodies are decoded in every form of
-/// ``Delivery``: streams as they arrive, one piece at a time, and files as they are written. The response then has neither
-/// Content-Encoding nor Content-Length, and its ``RawResponse/Metrics`` have both. Progress counts the bytes as they are
-/// sent.
+/// It requests gzip and deflate in Accept-Encoding, and br and zstd, each if the system has its library (zlib,
+/// libbrotlidec, libzstd). The libraries are found at run time; nothing is linked. Bodies are decoded in every
+/// ``ResponseBody/Delivery``: streams as they arrive, one piece at a time, and files while they are written. The
+/// decoded response has neither Content-Encoding nor Content-Length; its ``RawResponse/Metrics`` contain both. Progress
+/// counts encoded bytes.
 ///
-/// How much comes out of how little is bounded by ``Limits``; beyond them the error is
-/// ``RequestError/Reason/tooLarge(limit:)``. What cannot be decoded is ``RequestError/Reason/protocolViolation`` with a
-/// ``ContentCodingError``: a coding that is damaged or ends early, bytes behind its end, one that is not known. Several
-/// gzip members, or frames of Zstandard, are one body; deflate is read with its wrapper and without.
+/// ``Limits`` bound the decoded size. A body beyond them fails with ``RequestError/Reason/tooLarge(limit:)``. A body
+/// that cannot be decoded fails with ``RequestError/Reason/protocolViolation`` and a ``ContentCodingError``: its coding
+/// is corrupt, truncated or unknown, or bytes follow its end. Several gzip members, or several Zstandard frames, form
+/// one body. Deflate is decoded with and without its zlib wrapper.
 ///
-/// Left alone, offered nothing and their responses as they come, are:
+/// These requests and their responses are not changed:
 ///
-/// - requests with an Accept-Encoding of their own, `identity` included: who asks by hand decodes by hand;
-/// - requests with a Range, whose bytes are counted as they are stored (RFC 9110 §14), and HEAD;
-/// - requests for files that an executor behind this one goes on with (``ResumingDownloads``, in either order), or decodes
-///   by itself (URLSession).
+/// - Requests with their own Accept-Encoding, including `identity`. Their caller decodes the response.
+/// - Requests with a Range, which counts stored bytes (RFC 9110 §14), and HEAD requests.
+/// - Requests for a file if an executor behind this middleware resumes downloads (``ResumingDownloads``, in either
+///   order) or decodes content itself (URLSession).
 ///
-/// So are responses without content (HEAD, 204, 304, a Content-Length of 0), parts (206), and redirects that are going to be
-/// followed. A body that has no bytes and does not declare it, such as an empty chunked one, ends before its coding does and
-/// is an error.
+/// These responses are not decoded: those without content (HEAD, 204, 304, a Content-Length of 0), partial responses
+/// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
+/// chunked one, is truncated and therefore an error.
 public struct ContentDecoding: Middleware {
     private let limits: Limits
     private let codings: [ContentCoding]
     private let offer: Field?
-    /// Whether what comes next gives a coded body that is to be collected as it arrives.
+    /// Whether the next executor streams an encoded body that is to be collected.
     private let isNextStreaming: Bool
 
-    /// The middleware, keeping `limits`.
+    /// Creates the middleware with `limits`.
     public init(limits: Limits = Limits()) {
         self.init(limits: limits, before: nil)
     }
@@ -43,7 +44,7 @@ public struct ContentDecoding: Middleware {
         self.init(limits: limits, codings: ContentCoding.available, isNextStreaming: next is any StreamsCodedBodies)
     }
 
-    /// The middleware for some of the codings that are available.
+    /// Creates the middleware for some of the available codings.
     package init(limits: Limits = Limits(), codings: [ContentCoding], isNextStreaming: Bool = false) {
         self.isNextStreaming = isNextStreaming
         self.limits = limits
@@ -52,48 +53,49 @@ public struct ContentDecoding: Middleware {
         offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
     }
 
-    /// The codings that can be undone on this system, as Accept-Encoding names them; perhaps none.
+    /// The names of the codings that can be decoded on this system, as in Accept-Encoding; it may be empty.
     public static var availableCodings: [String] { ContentCoding.available.map(\.rawValue) }
 
-    /// Performs `request` and undoes the codings of its response.
+    /// Performs `request` with `next`, and decodes the response.
     ///
-    /// - Throws: ``RequestError``, that of `next`, or what is wrong with the body.
+    /// - Throws: The ``RequestError`` of `next`, or one for a body that cannot be decoded.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard concerns(request, next) else { return try await next.execute(request) }
+        guard appliesTo(request, before: next) else { return try await next.execute(request) }
         let response = try await received(for: request) { () async throws(RequestError) in
             try await next.execute(offering(request))
         }
         return try await deliver(decode(response, to: request), to: request)
     }
 
-    /// The same on the calling thread, for bodies that are collected.
+    /// Performs `request` on the calling thread and decodes the response, if its body is collected.
     ///
-    /// - Throws: ``RequestError``, that of `next`, or what is wrong with the body.
+    /// - Throws: The ``RequestError`` of `next`, or one for a body that cannot be decoded.
+    /// - Returns: The response, or the remaining work if it has to suspend.
     public func interceptBlocking(
         _ request: PreparedRequest, next: any RequestExecutor
     ) throws(RequestError) -> BlockingExecution {
         guard case .collected = request.delivery else {
-            return .suspended { () async throws(RequestError) in try await intercept(request, next: next) }
+            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
         }
-        guard concerns(request, next) else { return try next.executeBlocking(request) }
+        guard appliesTo(request, before: next) else { return try next.executeBlocking(request) }
         switch try execution(of: request, next) {
         case .response(let response):
-            // What has not come whole yet is decoded as it comes.
+            // A body that has not arrived completely is decoded while it arrives.
             guard case .bytes(let data) = response.body else {
-                return .suspended { () async throws(RequestError) in try await decode(response, to: request) }
+                return .deferred { () async throws(RequestError) in try await decode(response, to: request) }
             }
-            guard !response.declaresNoContent, let chain = try chain(for: response.head, answering: request) else {
+            guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
                 return .response(try response.within(request.delivery, of: request))
             }
             var body = DecodedCollection(chain, of: response, to: request)
             body.put(data)
-            while case .tired = try body.advance() { try request.checkTime() }
+            while case .yield = try body.advance() { try request.checkTime() }
             return .response(try body.finish())
-        case .suspended(let rest):
-            return .suspended { () async throws(RequestError) in
-                try await decode(received(for: request, rest), to: request)
+        case .deferred(let remainder):
+            return .deferred { () async throws(RequestError) in
+                try await decode(received(for: request, remainder), to: request)
             }
         }
     }
@@ -120,14 +122,16 @@ public struct ContentDecoding: Middleware {
 }
 
 extension RequestExecutor {
-    /// This executor asking for bodies in content codings, gzip for example, and undoing them within `limits`.
+    /// Returns this executor with middleware that requests content codings, such as gzip, and decodes them within
+    /// `limits`.
     public func decodingContent(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
     ) -> Intercepted<Self, ContentDecoding> {
         intercepted(by: ContentDecoding(limits: limits, before: self))
     }
 
-    /// The same for an executor whose type is not known, such as one chosen at run time.
+    /// Returns this executor with middleware that requests and decodes content codings, for an executor of an unknown
+    /// type, such as one chosen at run time.
     @_disfavoredOverload
     public func decodingContent(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
@@ -136,20 +140,20 @@ extension RequestExecutor {
     }
 }
 
-// MARK: Asking
+// MARK: Requesting codings
 
 extension ContentDecoding {
-    private func concerns(_ request: PreparedRequest, _ next: any RequestExecutor) -> Bool {
+    private func appliesTo(_ request: PreparedRequest, before next: any RequestExecutor) -> Bool {
         let header = request.header
         guard request.method != .head, !header.contains(.acceptEncoding), !header.contains(.range) else { return false }
         guard case .file = request.delivery else { return true }
         return (next as? any NeedsFileDelivery)?.needsFileDelivery != true
     }
 
-    /// The request that is sent on.
+    /// Returns the request for the next executor.
     ///
-    /// Files are written here, of what has been decoded. The limit of a collected body is kept here, too: an executor that
-    /// does not stream coded bodies counts coded bytes, and has a limit for those.
+    /// This middleware writes files itself, with decoded bytes. It also enforces the limit of a collected body: an
+    /// executor that does not stream encoded bodies counts encoded bytes, and receives a limit for those.
     private func offering(_ request: PreparedRequest) -> PreparedRequest {
         switch request.delivery {
         case .collected where isNextStreaming: request.offering(offer, streamingCoded: true)
@@ -161,7 +165,7 @@ extension ContentDecoding {
     }
 }
 
-// MARK: Undoing
+// MARK: Decoding
 
 extension ContentDecoding {
     private func decode(
@@ -173,8 +177,8 @@ extension ContentDecoding {
         case .bytes(let data): stream = ResponseStream(data)
         case .file: return response
         }
-        guard !response.declaresNoContent, let chain = try chain(for: response.head, answering: request) else {
-            return try await response.asAsked(by: request)
+        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
+            return try await response.delivered(to: request)
         }
         if case .collected = request.delivery {
             return try await DecodedCollection(chain, of: response, to: request).collect(stream)
@@ -185,8 +189,8 @@ extension ContentDecoding {
         return decoded
     }
 
-    /// What undoes the codings of a response; nil when there are none, or nobody wants it.
-    private func chain(
+    /// Returns the decoders for the codings of a response; nil if there are none, or if the body is not used.
+    private func makeChain(
         for head: ResponseHead, answering request: PreparedRequest
     ) throws(RequestError) -> DecodingChain? {
         guard head.header.contains(.contentEncoding), !head.status.forbidsBody, head.status != 206 else { return nil }
@@ -202,7 +206,7 @@ extension ContentDecoding {
 }
 
 extension PreparedRequest {
-    /// Throws when the call was cancelled or its time is over: for stretches of work without a wait.
+    /// Throws if the call was cancelled or its deadline has passed, for work that does not suspend.
     func checkTime() throws(RequestError) {
         if Task.isCancelled { throw RequestError(.cancelled) }
         if hasDeadline, let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }
@@ -210,22 +214,22 @@ extension PreparedRequest {
 }
 
 extension RequestError {
-    /// This error with the limit of `request`, where the next executor has reached the one for coded bytes.
+    /// Returns this error with the limit of `request`, if the next executor has reached the limit for encoded bytes.
     fileprivate func limited(for request: PreparedRequest) -> RequestError {
         guard case .collected(let limit) = request.delivery, case .tooLarge(let encoded) = reason, encoded != limit,
             encoded == ContentDecoding.Limits.encodedSize(collecting: limit)
         else { return self }
         return RequestError(
-            .tooLarge(limit: limit), detail: "more than \(encoded) bytes as it is sent", underlying: underlying,
-            request: self.request, response: response, body: body
+            .tooLarge(limit: limit), detail: "the body before decoding is longer than \(ErrorText.bytes(encoded))",
+            underlying: underlying, request: self.request, response: response, body: body
         ).adding(attempts: attempts)
     }
 }
 
 extension RawResponse {
-    /// Whether the head says that there is no content, so that a coding it names was applied to nothing.
+    /// Whether the head declares that there is no content, so that its coding was applied to nothing.
     ///
-    /// A body whose length is not declared is a coded one even when it has no bytes: it ends before its coding does.
+    /// A body of undeclared length is encoded even if it has zero bytes: it is truncated.
     fileprivate var declaresNoContent: Bool {
         switch body {
         case .stream(let stream): return stream.length == 0
@@ -236,18 +240,18 @@ extension RawResponse {
         }
     }
 
-    /// This response, whose body is left as it is, in memory where it was to be collected.
-    fileprivate func asAsked(by request: PreparedRequest) async throws(RequestError) -> RawResponse {
+    /// Returns this response with its body unchanged, in memory if it is to be collected.
+    fileprivate func delivered(to request: PreparedRequest) async throws(RequestError) -> RawResponse {
         guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else {
             return try within(request.delivery, of: request)
         }
         var (copy, whole) = (self, Data())
         do throws(RequestError) {
             if let length = stream.length, length > limit {
-                throw RequestError(.tooLarge(limit: limit), detail: "\(length) bytes announced")
+                throw RequestError(.tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(length))")
             }
             while let chunk = try await stream.next() {
-                guard chunk.count <= limit - whole.count else { throw RequestError(.tooLarge(limit: limit)) }
+                guard chunk.count <= limit - whole.count else { throw Self.bodyTooLarge(limit) }
                 whole.append(chunk)
             }
         } catch {
@@ -258,16 +262,23 @@ extension RawResponse {
         return copy
     }
 
-    /// This response, unless its body is in memory and longer than `delivery` allows.
-    fileprivate func within(_ delivery: Delivery, of request: PreparedRequest) throws(RequestError) -> RawResponse {
+    /// Returns this response unless its body is in memory and longer than `delivery` allows.
+    ///
+    /// - Throws: `RequestError` with `tooLarge` otherwise.
+    fileprivate func within(
+        _ delivery: ResponseBody.Delivery, of request: PreparedRequest
+    ) throws(RequestError) -> RawResponse {
         guard case .collected(let limit) = delivery, case .bytes(let data) = body, data.count > max(0, limit) else {
             return self
         }
-        throw RequestError(
-            .tooLarge(limit: limit), request: request, response: head, body: data.prefix(max(0, limit)))
+        throw Self.bodyTooLarge(limit).adding(request: request, response: head, body: data.prefix(max(0, limit)))
     }
 
-    /// This response with a header that describes the decoded body, and metrics that tell what it was.
+    private static func bodyTooLarge(_ limit: Int) -> RequestError {
+        RequestError(.tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
+    }
+
+    /// Returns this response with a header that describes the decoded body, and metrics that describe the encoded one.
     func withoutCodings(ofLength length: Int?) -> RawResponse {
         var copy = self
         copy.metrics.contentEncoding = head.header[.contentEncoding]

@@ -1,8 +1,9 @@
 import Requests
 
-/// A body that is decoded as it is pulled: nothing is asked for before all that is here has been handed over.
+/// A body that is decoded while it is read: it requests more bytes only once it has delivered all that it has decoded.
 ///
-/// The coded body is read to its end, so that its connection can be used again; dropped, failed or cancelled, it is let go.
+/// The encoded body is read to its end, so that its connection can be reused. If it is released early, fails or is
+/// cancelled, the encoded body is released.
 struct DecodedBody: PulledSource, ~Copyable {
     private var chain: DecodingChain
     private let stream: ResponseStream
@@ -19,7 +20,7 @@ struct DecodedBody: PulledSource, ~Copyable {
         while true {
             switch try chain.step() {
             case .piece: return Data(chain.piece)
-            case .tired:
+            case .yield:
                 try request.checkTime()
                 await Task.yield()
             case .needsMore:

@@ -6,7 +6,9 @@ struct DecodedCollection: ~Copyable, Sendable {
     private let limit: Int
     private var body = Data()
 
-    /// Undoes the codings of `response`, whose bytes are put in; more than the request's delivery allows are an error.
+    /// Creates a collection for the decoded body of `response`, whose encoded bytes are added with ``put(_:)``.
+    ///
+    /// A body of more bytes than the request's delivery allows is an error.
     init(_ chain: consuming DecodingChain, of response: RawResponse, to request: PreparedRequest) {
         self.chain = chain
         self.request = request
@@ -14,26 +16,30 @@ struct DecodedCollection: ~Copyable, Sendable {
         if case .collected(let limit) = request.delivery { self.limit = max(0, limit) } else { limit = .max }
     }
 
-    /// Gives it the next bytes, when it has asked for them.
+    /// Adds the next encoded bytes.
+    ///
+    /// Call it only when ``advance()`` has returned `needsMore`.
     mutating func put(_ bytes: Data) {
         chain.put(bytes)
     }
 
-    /// Goes on decoding: why it cannot, which is never that there is a piece.
+    /// Decodes until more bytes are needed or other tasks should run; never returns `piece`.
     ///
-    /// - Throws: `RequestError` with what has been decoded as evidence.
-    mutating func advance() throws(RequestError) -> DecodingChain.Step {
+    /// - Throws: `RequestError` with the decoded bytes as evidence.
+    mutating func advance() throws(RequestError) -> DecodingChain.Outcome {
         do throws(RequestError) {
             while true {
                 let step = try chain.step()
                 guard case .piece = step else {
                     guard chain.encodedCount <= encodedLimit else {
-                        throw tooLarge("more than \(encodedLimit) bytes as it is sent")
+                        throw tooLarge("the body before decoding is longer than \(ErrorText.bytes(encodedLimit))")
                     }
                     return step
                 }
                 let piece = chain.piece
-                guard piece.count <= limit - body.count else { throw tooLarge("decoded") }
+                guard piece.count <= limit - body.count else {
+                    throw tooLarge("the decoded body is longer than \(ErrorText.bytes(limit))")
+                }
                 body.append(contentsOf: piece)
             }
         } catch {
@@ -41,9 +47,9 @@ struct DecodedCollection: ~Copyable, Sendable {
         }
     }
 
-    /// The response with what has been decoded.
+    /// Returns the response with the decoded body.
     ///
-    /// - Throws: `RequestError` when the body ended before its coding did.
+    /// - Throws: `RequestError` if the body ended before the end of its coding.
     consuming func finish() throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             try chain.finish()
@@ -68,19 +74,19 @@ struct DecodedCollection: ~Copyable, Sendable {
 }
 
 extension DecodedCollection {
-    /// Decodes what `stream` gives, to its end.
+    /// Decodes `stream` to its end and returns the response.
     consuming func collect(_ stream: ResponseStream) async throws(RequestError) -> RawResponse {
         if let length = stream.length, length > encodedLimit {
-            throw complete(tooLarge("\(length) bytes announced"))
+            throw complete(tooLarge("Content-Length is \(ErrorText.bytes(length))"))
         }
         while true {
             switch try advance() {
-            case .tired:
+            case .yield:
                 try request.checkTime()
                 await Task.yield()
             case .needsMore, .piece:
                 guard let bytes = try await next(of: stream) else {
-                    // A body in memory has its trailers with it.
+                    // The trailers of a body in memory are already in the response.
                     if case .stream = decoded.body { decoded.trailers = stream.trailers }
                     return try finish()
                 }

@@ -1,106 +1,111 @@
 internal import RequestsPOSIX
 
-/// Undoes the codings of one body, the last one applied first, piece by piece and within limits.
+/// The decoders for the codings of one body, from the last coding applied to the first, with limits.
 ///
-/// Nothing is decoded ahead: what is held is one piece of each coding. It waits for nothing and knows no tasks.
-struct DecodingChain: ~Copyable, @unchecked Sendable {  // the memory it points to is its own
-    /// How far it came.
-    enum Step {
-        /// There is a ``piece``.
+/// They decode one piece at a time and never ahead, so each coding stores one piece. The chain never waits and does not
+/// depend on tasks.
+struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory that it points to
+    /// The result of a decoding step.
+    enum Outcome {
+        /// A ``piece`` is available.
         case piece
-        /// All that was put in has been decoded.
+        /// All bytes have been decoded.
         case needsMore
-        /// Much was done: others should run before it goes on.
-        case tired
+        /// Much work has been done; other tasks should run before the next step.
+        case yield
     }
 
-    /// Bytes that are decoded at once.
+    /// The maximum number of bytes decoded by one step.
     private static var pieceSize: Int { 64 << 10 }
-    /// Bytes read and written after which others should run.
-    private static var stint: Int { 1 << 20 }
-    /// What a call of a decoder counts for at least: many short members are work, too.
+    /// The number of bytes read and written after which other tasks should run.
+    private static var workBudget: Int { 1 << 20 }
+    /// The minimum cost of one call of a decoder, because many short members are work as well.
     private static var callCost: Int { 64 }
 
     private var stages: [DecodingStage]
     private let limits: ContentDecoding.Limits
-    private var effort = 0
-    // Memory for the last piece, which is decoded into it.
-    private let room: UnsafeMutableRawBufferPointer
+    private var work = 0
+    // The memory for the latest piece.
+    private let buffer: UnsafeMutableRawBufferPointer
     private var count = 0
 
-    /// A chain for `codings`, at least one, in the order in which they were applied, as the server named them.
+    /// Creates a chain for `codings`, at least one, in the order in which they were applied, with the server's names
+    /// for them.
     ///
-    /// - Throws: `RequestError` when there is no memory for it.
+    /// - Throws: `RequestError` if there is not enough memory.
     init(
         _ codings: [ContentCoding], named names: [String], limits: ContentDecoding.Limits
     ) throws(RequestError) {
         var stages: [DecodingStage] = []
         for (coding, name) in zip(codings, names).reversed() {
             guard let decoder = coding.makeDecoder() else {
-                throw RequestError(.other, detail: "no memory to undo the content coding \(name)")
+                throw RequestError(.other, detail: "out of memory for the \(name) decoder")
             }
             stages.append(DecodingStage(name: name, decoder: decoder))
         }
         self.stages = stages
         self.limits = limits
-        room = .allocate(byteCount: Self.pieceSize, alignment: 16)
+        buffer = .allocate(byteCount: Self.pieceSize, alignment: 16)
     }
 
     deinit {
-        room.deallocate()
+        buffer.deallocate()
     }
 
-    /// What was decoded last; another step puts something else in its place.
-    var piece: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: room[..<count]) }
+    /// The latest decoded piece; the next step overwrites it.
+    var piece: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
 
-    /// How many bytes of the body, as it was sent, have been decoded.
+    /// The number of encoded bytes of the body that have been decoded.
     var encodedCount: Int { stages[0].read }
 
-    /// Gives it the next bytes of the body, when a step has asked for them.
+    /// Adds the next bytes of the body.
+    ///
+    /// Call it only when a step has returned `needsMore`.
     mutating func put(_ bytes: Data) {
         stages[0].put(bytes)
     }
 
     /// Decodes one piece.
     ///
-    /// - Throws: `RequestError`: `protocolViolation` for bytes that are none of the coding, `tooLarge` over a limit.
-    mutating func step() throws(RequestError) -> Step {
-        switch try step(stages.count - 1, into: room) {
+    /// - Throws: `RequestError` with `protocolViolation` for bytes that are not valid data of the coding, or with
+    ///   `tooLarge` over a limit.
+    mutating func step() throws(RequestError) -> Outcome {
+        switch try step(stages.count - 1, into: buffer) {
         case .piece(let count):
             self.count = count
             return .piece
         case .needsMore: return .needsMore
-        case .tired:
-            effort = 0
-            return .tired
+        case .yield:
+            work = 0
+            return .yield
         }
     }
 
-    /// Takes note that the body has ended.
+    /// Checks that the codings are complete at the end of the body.
     ///
-    /// A body without a byte has not: whoever declares that there is no content is not decoded at all.
+    /// A body of zero bytes is not: a response that declares no content is not decoded at all.
     ///
-    /// - Throws: `RequestError` with `protocolViolation` when a coding has not come to its end.
+    /// - Throws: `RequestError` with `protocolViolation` if a coding is truncated.
     func finish() throws(RequestError) {
         for stage in stages where !stage.decoder.isAtEnd {
             throw RequestError(ContentCodingError(coding: stage.name, problem: .endsEarly, offset: stage.read))
         }
     }
 
-    private enum Outcome {
+    private enum StageOutcome {
         case piece(Int)
         case needsMore
-        case tired
+        case yield
     }
 
-    /// Decodes one piece of the coding number `index`, of pieces of the one before it.
+    /// Decodes one piece of the coding at `index` from pieces of the previous one.
     private mutating func step(
-        _ index: Int, into room: UnsafeMutableRawBufferPointer
-    ) throws(RequestError) -> Outcome {
+        _ index: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(RequestError) -> StageOutcome {
         while true {
-            while !stages[index].isDry {
-                if effort >= Self.stint { return .tired }
-                let written = try decode(index, into: room)
+            while !stages[index].needsInput {
+                if work >= Self.workBudget { return .yield }
+                let written = try decode(index, into: buffer)
                 if written > 0 { return .piece(written) }
             }
             guard index > 0 else { return .needsMore }
@@ -109,38 +114,38 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // the memory it points 
             switch try step(index - 1, into: between) {
             case .piece(let count): stages[index].put(Data(between[..<count]))
             case .needsMore: return .needsMore
-            case .tired: return .tired
+            case .yield: return .yield
             }
         }
     }
 
     private mutating func decode(
-        _ index: Int, into room: UnsafeMutableRawBufferPointer
+        _ index: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(RequestError) -> Int {
-        let (read, written) = try stages[index].decode(into: room)
-        effort += read + written + Self.callCost
-        // Between two codings as well: what is blown up there may be nothing in the end, and was work all the same.
+        let (read, written) = try stages[index].decode(into: buffer)
+        work += read + written + Self.callCost
+        // The limit also applies between two codings: data that expands there may decode to nothing, but costs work.
         guard stages[index].written <= limits.bodySize else {
-            throw RequestError(.tooLarge(limit: limits.bodySize), detail: "\(stages[index].name), decoded")
+            throw RequestError(.tooLarge(limit: limits.bodySize), detail: "decoded \(stages[index].name) data")
         }
         let allowed = limits.size(for: encodedCount)
         guard stages[index].written <= allowed else {
             throw RequestError(
                 .tooLarge(limit: allowed),
-                detail: "\(stages[index].name): \(encodedCount) bytes decode to more than \(limits.ratio) times as many"
-            )
+                detail: "\(ErrorText.bytes(encodedCount)) of \(stages[index].name) data decode to over "
+                    + "\(limits.ratio) times as many")
         }
         return written
     }
 }
 
-/// One coding of a chain: its decoder and what has not been decoded yet.
+/// One coding of a chain: its decoder and the input that it has not decoded.
 private struct DecodingStage: Sendable {
     let name: String
     let decoder: any CodingDecoder
     private var input = Data()
-    /// Whether there is nothing to be had before more is put in.
-    private(set) var isDry = true
+    /// Whether the decoder produces nothing before it receives more input.
+    private(set) var needsInput = true
     private(set) var read = 0
     private(set) var written = 0
 
@@ -151,14 +156,14 @@ private struct DecodingStage: Sendable {
 
     mutating func put(_ bytes: Data) {
         input = bytes
-        isDry = bytes.isEmpty
+        needsInput = bytes.isEmpty
     }
 
-    mutating func decode(into room: UnsafeMutableRawBufferPointer) throws(RequestError) -> (read: Int, written: Int) {
+    mutating func decode(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> (read: Int, written: Int) {
         let result: (read: Int, written: Int)
         do throws(CodingFault) {
             result = try input.withUnsafeBytes { bytes in
-                Result { () throws(CodingFault) in try decoder.decode(bytes, into: room) }
+                Result { () throws(CodingFault) in try decoder.decode(bytes, into: buffer) }
             }.get()
         } catch {
             let offset = read + error.read
@@ -168,9 +173,10 @@ private struct DecodingStage: Sendable {
         read += result.read
         written &+= result.written
         input = input.dropFirst(result.read)
-        isDry = input.isEmpty && result.written < room.count
-        guard !isStuck || isDry else {
-            throw RequestError(ContentCodingError(coding: name, problem: .damaged("no way on"), offset: read))
+        needsInput = input.isEmpty && result.written < buffer.count
+        guard !isStuck || needsInput else {
+            throw RequestError(
+                ContentCodingError(coding: name, problem: .damaged("the decoder made no progress"), offset: read))
         }
         return result
     }

@@ -1,25 +1,25 @@
 internal import RequestsPOSIX
 
-/// The files of one download: the bytes so far, what they are of, and where they are to go.
+/// The files of one download: the bytes so far, their resume point and the final path.
 struct Download {
     private let path: String
     private let partialPath: String
     private let pointPath: String
     private var file: PartialFile?
 
-    /// How many bytes there are.
+    /// The number of bytes so far.
     private(set) var count: Int
 
-    /// Finds what an earlier download to `path` has left.
+    /// Opens the files that an earlier download to `path` has left.
     ///
-    /// - Throws: `RequestError.Reason.other` when another download to the same path is under way, or there is something
-    ///   that is no file.
+    /// - Throws: `RequestError.Reason.other` if another download to the same path is in progress, or if the partial
+    ///   file is not a regular file.
     init(_ path: String) throws(RequestError) {
         self.path = path
         partialPath = path + ".partial"
         pointPath = path + ".partial.json"
         guard !path.isEmpty, !path.hasByteSuffix("/"), !path.utf8.contains(0) else {
-            throw RequestError(.other, detail: "not a path of a file").beforeSending()
+            throw RequestError(.other, detail: "the path is empty, ends in “/” or contains NUL").beforeSending()
         }
         (file, count) = try Self.reporting {
             let file = try PartialFile.open(path + ".partial", creating: false)
@@ -27,7 +27,7 @@ struct Download {
         }
     }
 
-    /// Where to go on, when what there is began as an answer to `target` and is not empty.
+    /// Returns the point at which to resume; nil if there are no bytes, or if they are not from a response of `target`.
     func point(for target: TargetURI) -> ResumePoint? {
         guard count > 0, let data = try? Data(contentsOf: URL(filePath: pointPath)),
             let point = try? JSONDecoder().decode(ResumePoint.self, from: data),
@@ -36,11 +36,12 @@ struct Download {
         return point
     }
 
-    /// Puts the body of `response`, which is the whole, in the place of what there is.
+    /// Replaces the bytes so far by the body of `response`, which is the whole representation.
     ///
-    /// What arrives before an error stays only when a later call can go on with it.
+    /// If an error occurs, the received bytes are kept only if a later call can resume.
     mutating func replace(_ response: RawResponse) async throws(RequestError) {
         let point = ResumePoint(response)
+        // Removed before the bytes change, so that an old resume point never describes new bytes.
         try? FileManager.default.removeItem(atPath: pointPath)
         if file == nil {
             file = try Self.reporting { try PartialFile.open(partialPath, creating: true) }
@@ -48,6 +49,7 @@ struct Download {
         try Self.reporting { try file?.truncate() }
         count = 0
         do throws(RequestError) {
+            // Saved before the first byte, so that the bytes match their resume point if the process ends at any time.
             if let point { try save(point) }
             try await append(response, until: nil)
         } catch {
@@ -56,19 +58,21 @@ struct Download {
         }
     }
 
-    /// Puts the body of `response` behind what there is; it must end before the byte `end` of the whole, if one is given.
+    /// Appends the body of `response` to the bytes so far; it must end before the byte `end` of the representation, if
+    /// that is known.
     mutating func append(_ response: RawResponse, until end: Int?) async throws(RequestError) {
         guard let file else { return }
         let stream: ResponseStream
         switch response.body {
         case .stream(let body): stream = body
         case .bytes(let data): stream = ResponseStream(data)
-        case .file: throw RequestError(.other, detail: "the executor has written a file", response: response.head)
+        case .file:
+            throw RequestError(.other, detail: "the executor delivered a file, not a stream", response: response.head)
         }
         do throws(RequestError) {
             while let chunk = try await stream.next() {
                 guard end.map({ chunk.count <= $0 - count }) ?? true else {
-                    throw RequestError(.protocolViolation, detail: "more bytes than Content-Range says")
+                    throw RequestError(.protocolViolation, detail: "the body is longer than its Content-Range")
                 }
                 try Self.reporting {
                     try chunk.withUnsafeBytes { try file.append($0) }
@@ -76,14 +80,14 @@ struct Download {
                 count += chunk.count
             }
             if let end, count < end {
-                throw RequestError(.connectionLost, detail: "fewer bytes than Content-Range says")
+                throw RequestError(.connectionLost, detail: "the body is shorter than its Content-Range")
             }
         } catch {
             throw error.adding(response: response.head)
         }
     }
 
-    /// Puts the file in its place, and makes `response` that of the whole.
+    /// Moves the file to its final path, and returns `response` as the response of the whole representation.
     func finished(_ response: RawResponse) throws(RequestError) -> RawResponse {
         if let file { try Self.reporting { try file.move(to: path) } }
         try? FileManager.default.removeItem(atPath: pointPath)

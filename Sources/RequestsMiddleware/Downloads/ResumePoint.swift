@@ -1,19 +1,23 @@
-/// What is known of the representation that an interrupted download has the beginning of: enough to ask for the rest.
+/// The identity of a partially downloaded representation, which is sufficient to request the remaining bytes.
 ///
-/// Kept next to the bytes, between one run of a program and the next.
+/// It is stored next to the bytes, from one run of a program to the next.
 package struct ResumePoint: Codable, Sendable {
-    /// What was asked, with its secrets redacted; another target's bytes are not gone on with.
+    /// The request's target with its secrets redacted.
+    ///
+    /// A download from another target is not resumed.
     package let target: String
-    /// The value of If-Range that names the representation: a strong entity tag, or a date where that will do.
+    /// The value of If-Range that identifies the representation: a strong entity tag, or a date if it is reliable
+    /// enough.
     package let validator: String
-    /// The length of the whole, when it was told.
+    /// The length of the representation in bytes, if it is known.
     package let length: Int?
 
-    /// What an answer with the whole representation says of it; nil when no range of it can be asked for safely.
+    /// Creates the resume point of a response with the whole representation; nil if a range of it cannot be requested
+    /// safely.
     ///
-    /// A weak entity tag does not name bytes. A date does only when the server's clock had moved on by a second when it
-    /// answered, so that no later change can have the same one (RFC 9110 §8.8.2.2, §13.1.5). Bytes whose content coding
-    /// was undone are not those that a range would count.
+    /// A weak entity tag does not identify bytes. A date does so only if the server's clock was at least one second
+    /// later when it responded, because no later change can then have the same date (RFC 9110 §8.8.2.2, §13.1.5). If a
+    /// content coding was decoded, the bytes are not those that a range counts.
     package init?(_ response: RawResponse) {
         let head = response.head
         guard head.status == 200, response.metrics.contentEncoding == nil else { return nil }
@@ -25,8 +29,8 @@ package struct ResumePoint: Codable, Sendable {
             validator = tag.fieldValue
         } else {
             guard let text = head.header.values(of: .lastModified).first,
-                let modified = head.header.date(of: .lastModified), let answered = head.header.date(of: .date),
-                answered.date.timeIntervalSince(modified.date) >= 1
+                let modified = head.header.date(of: .lastModified), let responded = head.header.date(of: .date),
+                responded.date.timeIntervalSince(modified.date) >= 1
             else { return nil }
             validator = text
         }
@@ -34,35 +38,38 @@ package struct ResumePoint: Codable, Sendable {
         length = head.header[.contentLength].flatMap(Self.length)
     }
 
-    /// The number in Content-Length; nil when it is not a number of decimal digits up to `Int.max`.
+    /// Returns the number in Content-Length; nil if it is not a number of decimal digits up to `Int.max`.
     private static func length(_ text: String) -> Int? {
         text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int(text) : nil
     }
 
-    /// The fields that ask for what follows the first `count` bytes, or for everything when it has changed.
+    /// Returns the fields that request the bytes after the first `count`, or everything if the representation has
+    /// changed.
     package func fields(after count: Int) -> [Field] {
         [.range(.from(count)), Field(name: .ifRange, value: validator)]
     }
 
-    /// What to do with an answer.
-    package enum Step: Hashable, Sendable {
-        /// Append the body, which ends before this byte of the whole, whose length may be known.
+    /// The treatment of a response.
+    package enum Decision: Hashable, Sendable {
+        /// Append the body, which ends before byte `end` of the representation.
+        ///
+        /// The length of the representation may be known.
         case append(end: Int, length: Int?)
-        /// Nothing is missing.
+        /// Finish the download: no bytes are missing.
         case finish
-        /// Put the body in the place of what there is.
+        /// Replace the bytes so far by the body.
         case replace
-        /// Ask for the whole: the answer does not go with what there is.
+        /// Request the whole representation: the response does not match the bytes so far.
         case startOver
-        /// It is no part of a download; hand it to the caller.
+        /// Return the response to the caller: it is not part of a download.
         case handOver
-        /// It answers what was not asked.
+        /// Reject the response, which does not match the request.
         case refuse
     }
 
-    /// What to do with `response`, the answer to a request for what follows the first `count` bytes of `point`, or for
-    /// the whole when there is no point to go on from (RFC 9110 §15.3.7, §15.5.17).
-    package static func step(for response: RawResponse, at point: ResumePoint?, after count: Int) -> Step {
+    /// Returns the treatment of `response` to a request for the bytes of `point` after the first `count`, or for the
+    /// whole representation if `point` is nil (RFC 9110 §15.3.7, §15.5.17).
+    package static func step(for response: RawResponse, at point: ResumePoint?, after count: Int) -> Decision {
         let head = response.head
         switch head.status {
         case 206:
@@ -70,7 +77,7 @@ package struct ResumePoint: Codable, Sendable {
             guard let range = head.header.contentRange, let bytes = range.bytes, bytes.lowerBound == count,
                 response.metrics.contentEncoding == nil, point.agrees(with: head, range)
             else { return .startOver }
-            // The server chose the number: one that no length can count belongs to no representation.
+            // The server chose the number. A range whose end overflows does not belong to any representation.
             let (end, isTooLarge) = bytes.upperBound.addingReportingOverflow(1)
             return isTooLarge ? .startOver : .append(end: end, length: range.length ?? point.length)
         case 416:
@@ -83,7 +90,7 @@ package struct ResumePoint: Codable, Sendable {
         }
     }
 
-    /// Whether a part may be put behind what there is: same representation, same length, one part.
+    /// Returns whether a partial response continues the bytes so far: same representation, same length, one part.
     private func agrees(with head: ResponseHead, _ range: ContentRange) -> Bool {
         if head.contentType?.type == .multipart { return false }
         if let length, let other = range.length, length != other { return false }
@@ -93,7 +100,9 @@ package struct ResumePoint: Codable, Sendable {
 }
 
 extension ResumePoint: Equatable {
-    /// Whether both name the same bytes of the same target; entity tags are compared octet by octet.
+    /// Returns whether both identify the same bytes of the same target.
+    ///
+    /// Entity tags are compared by octets.
     package static func == (left: Self, right: Self) -> Bool {
         left.length == right.length && left.target.hasSameBytes(as: right.target)
             && left.validator.hasSameBytes(as: right.validator)

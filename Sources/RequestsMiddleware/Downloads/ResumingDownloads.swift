@@ -1,34 +1,35 @@
 internal import RequestsPOSIX
 
-/// Goes on with downloads to a file where they were interrupted, in this run of the program or in an earlier one.
+/// Middleware that resumes interrupted file downloads, also after a restart of the program.
 ///
 /// ```swift
 /// let client = Client(api, executor: SocketExecutor().resumingDownloads())
-/// let file = try await client.perform(api.get(.download(to: "/tmp/big.iso"), from: "/big.iso"))
+/// let file = try await client.perform(api.get(.download(to: URL(filePath: "/tmp/big.iso")), from: "/big.iso"))
 /// ```
 ///
-/// When the call fails half way, what has arrived stays in a file next to the one asked for, `/tmp/big.iso.partial`,
-/// with what the server said of it in `/tmp/big.iso.partial.json`. The same call made again asks for the rest with
-/// Range and If-Range (RFC 9110 §14.2, §13.1.5), and only when a strong entity tag, or a date that can serve as one,
-/// says which bytes they are; otherwise, and when the server has others by now, it begins anew. When all bytes are there
-/// the file appears, in one step in the place of what was there. It is not asked for again by itself: that is the part
-/// of whoever calls, or of a retry before this middleware.
+/// If a call fails before the download is complete, the received bytes are kept in a file next to the destination,
+/// `/tmp/big.iso.partial`, and their resume point in `/tmp/big.iso.partial.json`. The same call made again requests the
+/// remaining bytes with Range and If-Range (RFC 9110 §14.2, §13.1.5). It does so only if a strong entity tag, or a date
+/// that is as reliable, identifies the bytes; otherwise, or if the server has a different representation by then, the
+/// download starts over. Once all bytes have arrived, the file replaces an existing one at the destination in one step.
+/// The middleware does not repeat a failed call; the caller does, or a retry middleware before this one.
 ///
-/// It concerns GET requests whose ``Delivery`` is a file and which have no Range of their own; others pass. They ask for
-/// `Accept-Encoding: identity` unless they say otherwise, because ranges count bytes as they are stored. The response of
-/// a resumed download has status 200 and the fields of the last answer, without Content-Range.
+/// The middleware handles GET requests whose ``ResponseBody/Delivery`` is a file and that have no Range; other requests
+/// pass unchanged. It adds `Accept-Encoding: identity` to requests without an Accept-Encoding, because ranges count
+/// stored bytes. The response of a resumed download has status 200 and the fields of the last response, without
+/// Content-Range.
 ///
-/// Two downloads to one path at a time are refused: the second fails with ``RequestError/Reason/other``. Bytes are not
-/// forced to the disk, so after the machine itself has failed the file's end may be missing or wrong: remove what is
-/// partial then. On Linux URLSession keeps what has arrived in memory until it is written.
+/// A second download to the same path at the same time fails with ``RequestError/Reason/other``. The bytes are not
+/// forced to the disk, so after a failure of the machine the end of the partial file may be missing or wrong; remove
+/// the partial file in that case. On Linux, URLSession keeps received bytes in memory until they are written.
 public struct ResumingDownloads: Middleware {
-    /// The middleware.
+    /// Creates the middleware.
     public init() {}
 
-    /// Downloads, or goes on downloading, what `request` asks for into its file; other requests pass.
+    /// Downloads the response to `request` into its file, or resumes that download; other requests pass unchanged.
     ///
-    /// - Throws: ``RequestError``: what ended the download early, or ``RequestError/Reason/other`` with what the file
-    ///   system says.
+    /// - Throws: The ``RequestError`` that ended the download, or ``RequestError/Reason/other`` with the error of the
+    ///   file system.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -38,7 +39,7 @@ public struct ResumingDownloads: Middleware {
         var download = try Download(path)
         var point = download.point(for: request.target)
         while true {
-            let response = try await next.execute(request.asking(for: point, after: download.count))
+            let response = try await next.execute(request.resuming(at: point, after: download.count))
             switch ResumePoint.step(for: response, at: point, after: download.count) {
             case .append(let end, let length):
                 try await download.append(response, until: end)
@@ -48,27 +49,30 @@ public struct ResumingDownloads: Middleware {
             case .replace:
                 try await download.replace(response)
                 return try download.finished(response)
+            // The next turn of the loop requests the whole representation.
             case .startOver: point = nil
-            case .handOver: return try await response.collected(limit: Delivery.errorBodyLimit)
+            case .handOver: return try await response.collected(limit: ResponseBody.Delivery.errorBodyLimit)
             case .refuse:
-                throw RequestError(.protocolViolation, detail: "a part that was not asked for", response: response.head)
+                throw RequestError(
+                    .protocolViolation, detail: "unsolicited 206 Partial Content", response: response.head)
             }
         }
     }
 }
 
 extension ResumingDownloads: NeedsFileDelivery {
-    /// It does: a file that is asked for as a stream is not gone on with.
+    /// True, because a download that is requested as a stream cannot be resumed.
     package var needsFileDelivery: Bool { true }
 }
 
 extension RequestExecutor {
-    /// This executor going on with downloads to a file where they were interrupted.
+    /// Returns this executor with middleware that resumes interrupted file downloads.
     public func resumingDownloads() -> Intercepted<Self, ResumingDownloads> {
         intercepted(by: ResumingDownloads())
     }
 
-    /// The same for an executor whose type is not known, such as one chosen at run time.
+    /// Returns this executor with middleware that resumes interrupted file downloads, for an executor of an unknown
+    /// type, such as one chosen at run time.
     @_disfavoredOverload
     public func resumingDownloads() -> any RequestExecutor {
         intercepted(by: ResumingDownloads())
@@ -76,32 +80,34 @@ extension RequestExecutor {
 }
 
 extension PreparedRequest {
-    /// This request for what follows the first `count` bytes of `point`, or for the whole, arriving as a stream.
-    fileprivate func asking(for point: ResumePoint?, after count: Int) -> PreparedRequest {
+    /// Returns this request for the bytes of `point` after the first `count`, or for the whole representation if
+    /// `point` is nil, delivered as a stream.
+    fileprivate func resuming(at point: ResumePoint?, after count: Int) -> PreparedRequest {
         var copy = self
         copy.delivery = .streamed
         if !header.contains(.acceptEncoding) { copy.header.add(Field(name: .acceptEncoding, value: "identity")) }
         guard let point else { return copy }
         for field in point.fields(after: count) { copy.header.set(field) }
-        guard let onProgress else { return copy }
-        copy.onProgress = { progress in
+        guard let progressHandler else { return copy }
+        copy.progressHandler = { progress in
             var progress = progress
-            progress.received = progress.received.addingReportingOverflow(count).partialValue
-            progress.totalToReceive =
+            progress.bytesReceived = progress.bytesReceived.addingReportingOverflow(count).partialValue
+            progress.bytesExpectedToReceive =
                 point.length
-                ?? progress.totalToReceive.flatMap { total in
-                    // The server chose the total: a sum that no number can hold is unknown.
+                ?? progress.bytesExpectedToReceive.flatMap { total in
+                    // The server chose the total: a sum that overflows is unknown.
                     let (sum, isTooLarge) = total.addingReportingOverflow(count)
                     return isTooLarge ? nil : sum
                 }
-            onProgress(progress)
+            progressHandler(progress)
         }
         return copy
     }
 }
 
 extension RawResponse {
-    /// This response with the beginning of its body in memory, as an executor gives one that is not written to a file.
+    /// Returns this response with the beginning of its body in memory, as an executor delivers a body that it does not
+    /// write to a file.
     func collected(limit: Int) async throws(RequestError) -> RawResponse {
         guard case .stream(let stream) = body else { return self }
         var copy = self

@@ -1,6 +1,6 @@
 import CRequestsPOSIX
 
-/// Undoes Brotli (RFC 7932) with the system's decoder; windows are of 16 MiB at most.
+/// A decoder of Brotli (RFC 7932) that uses the system's library; windows have at most 16 MiB.
 final class BrotliDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
     static let library: rp_brotli? = {
         var library = rp_brotli()
@@ -25,17 +25,17 @@ final class BrotliDecoder: CodingDecoder, @unchecked Sendable {  // one owner at
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (read: Int, written: Int) {
         guard !isAtEnd else {
-            guard input.isEmpty else { throw CodingFault(read: 0, problem: "bytes after the end") }
+            guard input.isEmpty else { throw CodingFault(read: 0, problem: "unexpected bytes after the end") }
             return (0, 0)
         }
-        var (left, room) = (input.count, output.count)
+        var (remaining, room) = (input.count, output.count)
         let result = rp_brotli_decode(
-            library, state, &left, input.bindMemory(to: UInt8.self).baseAddress, &room,
+            library, state, &remaining, input.bindMemory(to: UInt8.self).baseAddress, &room,
             output.bindMemory(to: UInt8.self).baseAddress)
-        let (read, written) = (input.count - left, output.count - room)
+        let (read, written) = (input.count - remaining, output.count - room)
         guard result != rp_brotli_failed else {
             let problem = rp_brotli_describe(library, state).map { String(cString: $0) }
-            throw CodingFault(read: read, problem: problem ?? "damaged")
+            throw CodingFault(read: read, problem: problem ?? "corrupt data")
         }
         isAtEnd = result == rp_brotli_end
         return (read, written)

@@ -1,12 +1,12 @@
 import Requests
 
-/// A content coding that can be undone where the system has the library for it (RFC 9110 §8.4.1).
+/// A content coding that can be decoded if the system has the library for it (RFC 9110 §8.4.1).
 package enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate
     case brotli = "br"
     case zstd
 
-    /// The coding that a member of Content-Encoding names, in any case; nil for one that is not known.
+    /// Creates the coding with a name from Content-Encoding, ignoring ASCII case; nil for an unknown name.
     package init?(named name: String) {
         if ASCIIFolding.areEqual(name, "x-gzip") {
             self = .gzip
@@ -16,7 +16,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
         self = coding
     }
 
-    /// Those whose library is here, in the order in which they are offered; looked for once.
+    /// The codings whose library is available, in the order in which they are offered; determined once.
     package static let available: [ContentCoding] = allCases.filter(\.isAvailable)
 
     private var isAvailable: Bool {
@@ -27,7 +27,7 @@ package enum ContentCoding: String, CaseIterable, Sendable {
         }
     }
 
-    /// A decoder at the beginning of a body; nil without the library, or the memory.
+    /// Returns a decoder of one body; nil without the library, or without memory.
     package func makeDecoder() -> (any CodingDecoder)? {
         switch self {
         case .gzip: InflateDecoder(format: .gzip)
@@ -38,29 +38,29 @@ package enum ContentCoding: String, CaseIterable, Sendable {
     }
 }
 
-/// Undoes one content coding of one body: bytes in, bytes out, never more than there is room for.
+/// A decoder of one content coding of one body, which never writes more bytes than fit.
 ///
-/// It has one owner, who asks it one thing at a time.
+/// One owner uses it, with one call at a time.
 package protocol CodingDecoder: AnyObject, Sendable {
-    /// Whether what has been read so far is a whole body.
+    /// Whether the bytes read so far are a complete body.
     var isAtEnd: Bool { get }
 
-    /// Decodes what there is room for, as soon as it can be had.
+    /// Decodes as much as fits in `output`, as early as possible.
     ///
-    /// Called without input it gives what was held back for want of room. When it has room left and has read everything,
-    /// there is no more before more comes in.
+    /// With empty input it writes bytes that did not fit before. If it has read all input and left space in `output`,
+    /// it needs more input to continue.
     ///
-    /// - Returns: How many bytes of `input` it has read, and how many of `output` it has written.
-    /// - Throws: `CodingFault` for bytes that are none of the coding; the decoder is of no use then.
+    /// - Returns: The number of bytes read from `input`, and of bytes written to `output`.
+    /// - Throws: `CodingFault` for invalid bytes; do not use the decoder after it.
     func decode(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (read: Int, written: Int)
 }
 
-/// What is wrong with coded bytes.
+/// An error in coded bytes.
 package struct CodingFault: Error, Hashable, Sendable {
-    /// How many bytes of the input had been read when it was found.
+    /// The number of bytes of the input that were read before the error was found.
     package let read: Int
-    /// What it is, in the library's words or ours.
+    /// The error as a phrase, from the decoding library if it has one.
     package let problem: String
 }

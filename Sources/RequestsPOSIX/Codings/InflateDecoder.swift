@@ -1,9 +1,9 @@
 import CRequestsPOSIX
 
-/// Undoes gzip (RFC 1952) and deflate (RFC 1950, and RFC 1951 without its wrapper) with the system's zlib.
+/// A decoder of gzip (RFC 1952) and deflate (RFC 1950, and RFC 1951 without its wrapper) that uses the system's zlib.
 ///
-/// Several gzip members are one body. A deflate body without the wrapper is what some servers send; the bits where the
-/// wrapper has its method are the padding of a stored block there, which nobody fills.
+/// Several gzip members are one body. Some servers send deflate without its wrapper; then the bits that would be the
+/// wrapper's method are the padding of a stored block, which encoders leave zero.
 final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
     enum Format {
         case gzip, wrapped, raw
@@ -22,18 +22,18 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner a
         return rp_zlib_load(&library) == 1 ? library : nil
     }()
 
-    /// The checksum of a wrapper whose beginning was left out; it tells nothing then.
+    /// The size in bytes of a checksum, ignored at the end of data without the beginning of its wrapper.
     private static var strayBytesAllowed: Int { 4 }
 
     private let library: rp_zlib
-    // zlib remembers where it is.
+    // zlib stores the address of the stream, so it must not move.
     private let stream: UnsafeMutablePointer<rp_z_stream>
     private var format: Format?
-    private var hasBegun = false
+    private var isInitialized = false
     private var strayBytes = 0
     private(set) var isAtEnd = false
 
-    /// A decoder of `format`; nil is whichever of the two deflate formats the first byte tells.
+    /// Creates a decoder of `format`; with nil, the first byte determines which of the two deflate formats it is.
     init?(format: Format?) {
         guard let library = Self.library else { return nil }
         self.library = library
@@ -43,7 +43,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner a
     }
 
     deinit {
-        if hasBegun { rp_zlib_end(library, stream) }
+        if isInitialized { rp_zlib_end(library, stream) }
         stream.deallocate()
     }
 
@@ -51,10 +51,10 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner a
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (read: Int, written: Int) {
         if let first = input.first {
-            if !hasBegun { try begin(first) }
-            if isAtEnd, try !goesOn(with: input) { return (input.count, 0) }
+            if !isInitialized { try begin(first) }
+            if isAtEnd, try !continues(with: input) { return (input.count, 0) }
         }
-        guard hasBegun, !isAtEnd else { return (0, 0) }
+        guard isInitialized, !isAtEnd else { return (0, 0) }
         let input = input.prefix(Int(UInt32.max))
         let output = output.prefix(Int(UInt32.max))
         let (offered, room) = (UInt32(input.count), UInt32(output.count))
@@ -69,22 +69,24 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner a
         case 0, rp_z_no_progress: break
         case rp_z_end: isAtEnd = true
         default:
-            throw CodingFault(read: read, problem: stream.pointee.msg.map { String(cString: $0) } ?? "error \(result)")
+            throw CodingFault(
+                read: read, problem: stream.pointee.msg.map { String(cString: $0) } ?? "zlib error \(result)")
         }
         return (read, written)
     }
 
+    /// Initializes zlib for the format, which for deflate the `first` byte determines.
     private func begin(_ first: UInt8) throws(CodingFault) {
         let format = format ?? (first & 0x0F == 8 && first >> 4 <= 7 ? .wrapped : .raw)
         self.format = format
         guard rp_zlib_begin(library, stream, format.windowBits) == 0 else {
-            throw CodingFault(read: 0, problem: "no memory for zlib")
+            throw CodingFault(read: 0, problem: "zlib is out of memory")
         }
-        hasBegun = true
+        isInitialized = true
     }
 
-    /// What follows the end: whether there is something to decode in it.
-    private func goesOn(with input: UnsafeRawBufferPointer) throws(CodingFault) -> Bool {
+    /// Returns whether to decode `input`, which follows the end of the data.
+    private func continues(with input: UnsafeRawBufferPointer) throws(CodingFault) -> Bool {
         switch format {
         case .gzip:
             _ = rp_zlib_reset(library, stream)
@@ -93,7 +95,7 @@ final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner a
         case .raw where strayBytes + input.count <= Self.strayBytesAllowed:
             strayBytes += input.count
             return false
-        default: throw CodingFault(read: 0, problem: "bytes after the end")
+        default: throw CodingFault(read: 0, problem: "unexpected bytes after the end")
         }
     }
 }

@@ -1,7 +1,8 @@
 import CRequestsPOSIX
 
-/// Undoes Zstandard (RFC 8878) with the system's library: frames that follow each other are one body, and windows are of
-/// 8 MiB at most (RFC 9659 §3).
+/// A decoder of Zstandard (RFC 8878) that uses the system's library.
+///
+/// Consecutive frames are one body, and windows have at most 8 MiB (RFC 9659 §3).
 final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
     static let library: rp_zstd? = {
         var library = rp_zstd()
@@ -26,7 +27,7 @@ final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (read: Int, written: Int) {
         if isAtEnd, input.isEmpty { return (0, 0) }
-        // Only read from, whatever its type.
+        // The type is that of the library's header; the memory is only read.
         var source = rp_zstd_buffer(
             bytes: UnsafeMutableRawPointer(mutating: input.baseAddress), size: input.count, position: 0)
         var room = rp_zstd_buffer(bytes: output.baseAddress, size: output.count, position: 0)
@@ -34,7 +35,7 @@ final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a
         if let problem = rp_zstd_describe(library, result) {
             throw CodingFault(read: source.position, problem: String(cString: problem))
         }
-        // Otherwise it tells how much it would like to have next.
+        // Any other value is a hint of how much input to provide next.
         isAtEnd = result == 0
         return (source.position, room.position)
     }

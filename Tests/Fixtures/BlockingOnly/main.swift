@@ -1,6 +1,6 @@
 import RequestsSocket
 
-// A command-line tool without a single await: it GETs the URL it is given and prints the text.
+// A command-line tool without `await`: it sends a GET to a URL and prints the text of the response.
 struct Usage: Error {}
 
 guard let text = CommandLine.arguments.dropFirst().first, let url = URL(string: text) else { throw Usage() }

@@ -1,11 +1,12 @@
 import Requests
 import RequestsHTTP1
 
-// Built by `run` beside this file, with libFuzzer as its main function: it is no target of the package.
+// The script `run` in this folder builds the program, with the main function of libFuzzer. The program is not a target
+// of the package.
 
-/// Reads one input twice, whole and in pieces: neither may trap, and both must give the same.
+/// Reads one input twice, whole and in pieces: neither may trap, and both must have the same result.
 ///
-/// The first byte chooses the reader, the method and the pieces; the rest is what a peer sent.
+/// The first byte selects the reader, the method and the size of the pieces. The other bytes are those of the peer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 0 else { return 0 }
@@ -22,8 +23,9 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
-/// What a reader made of a message: its events as text; nil when it refused it or the bytes ended before it did, which
-/// may be found out sooner in one piece than in several.
+/// The events of a message as text, or nil if the reader rejected it or the bytes ended too early.
+///
+/// Both are nil, because whole input may reveal a violation where pieces reveal only the early end.
 private typealias Reading = [String]?
 
 private func readResponse(_ bytes: UnsafeRawBufferPointer, _ reader: ResponseReader, piece: Int) -> Reading {
@@ -52,7 +54,7 @@ private func readRequest(_ bytes: UnsafeRawBufferPointer, piece: Int) -> Reading
     }
 }
 
-/// Gives the bytes in pieces, each behind what was not consumed, until the message ends or the bytes do.
+/// Reads the bytes in pieces, each after the bytes not yet consumed, until the message or the bytes end.
 private func read(
     _ bytes: UnsafeRawBufferPointer, piece: Int,
     _ step: (UnsafeRawBufferPointer) throws(WireError) -> (consumed: Int, event: String?, isEnd: Bool)
@@ -67,7 +69,7 @@ private func read(
         } catch {
             return nil
         }
-        precondition(result.consumed <= received - consumed, "more consumed than there was")
+        precondition(result.consumed <= received - consumed, "the reader consumed more bytes than it received")
         consumed += result.consumed
         guard let event = result.event else {
             guard received < bytes.count else { return nil }

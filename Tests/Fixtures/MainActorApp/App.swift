@@ -1,8 +1,8 @@
 import Dispatch
 import RequestsSocket
 
-// Everything here is on the main actor unless it says otherwise (`.defaultIsolation(MainActor.self)`), as in an app:
-// the models are `nonisolated`, and nothing else is annotated.
+// The module is on the main actor by default (`.defaultIsolation(MainActor.self)`), as in an app. Only the models are
+// annotated: they are `nonisolated`.
 
 nonisolated struct Greeting: Codable, Sendable {
     let text: String
@@ -12,7 +12,7 @@ nonisolated struct Greeting: Codable, Sendable {
     }
 
     init(from decoder: any Decoder) throws {
-        // Decoding must not happen on the main actor's thread.
+        // Decoding does not run on the main actor's thread.
         dispatchPrecondition(condition: .notOnQueue(.main))
         text = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .text)
     }

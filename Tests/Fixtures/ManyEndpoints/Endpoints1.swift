@@ -1,18 +1,18 @@
 public import Requests
 
-// What a large API looks like: 300 endpoints in 30 enums. It is compiled, and how fast is measured (Docs/Performance.md).
-// Only the models are `nonisolated`, so that it compiles in a module that is on the main actor by default as well.
+// A large API: 300 endpoints in 30 enums. Docs/Performance.md states how long it takes to compile.
+// Only the models are `nonisolated`, so that the API also compiles in a module that is on the main actor by default.
 
-/// The API that all endpoints belong to.
+/// The API of all endpoints.
 public struct Service: RequestProviding {
-    /// Where the API is.
+    /// The base URL of the API.
     public let baseURL: URL
 
-    /// The API at `baseURL`.
+    /// Creates the API at `baseURL`.
     public init(baseURL: URL) { self.baseURL = baseURL }
 }
 
-/// Every endpoint once, prepared.
+/// Returns the prepared request of every endpoint.
 public func manyRequests(of api: Service) throws -> [PreparedRequest] {
     var requests: [PreparedRequest] = []
     for call in Accounts.every { requests.append(try call.request(from: api).prepared()) }
@@ -63,7 +63,7 @@ enum Accounts: Endpoint {
         case .list(let page): api.get(.json(), from: "/accounts").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/accounts").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/accounts/\(id)")
         case .add(let value): api.post(.json(value), to: "/accounts", receiving: .json())
@@ -73,7 +73,7 @@ enum Accounts: Endpoint {
         case .latest:
             api.get(.json(), from: "/accounts/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/accounts/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/accounts/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/accounts").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -99,7 +99,7 @@ enum Albums: Endpoint {
         case .list(let page): api.get(.json(), from: "/albums").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/albums").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/albums/\(id)")
         case .add(let value): api.post(.json(value), to: "/albums", receiving: .json())
@@ -109,7 +109,7 @@ enum Albums: Endpoint {
         case .latest:
             api.get(.json(), from: "/albums/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/albums/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/albums/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/albums").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -135,7 +135,7 @@ enum Articles: Endpoint {
         case .list(let page): api.get(.json(), from: "/articles").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/articles").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/articles/\(id)")
         case .add(let value): api.post(.json(value), to: "/articles", receiving: .json())
@@ -145,7 +145,7 @@ enum Articles: Endpoint {
         case .latest:
             api.get(.json(), from: "/articles/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/articles/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/articles/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/articles").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -171,7 +171,7 @@ enum Badges: Endpoint {
         case .list(let page): api.get(.json(), from: "/badges").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/badges").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/badges/\(id)")
         case .add(let value): api.post(.json(value), to: "/badges", receiving: .json())
@@ -181,7 +181,7 @@ enum Badges: Endpoint {
         case .latest:
             api.get(.json(), from: "/badges/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/badges/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/badges/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/badges").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -207,7 +207,7 @@ enum Boards: Endpoint {
         case .list(let page): api.get(.json(), from: "/boards").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/boards").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/boards/\(id)")
         case .add(let value): api.post(.json(value), to: "/boards", receiving: .json())
@@ -217,7 +217,7 @@ enum Boards: Endpoint {
         case .latest:
             api.get(.json(), from: "/boards/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/boards/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/boards/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/boards").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -243,7 +243,7 @@ enum Books: Endpoint {
         case .list(let page): api.get(.json(), from: "/books").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/books").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/books/\(id)")
         case .add(let value): api.post(.json(value), to: "/books", receiving: .json())
@@ -253,7 +253,7 @@ enum Books: Endpoint {
         case .latest:
             api.get(.json(), from: "/books/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/books/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/books/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/books").adding(headerField: .ifModifiedSince(date))
         }
     }

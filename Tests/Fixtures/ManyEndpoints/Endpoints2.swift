@@ -15,7 +15,7 @@ enum Carts: Endpoint {
         case .list(let page): api.get(.json(), from: "/carts").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/carts").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/carts/\(id)")
         case .add(let value): api.post(.json(value), to: "/carts", receiving: .json())
@@ -25,7 +25,7 @@ enum Carts: Endpoint {
         case .latest:
             api.get(.json(), from: "/carts/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/carts/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/carts/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/carts").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -51,7 +51,7 @@ enum Channels: Endpoint {
         case .list(let page): api.get(.json(), from: "/channels").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/channels").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/channels/\(id)")
         case .add(let value): api.post(.json(value), to: "/channels", receiving: .json())
@@ -61,7 +61,7 @@ enum Channels: Endpoint {
         case .latest:
             api.get(.json(), from: "/channels/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/channels/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/channels/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/channels").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -87,7 +87,7 @@ enum Comments: Endpoint {
         case .list(let page): api.get(.json(), from: "/comments").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/comments").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/comments/\(id)")
         case .add(let value): api.post(.json(value), to: "/comments", receiving: .json())
@@ -97,7 +97,7 @@ enum Comments: Endpoint {
         case .latest:
             api.get(.json(), from: "/comments/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/comments/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/comments/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/comments").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -123,7 +123,7 @@ enum Devices: Endpoint {
         case .list(let page): api.get(.json(), from: "/devices").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/devices").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/devices/\(id)")
         case .add(let value): api.post(.json(value), to: "/devices", receiving: .json())
@@ -133,7 +133,7 @@ enum Devices: Endpoint {
         case .latest:
             api.get(.json(), from: "/devices/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/devices/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/devices/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/devices").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -159,7 +159,7 @@ enum Drafts: Endpoint {
         case .list(let page): api.get(.json(), from: "/drafts").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/drafts").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/drafts/\(id)")
         case .add(let value): api.post(.json(value), to: "/drafts", receiving: .json())
@@ -169,7 +169,7 @@ enum Drafts: Endpoint {
         case .latest:
             api.get(.json(), from: "/drafts/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/drafts/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/drafts/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/drafts").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -195,7 +195,7 @@ enum Events: Endpoint {
         case .list(let page): api.get(.json(), from: "/events").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/events").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/events/\(id)")
         case .add(let value): api.post(.json(value), to: "/events", receiving: .json())
@@ -205,7 +205,7 @@ enum Events: Endpoint {
         case .latest:
             api.get(.json(), from: "/events/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/events/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/events/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/events").adding(headerField: .ifModifiedSince(date))
         }
     }

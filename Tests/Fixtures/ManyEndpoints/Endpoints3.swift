@@ -15,7 +15,7 @@ enum Files: Endpoint {
         case .list(let page): api.get(.json(), from: "/files").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/files").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/files/\(id)")
         case .add(let value): api.post(.json(value), to: "/files", receiving: .json())
@@ -25,7 +25,7 @@ enum Files: Endpoint {
         case .latest:
             api.get(.json(), from: "/files/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/files/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/files/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/files").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -51,7 +51,7 @@ enum Folders: Endpoint {
         case .list(let page): api.get(.json(), from: "/folders").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/folders").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/folders/\(id)")
         case .add(let value): api.post(.json(value), to: "/folders", receiving: .json())
@@ -61,7 +61,7 @@ enum Folders: Endpoint {
         case .latest:
             api.get(.json(), from: "/folders/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/folders/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/folders/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/folders").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -87,7 +87,7 @@ enum Groups: Endpoint {
         case .list(let page): api.get(.json(), from: "/groups").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/groups").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/groups/\(id)")
         case .add(let value): api.post(.json(value), to: "/groups", receiving: .json())
@@ -97,7 +97,7 @@ enum Groups: Endpoint {
         case .latest:
             api.get(.json(), from: "/groups/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/groups/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/groups/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/groups").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -123,7 +123,7 @@ enum Images: Endpoint {
         case .list(let page): api.get(.json(), from: "/images").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/images").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/images/\(id)")
         case .add(let value): api.post(.json(value), to: "/images", receiving: .json())
@@ -133,7 +133,7 @@ enum Images: Endpoint {
         case .latest:
             api.get(.json(), from: "/images/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/images/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/images/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/images").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -159,7 +159,7 @@ enum Invoices: Endpoint {
         case .list(let page): api.get(.json(), from: "/invoices").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/invoices").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/invoices/\(id)")
         case .add(let value): api.post(.json(value), to: "/invoices", receiving: .json())
@@ -169,7 +169,7 @@ enum Invoices: Endpoint {
         case .latest:
             api.get(.json(), from: "/invoices/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/invoices/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/invoices/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/invoices").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -195,7 +195,7 @@ enum Issues: Endpoint {
         case .list(let page): api.get(.json(), from: "/issues").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/issues").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/issues/\(id)")
         case .add(let value): api.post(.json(value), to: "/issues", receiving: .json())
@@ -205,7 +205,7 @@ enum Issues: Endpoint {
         case .latest:
             api.get(.json(), from: "/issues/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/issues/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/issues/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/issues").adding(headerField: .ifModifiedSince(date))
         }
     }

@@ -15,7 +15,7 @@ enum Labels: Endpoint {
         case .list(let page): api.get(.json(), from: "/labels").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/labels").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/labels/\(id)")
         case .add(let value): api.post(.json(value), to: "/labels", receiving: .json())
@@ -25,7 +25,7 @@ enum Labels: Endpoint {
         case .latest:
             api.get(.json(), from: "/labels/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/labels/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/labels/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/labels").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -51,7 +51,7 @@ enum Lists: Endpoint {
         case .list(let page): api.get(.json(), from: "/lists").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/lists").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/lists/\(id)")
         case .add(let value): api.post(.json(value), to: "/lists", receiving: .json())
@@ -61,7 +61,7 @@ enum Lists: Endpoint {
         case .latest:
             api.get(.json(), from: "/lists/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/lists/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/lists/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/lists").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -87,7 +87,7 @@ enum Messages: Endpoint {
         case .list(let page): api.get(.json(), from: "/messages").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/messages").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/messages/\(id)")
         case .add(let value): api.post(.json(value), to: "/messages", receiving: .json())
@@ -97,7 +97,7 @@ enum Messages: Endpoint {
         case .latest:
             api.get(.json(), from: "/messages/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/messages/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/messages/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/messages").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -123,7 +123,7 @@ enum Orders: Endpoint {
         case .list(let page): api.get(.json(), from: "/orders").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/orders").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/orders/\(id)")
         case .add(let value): api.post(.json(value), to: "/orders", receiving: .json())
@@ -133,7 +133,7 @@ enum Orders: Endpoint {
         case .latest:
             api.get(.json(), from: "/orders/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/orders/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/orders/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/orders").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -159,7 +159,7 @@ enum Pages: Endpoint {
         case .list(let page): api.get(.json(), from: "/pages").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/pages").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/pages/\(id)")
         case .add(let value): api.post(.json(value), to: "/pages", receiving: .json())
@@ -169,7 +169,7 @@ enum Pages: Endpoint {
         case .latest:
             api.get(.json(), from: "/pages/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/pages/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/pages/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/pages").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -195,7 +195,7 @@ enum Payments: Endpoint {
         case .list(let page): api.get(.json(), from: "/payments").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/payments").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/payments/\(id)")
         case .add(let value): api.post(.json(value), to: "/payments", receiving: .json())
@@ -205,7 +205,7 @@ enum Payments: Endpoint {
         case .latest:
             api.get(.json(), from: "/payments/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/payments/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/payments/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/payments").adding(headerField: .ifModifiedSince(date))
         }
     }

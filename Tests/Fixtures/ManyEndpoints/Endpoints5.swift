@@ -15,7 +15,7 @@ enum Places: Endpoint {
         case .list(let page): api.get(.json(), from: "/places").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/places").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/places/\(id)")
         case .add(let value): api.post(.json(value), to: "/places", receiving: .json())
@@ -25,7 +25,7 @@ enum Places: Endpoint {
         case .latest:
             api.get(.json(), from: "/places/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/places/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/places/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/places").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -51,7 +51,7 @@ enum Posts: Endpoint {
         case .list(let page): api.get(.json(), from: "/posts").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/posts").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/posts/\(id)")
         case .add(let value): api.post(.json(value), to: "/posts", receiving: .json())
@@ -61,7 +61,7 @@ enum Posts: Endpoint {
         case .latest:
             api.get(.json(), from: "/posts/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/posts/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/posts/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/posts").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -87,7 +87,7 @@ enum Reports: Endpoint {
         case .list(let page): api.get(.json(), from: "/reports").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/reports").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/reports/\(id)")
         case .add(let value): api.post(.json(value), to: "/reports", receiving: .json())
@@ -97,7 +97,7 @@ enum Reports: Endpoint {
         case .latest:
             api.get(.json(), from: "/reports/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/reports/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/reports/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/reports").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -123,7 +123,7 @@ enum Tickets: Endpoint {
         case .list(let page): api.get(.json(), from: "/tickets").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/tickets").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/tickets/\(id)")
         case .add(let value): api.post(.json(value), to: "/tickets", receiving: .json())
@@ -133,7 +133,7 @@ enum Tickets: Endpoint {
         case .latest:
             api.get(.json(), from: "/tickets/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/tickets/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/tickets/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/tickets").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -159,7 +159,7 @@ enum Teams: Endpoint {
         case .list(let page): api.get(.json(), from: "/teams").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/teams").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/teams/\(id)")
         case .add(let value): api.post(.json(value), to: "/teams", receiving: .json())
@@ -169,7 +169,7 @@ enum Teams: Endpoint {
         case .latest:
             api.get(.json(), from: "/teams/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/teams/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/teams/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/teams").adding(headerField: .ifModifiedSince(date))
         }
     }
@@ -195,7 +195,7 @@ enum Users: Endpoint {
         case .list(let page): api.get(.json(), from: "/users").with(query: ["page": page, "limit": 30])
         case .search(let text, let tags):
             api.get(.json(), from: "/users").adding(parameters: [
-                "q": .string(text), "tags": .array(tags.map(ParameterValue.string)),
+                "q": .string(text), "tags": .array(tags.map(RequestParameters.Value.string)),
             ])
         case .one(let id): api.get(.json(), from: "/users/\(id)")
         case .add(let value): api.post(.json(value), to: "/users", receiving: .json())
@@ -205,7 +205,7 @@ enum Users: Endpoint {
         case .latest:
             api.get(.json(), from: "/users/latest").adding(headerField: .accept([.json])).timeout(after: .seconds(5))
         case .upload(let data, let name):
-            api.post(.multipart([.data(data, name: "file", fileName: name)]), to: "/users/files", receiving: .json())
+            api.post(.multipart([.data(data, name: "file", filename: name)]), to: "/users/files", receiving: .json())
         case .since(let date): api.get(.json(), from: "/users").adding(headerField: .ifModifiedSince(date))
         }
     }

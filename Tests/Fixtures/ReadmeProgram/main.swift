@@ -15,7 +15,7 @@ struct Book: Codable, Sendable {
     let year: Int
 }
 
-enum Books: Endpoint {  // every case gives a Book
+enum Books: Endpoint {  // every case returns a Book
     case titled(String), add(Book)
     func request(from api: Library) -> Request<Library, Book> {
         switch self {
@@ -25,7 +25,7 @@ enum Books: Endpoint {  // every case gives a Book
     }
 }
 
-extension Call<Library, [Book]> {  // a one-off with a type of its own
+extension Call<Library, [Book]> {  // a one-off request with its own result type
     static func books(since year: Int) -> Self {
         Call { $0.get(.json(), from: "/books").adding(queryItem: ("since", year)) }
     }
@@ -37,5 +37,5 @@ do {
     let recent = try await library.perform(.books(since: 2020))
     print("\(book.title) (\(book.year)), and \(recent.count) recent ones")
 } catch {
-    print(error)  // GET http://127.0.0.1:8080/api/books/Either%2FOr: no connection came about (…)
+    print(error)  // GET http://127.0.0.1:8080/api/books/Either%2FOr: could not connect: …
 }

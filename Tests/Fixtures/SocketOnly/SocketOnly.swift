@@ -1,6 +1,6 @@
 import RequestsSocket
 
-/// What a command-line tool with nothing but sockets looks like: it GETs the URL it is given and prints the text.
+/// A command-line tool that uses only sockets: it sends a GET to a URL and prints the text of the response.
 @main
 struct SocketOnly {
     static func main() async throws {

@@ -1,24 +1,24 @@
 import Requests
 import TestCorpora
 
-/// What curl does between requests, as the middleware that a user would write: it asks again after a failure, or with
-/// the credentials that a challenge asks for.
+/// Middleware, as an app would write it, that retries as curl does: after a failure, or with the credentials that a
+/// challenge requires.
 struct CurlBehavior: Middleware {
     private let retries: Int
     private let retriesErrors: Bool
-    private let patience: Duration
-    /// Name and password, sent only when asked for.
+    private let maximumDelay: Duration
+    /// The name and password, sent only after a challenge.
     private let credentials: String?
 
-    /// Nil when none of the operation's options asks for it.
+    /// Creates the middleware; nil if no option of the operation requires it.
     init?(_ operation: CurlCase.Client.Operation) {
         func value(_ name: String) -> String? { operation.options.first { $0.name == name }?.value }
-        let isPatient = value("auth:any") != nil
-        guard value("retry") != nil || isPatient else { return nil }
+        let waitsForChallenge = value("auth:any") != nil
+        guard value("retry") != nil || waitsForChallenge else { return nil }
         retries = value("retry").flatMap { Int($0) } ?? 0
         retriesErrors = value("retry-all-errors") != nil
-        patience = .seconds(value("retry-max-time").flatMap { Int($0) } ?? 600)
-        credentials = isPatient ? value("user") : nil
+        maximumDelay = .seconds(value("retry-max-time").flatMap { Int($0) } ?? 600)
+        credentials = waitsForChallenge ? value("user") : nil
     }
 
     func intercept(
@@ -27,7 +27,7 @@ struct CurlBehavior: Middleware {
         for _ in 0..<retries {
             do throws(RequestError) {
                 let response = try await exchange(request, next)
-                guard isPassing(response.head) else { return response }
+                guard isTransient(response.head) else { return response }
             } catch {
                 guard retriesErrors else { throw error }
             }
@@ -35,10 +35,12 @@ struct CurlBehavior: Middleware {
         return try await exchange(request, next)
     }
 
-    /// Whether another try may do better, in time; it is made at once here.
-    private func isPassing(_ head: ResponseHead) -> Bool {
+    /// Whether a retry within the time limit may succeed.
+    ///
+    /// The middleware retries at once.
+    private func isTransient(_ head: ResponseHead) -> Bool {
         guard [408, 429, 500, 502, 503, 504].contains(head.status.code) else { return false }
-        return (head.header.retryAfter?.delay() ?? .zero) <= patience
+        return (head.header.retryAfter?.delay() ?? .zero) <= maximumDelay
     }
 
     private func exchange(
@@ -46,11 +48,11 @@ struct CurlBehavior: Middleware {
     ) async throws(RequestError) -> RawResponse {
         let response = try await next.execute(request)
         guard let credentials, response.head.status.code == 401,
-            response.head.header.challenges.contains(where: { $0.isScheme("Basic") })
+            response.head.header.challenges.contains(where: { $0.usesScheme("Basic") })
         else { return response }
-        var again = request
-        again.header.set(
+        var authenticated = request
+        authenticated.header.set(
             Field(name: .authorization, value: "Basic \(Data(credentials.utf8).base64EncodedString())"))
-        return try await next.execute(again)
+        return try await next.execute(authenticated)
     }
 }

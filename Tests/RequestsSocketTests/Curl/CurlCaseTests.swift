@@ -5,52 +5,52 @@ import RequestsSocket
 import TestCorpora
 import Testing
 
-// The cases are not in the repository: without the folder this suite skips.
+// The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
-    "curl's cases over sockets", .timeLimit(.minutes(5)),
-    .enabled(if: Corpora.arePresent, "no corpora beside the package"))
+    "Cases of curl over sockets", .timeLimit(.minutes(5)),
+    .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct CurlCaseTests {
-    /// Names other than localhost have no address here: no test asks a name server.
+    /// Names other than localhost have no address, so that no test contacts a name server.
     private static let noLookups = Resolver { _ throws(ResolverError) in throw .hostNotFound("no lookups in tests") }
 
-    private static let reached = Corpora.curl.filter { CurlCoverage.unmet(by: $0).isEmpty }
-    static let run = reached.filter { CurlCoverage.difference(in: $0) == nil }
-    static let differing = reached.filter { CurlCoverage.difference(in: $0) != nil }
+    private static let supported = Corpora.curl.filter { CurlCoverage.unmet(by: $0).isEmpty }
+    static let run = supported.filter { CurlCoverage.difference(in: $0) == nil }
+    static let differing = supported.filter { CurlCoverage.difference(in: $0) != nil }
 
-    @Test("every case is run, differs for a reason that is told, or waits for what is named")
-    func leftOut() {
+    @Test("every case runs, differs for a stated reason, or needs a named feature")
+    func coverage() {
         var counts: [String: Int] = [:]
         for test in Corpora.curl { for need in CurlCoverage.unmet(by: test) { counts[need, default: 0] += 1 } }
         let list = counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         print(
-            "curl's cases: \(Self.run.count) of \(Corpora.curl.count) run, \(Self.differing.count) differ; \(Corpora.curl.count - Self.reached.count) wait for: \(list)"
+            "curl cases: \(Self.run.count) of \(Corpora.curl.count) run, \(Self.differing.count) differ; \(Corpora.curl.count - Self.supported.count) need: \(list)"
         )
         #expect(Corpora.curl.count > 100)
         for test in Corpora.curl { #expect(CurlCoverage.unknown(in: test) == [], "\(test)") }
     }
 
     @Test(
-        "what goes out and what comes back is what curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34)",
+        "requests and responses are those that curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34)",
         arguments: run)
-    func behaves(test: CurlCase) async throws {
+    func agrees(test: CurlCase) async throws {
         #expect(try await Self.deviations(in: test) == [])
     }
 
-    @Test("where this client differs from curl, it does", arguments: differing)
+    @Test("a case that is listed as different from curl is different", arguments: differing)
     func differs(test: CurlCase) async throws {
-        // One of them is waited for where curl does not wait.
-        let found = try await Self.deviations(in: test, patience: .milliseconds(500))
-        #expect(!found.isEmpty, "no longer: \(CurlCoverage.difference(in: test) ?? "")")
+        // In one of them this client waits where curl does not.
+        let found = try await Self.deviations(in: test, timeout: .milliseconds(500))
+        #expect(!found.isEmpty, "no longer different: \(CurlCoverage.difference(in: test) ?? "")")
     }
 
-    /// What goes out or comes back otherwise than curl expects.
+    /// Returns the differences of the requests and the response from those that curl expects.
     private static func deviations(
-        in test: CurlCase, patience: Duration = .seconds(60)
+        in test: CurlCase, timeout: Duration = .seconds(60)
     ) async throws -> [String] {
         let peer = try ScriptedPeer { line, _, peer in serve(line, peer, test) }
         let client = CurlClient(
             test: test, port: String(peer.address.port ?? 0), executor: .with { $0.resolver = noLookups },
-            patience: patience)
+            timeout: timeout)
         var last: TypedResponse<Data>?
         var failure: (any Error)?
         for operation in client.operations() {
@@ -62,7 +62,7 @@ struct CurlCaseTests {
             }
         }
         var found: [String] = []
-        if case .timedOut? = (failure as? RequestError)?.reason { found.append("out of time") }
+        if case .timedOut? = (failure as? RequestError)?.reason { found.append("timed out") }
         if test.expect.outcome == "error" {
             if failure == nil { found.append("no error: \(test.expect.errorKind ?? "")") }
         } else if let failure {
@@ -71,7 +71,7 @@ struct CurlCaseTests {
         if let expected = test.expect.finalResponse, let last {
             if last.status.code != expected.status { found.append("status \(last.status)") }
             let isDecoded = last.metrics.contentEncoding != nil
-            // Where the collection cannot tell, it is at least another.
+            // Without a decoded body in the collection, the decoded body is at least different from the coded one.
             let isSame =
                 isDecoded && expected.decodedBodyB64 == nil
                 ? last.value != expected.bodyB64
@@ -79,14 +79,14 @@ struct CurlCaseTests {
             if !isSame { found.append("body \(String(decoding: last.value, as: UTF8.self))") }
         }
         let sent = expectedRequests(of: test, port: client.port)
-        if peer.notes != sent { found.append("sent \(peer.notes) for \(sent)") }
+        if peer.notes != sent { found.append("sent \(peer.notes) instead of \(sent)") }
         return found
     }
 
-    /// Answers the k-th request with the k-th reply, and notes each as text that can be compared.
+    /// Responds to the k-th request with the k-th reply, and records each request as text that can be compared.
     private static func serve(_ line: borrowing ScriptedPeer.Line, _ peer: ScriptedPeer, _ test: CurlCase) {
         var bytes: [UInt8] = []
-        while let (request, body) = receive(line, &bytes, unlessRefused: test.refusesBody(of: peer.notes.count)) {
+        while let (request, body) = receive(line, &bytes, unlessRejected: test.rejectsBody(of: peer.notes.count)) {
             let number = peer.notes.count
             let fields = request.header.map { [$0.name.rawValue, $0.value] }
             let start = request.line
@@ -100,7 +100,7 @@ struct CurlCaseTests {
     }
 
     private static func receive(
-        _ line: borrowing ScriptedPeer.Line, _ bytes: inout [UInt8], unlessRefused isRefused: Bool
+        _ line: borrowing ScriptedPeer.Line, _ bytes: inout [UInt8], unlessRejected isRejected: Bool
     ) -> (ReceivedRequest, [UInt8])? {
         var reader = RequestReader()
         var request: ReceivedRequest?
@@ -113,7 +113,7 @@ struct CurlCaseTests {
             case .head(let head):
                 request = head
                 guard head.expectsContinue else { continue }
-                if isRefused { return (head, []) }
+                if isRejected { return (head, []) }
                 line.send("HTTP/1.1 100 Continue\r\n\r\n")
             case .data: continue
             case .end: return request.map { ($0, body) }
@@ -134,23 +134,25 @@ struct CurlCaseTests {
         }
     }
 
-    private static func replacing(_ mark: [UInt8], with text: [UInt8], in bytes: [UInt8]) -> [UInt8] {
+    private static func replacing(_ placeholder: [UInt8], with text: [UInt8], in bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
-        var rest = bytes[...]
-        while let found = rest.firstRange(of: mark) {
-            result += rest[..<found.lowerBound] + text
-            rest = rest[found.upperBound...]
+        var remainder = bytes[...]
+        while let found = remainder.firstRange(of: placeholder) {
+            result += remainder[..<found.lowerBound] + text
+            remainder = remainder[found.upperBound...]
         }
-        return result + rest
+        return result + remainder
     }
 }
 
 extension CurlCase {
-    /// Whether the client is not to send the body of its n-th request, which says that it has one.
-    fileprivate func refusesBody(of number: Int) -> Bool {
+    /// Whether the server rejects the body of the n-th request, which expects 100 (Continue).
+    fileprivate func rejectsBody(of number: Int) -> Bool {
         !isForm && expect.requests.indices.contains(number) && !expect.requests[number].isBodySent
     }
 
-    /// Whether it sends a form, whose boundary the collection has made shorter than it was, and so the body.
+    /// Whether the request contains a form.
+    ///
+    /// The collection shortens its boundary, and with it the body.
     fileprivate var isForm: Bool { needs.contains("multipart") }
 }

@@ -1,8 +1,9 @@
 import Requests
+import RequestsMiddleware
 import RequestsSocket
 import TestCorpora
 
-/// Does what a curl command says, in the words of this library's interface.
+/// A client that performs curl commands with the API of this library.
 struct CurlClient {
     typealias Operation = CurlCase.Client.Operation
     typealias Call = Request<AnonymousRequestProvider, Data>
@@ -10,7 +11,7 @@ struct CurlClient {
     let test: CurlCase
     let port: String
     let executor: SocketExecutor
-    let patience: Duration
+    let timeout: Duration
 
     func perform(_ operation: Operation) async throws -> TypedResponse<Data> {
         guard operation.isDecoding else { return try await perform(operation, with: executor) }
@@ -25,7 +26,7 @@ struct CurlClient {
         return try await executor.intercepted(by: behavior).response(for: request)
     }
 
-    /// The operations one by one: a list of URLs and a list of files stand for several.
+    /// Returns the operations; one with a list of URLs or files is expanded to one for each.
     func operations() -> [Operation] {
         test.client.operations.flatMap { operation in
             var all = [operation]
@@ -56,14 +57,14 @@ struct CurlClient {
         var url = text(operation.url)
         var endpoint: RequestPath = ""
         if url.hasSuffix("/"), let upload = operation.options.first(where: { $0.name == "upload" })?.value {
-            // The name of the file comes behind the last slash.
+            // The name of the file follows the last slash.
             url.removeLast()
             endpoint = "/\(upload.split(separator: "/").last.map(String.init) ?? "")"
         }
         guard let base = URL(string: url) else { throw RequestError(.invalidRequest(.malformedURL)) }
         let provider = AnonymousRequestProvider(baseURL: base)
         var request = Call(api: provider, endpoint: endpoint, responseDecoder: .data).validating(.none)
-            .redirecting(.none).with(timeouts: Timeouts(firstByte: patience, betweenBytes: patience))
+            .with(redirectPolicy: .none).with(timeouts: Timeouts(firstByte: timeout, betweenBytes: timeout))
         let form = CurlForm(test, operation)
         if !form.parts.isEmpty { send(.multipart(form.parts, style: .browser), as: .post, in: &request) }
         let isGet = operation.options.contains { $0.name == "get" }
@@ -84,14 +85,15 @@ extension CurlClient {
     private func apply(_ option: CurlOption, of operation: Operation, to request: inout Call) throws {
         switch option.name {
         case "follow", "follow-keep-method":
-            request.redirects.limit = max(request.redirects.limit, 50)
-            request.redirects.allowsDowngrade = true
-        case "post301": request.redirects.keepsMethod = true
-        case "max-redirs": request.redirects = RedirectPolicy(limit: Int(option.value) ?? 50, allowsDowngrade: true)
+            request.redirectPolicy.limit = max(request.redirectPolicy.limit, 50)
+            request.redirectPolicy.allowsDowngrade = true
+        case "post301": request.redirectPolicy.preservesMethod = true
+        case "max-redirs":
+            request.redirectPolicy = RedirectPolicy(limit: Int(option.value) ?? 50, allowsDowngrade: true)
         case "header" where option.value.hasPrefix("@"):
             for line in lines(of: String(option.value.dropFirst())) { addField(line, to: &request) }
         case "header": try addField(text(option.value), of: operation, to: &request)
-        case "expect100-timeout": request.attributes.continueWait = .seconds(Int(option.value) ?? 1)
+        case "expect100-timeout": request.attributes.continueTimeout = .seconds(Int(option.value) ?? 1)
         case "bearer": request.authenticationProvider = .bearerToken(option.value)
         case "user" where !operation.options.contains { $0.name == "auth:any" }:
             let pair = option.value.cut(at: ":") ?? (option.value, "")
@@ -122,13 +124,15 @@ extension CurlClient {
         operation.options.contains { $0.name == "continue-at" }
     }
 
-    /// A download goes on, or nothing is left of it; an upload leaves out what the server has (RFC 9110 §14.5).
-    private func resume(at place: String, _ operation: Operation, _ request: inout Call) {
+    /// Resumes a download with Range.
+    ///
+    /// An upload is resumed with Content-Range instead (RFC 9110 §14.5).
+    private func resume(at position: String, _ operation: Operation, _ request: inout Call) {
         guard !operation.options.contains(where: { $0.name == "upload" }) else { return }
-        let start = Int(place) ?? test.client.filesB64?.values.first?.count ?? 0
+        let start = Int(position) ?? test.client.filesB64?.values.first?.count ?? 0
         request.header.set(Field(name: .range, value: "bytes=\(start)-"))
         let failsOnStatus = operation.options.contains { $0.name == "fail" }
-        request.validator = Validator { head in
+        request.validator = ResponseValidator { head in
             head.status.code == 206 || head.status.code == 416
                 || head.status.isRedirection || (!failsOnStatus && head.status.code >= 400)
                 || head.header[.contentLength] == "\(start)"
@@ -140,19 +144,19 @@ extension CurlClient {
         let whole = content(isInput ? "-" : name)
         let chunks = operation.options.contains { $0.value.lowercased() == "transfer-encoding: chunked" }
         if isInput || chunks {
-            let stream = RequestBody.stream(length: nil, replayable: true) { OneChunk(chunk: whole) }
+            let stream = RequestBody.stream(length: nil, isReplayable: true) { OneChunk(chunk: whole) }
             return send(BodyProvider { _ in stream }, as: .put, in: &request)
         }
-        guard let place = operation.options.first(where: { $0.name == "continue-at" })?.value else {
+        guard let position = operation.options.first(where: { $0.name == "continue-at" })?.value else {
             return send(.bytes(whole, nil), as: .put, in: &request)
         }
-        let start = Int(place) ?? 0
+        let start = Int(position) ?? 0
         request.header.set(
             Field(name: .contentRange, value: "bytes \(start)-\(whole.count - 1)/\(whole.count)"))
         send(.bytes(whole.dropFirst(start), nil), as: .put, in: &request)
     }
 
-    private struct OneChunk: RequestBodySource {
+    private struct OneChunk: RequestBody.Source {
         var chunk: Data?
 
         mutating func next() -> Data? { chunk.take() }
@@ -161,7 +165,7 @@ extension CurlClient {
     private func data(of option: CurlOption) throws -> BodyProvider {
         if option.name == "data-urlencode" {
             let (name, value) = option.value.cut(at: "=") ?? (option.value, "")
-            var format = ParameterFormat.standard
+            var format = RequestParameters.Format.standard
             format.spaces = .plusInForms
             return .form(parameters: [name: .string(value)], format: format)
         }
@@ -180,7 +184,7 @@ extension CurlClient {
 }
 
 extension BodyProvider {
-    /// Bytes of a type that the request may name otherwise.
+    /// Returns a provider of bytes with a content type, unless the request has one.
     fileprivate static func bytes(_ data: Data, _ type: MediaType?) -> BodyProvider {
         BodyProvider { header in
             if let type, !header.contains(.contentType) { header.set(.contentType(type)) }
@@ -195,15 +199,15 @@ extension CurlClient {
     private func addField(_ line: String, of operation: Operation, to request: inout Call) throws {
         switch line.lowercased() {
         case "expect:": break
-        // Without a time of its own, curl waits for a second.
-        case "expect: 100-continue": request.attributes.continueWait = .seconds(1)
-        // The body is made a stream for it.
+        // Without a timeout, curl waits for one second.
+        case "expect: 100-continue": request.attributes.continueTimeout = .seconds(1)
+        // The body is a stream, so it is sent in chunks.
         case "transfer-encoding: chunked" where operation.options.contains { $0.name == "upload" }: break
         default: addField(line, to: &request)
         }
     }
 
-    /// `name: value`; without a value it takes a field of curl's own away, and `name;` is a field without a value.
+    /// Adds the field of `name: value`; `name;` is a field without a value, and `name:` removes a field of curl.
     private func addField(_ line: String, to request: inout Call) {
         guard let (name, text) = line.cut(at: ":") else {
             guard line.hasSuffix(";") else { return }
@@ -219,13 +223,13 @@ extension CurlClient {
     private func addQuery(_ text: String, to request: inout Call) {
         for part in text.split(separator: "&") {
             let (name, value) = String(part).cut(at: "=") ?? (String(part), nil)
-            request.queryItems.add(name, value)
+            request.queryItems.add(name: name, value: value)
         }
     }
 
-    /// As `--data-urlencode` has it: text, `name=text`, `@file`, `name@file`; behind a `+` it is encoded already.
+    /// Adds a query item as `--data-urlencode`: text, `name=text`, `@file` or `name@file`; after `+` it is encoded.
     private func addQuery(encoding text: String, to request: inout Call) {
-        var (name, value): (String, ParameterValue) = (text, .null)
+        var (name, value): (String, RequestParameters.Value) = (text, .null)
         if text.hasPrefix("+") {
             name = String(text.dropFirst())
         } else if let (before, after) = text.cut(at: "=") {
@@ -243,7 +247,7 @@ extension CurlClient {
         request.authenticationProvider = .basicAuth(username: login.user, password: login.password)
     }
 
-    /// The date is that of every case: the twelfth of December 1999, a Sunday, at some time; `-` turns it around.
+    /// Adds a condition with the date of all cases, Sunday, 12 December 1999; `-` inverts the condition.
     private func addCondition(_ text: String, to request: inout Call) {
         let time = text.split(separator: " ")[2]
         let name: Field.Name = text.hasPrefix("-") ? .ifUnmodifiedSince : .ifModifiedSince
@@ -252,7 +256,7 @@ extension CurlClient {
 }
 
 extension CurlCase.Client.Operation {
-    /// Whether content codings are asked for and undone.
+    /// Whether content codings are requested and decoded.
     fileprivate var isDecoding: Bool { options.contains { $0.name == "decompress" } }
 
     fileprivate func with(url: String) -> Self {

@@ -1,11 +1,11 @@
 import Requests
 import TestCorpora
 
-/// The form that curl's options describe, as parts of ours.
+/// The parts of the form that curl options describe.
 struct CurlForm {
-    private(set) var parts: [MultipartPart] = []
+    private(set) var parts: [MultipartForm.Part] = []
     private let test: CurlCase
-    /// Whether quotes are escaped with a backslash, which is not what browsers do.
+    /// Whether quotes are escaped with a backslash, unlike in browsers.
     private let escapesWithBackslash: Bool
 
     init(_ test: CurlCase, _ operation: CurlCase.Client.Operation) {
@@ -21,7 +21,7 @@ struct CurlForm {
         }
     }
 
-    /// Adds what `name=value` says: text, or files after an `@`; `type=` and `filename=` may follow.
+    /// Adds the parts of `name=value`: text, or files after `@`, with optional `type=` and `filename=`.
     private mutating func add(_ name: String, _ value: String) {
         guard value.hasPrefix("@") else {
             var reader = WordReader(value.drop { $0 == " " })
@@ -39,24 +39,24 @@ struct CurlForm {
 
     private func part(
         _ data: Data, name: String, _ settings: [String: String], isFile: Bool, path: String
-    ) -> MultipartPart {
+    ) -> MultipartForm.Part {
         let type = settings["type"].flatMap { MediaType($0) }
         let ownName = isFile ? path.split(separator: "/").last.map(String.init) ?? path : nil
-        let fileName = settings["filename"] ?? ownName
+        let filename = settings["filename"] ?? ownName
         if escapesWithBackslash || name.isEmpty {
             var disposition = "form-data"
             if !name.isEmpty { disposition += "; name=\"\(escaped(name))\"" }
-            if let fileName { disposition += "; filename=\"\(escaped(fileName))\"" }
+            if let filename { disposition += "; filename=\"\(escaped(filename))\"" }
             var header: Header = [Field(name: .contentDisposition, value: disposition)]
-            let usual = isFile ? MediaType(forFileName: path) : nil
-            if let type = type ?? usual { header.add(.contentType(type)) }
+            let fileType = isFile ? MediaType(filename: path) : nil
+            if let type = type ?? fileType { header.add(.contentType(type)) }
             return .part(.bytes(data), header: header)
         }
-        guard let fileName else {
+        guard let filename else {
             return .text(String(decoding: data, as: UTF8.self), name: name, contentType: type)
         }
         return .data(
-            data, name: name, fileName: fileName, contentType: type ?? MediaType(forFileName: path))
+            data, name: name, filename: filename, contentType: type ?? MediaType(filename: path))
     }
 
     private func escaped(_ text: String) -> String {
@@ -64,46 +64,50 @@ struct CurlForm {
     }
 }
 
-/// Reads what curl's `--form` has behind a name.
+/// A reader of the value of a `--form` option.
 private struct WordReader {
-    private var rest: Substring
+    private var remainder: Substring
 
-    init(_ text: Substring) { rest = text }
+    init(_ text: Substring) { remainder = text }
 
     mutating func skip(_ character: Character) -> Bool {
-        guard rest.first == character else { return false }
-        rest.removeFirst()
+        guard remainder.first == character else { return false }
+        remainder.removeFirst()
         return true
     }
 
-    /// A word up to `;` or, of a file, `,`; in quotes either may be part of it.
+    /// Reads a word up to `;`, or for a file up to `,`.
+    ///
+    /// A quoted word can contain both.
     mutating func word(isFile: Bool) -> String {
         func isPart(_ character: Character) -> Bool { character != ";" && !(isFile && character == ",") }
         guard skip("\"") else {
-            let word = rest.prefix(while: isPart)
-            rest = rest.dropFirst(word.count)
+            let word = remainder.prefix(while: isPart)
+            remainder = remainder.dropFirst(word.count)
             return String(word)
         }
         var word = ""
-        while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let next = rest.first, next == "\\" || next == "\"" {
+        while let character = remainder.popFirst(), character != "\"" {
+            if character == "\\", let next = remainder.first, next == "\\" || next == "\"" {
                 word.append(next)
-                rest.removeFirst()
+                remainder.removeFirst()
             } else {
                 word.append(character)
             }
         }
-        rest = rest.drop(while: isPart)
+        remainder = remainder.drop(while: isPart)
         return word
     }
 
-    /// `;type=` and `;filename=`; what else follows a type is a parameter of it.
+    /// Reads `;type=` and `;filename=`.
+    ///
+    /// Other names are parameters of the type.
     mutating func settings(isFile: Bool) -> [String: String] {
         var settings: [String: String] = [:]
         while skip(";") {
-            rest = rest.drop { $0 == " " }
-            let name = String(rest.prefix { $0 != "=" && $0 != ";" })
-            rest = rest.dropFirst(name.count)
+            remainder = remainder.drop { $0 == " " }
+            let name = String(remainder.prefix { $0 != "=" && $0 != ";" })
+            remainder = remainder.dropFirst(name.count)
             let value = skip("=") ? word(isFile: isFile) : ""
             if name == "type" || name == "filename" {
                 settings[name] = value
@@ -116,9 +120,9 @@ private struct WordReader {
 }
 
 extension String {
-    /// The parts before and after the first `mark`.
-    func cut(at mark: Character) -> (String, String)? {
-        guard let place = firstIndex(of: mark) else { return nil }
-        return (String(self[..<place]), String(self[index(after: place)...]))
+    /// Returns the parts before and after the first `separator`.
+    func cut(at separator: Character) -> (String, String)? {
+        guard let index = firstIndex(of: separator) else { return nil }
+        return (String(self[..<index]), String(self[self.index(after: index)...]))
     }
 }

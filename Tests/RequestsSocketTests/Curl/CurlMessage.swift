@@ -1,7 +1,7 @@
 import Requests
 import TestCorpora
 
-/// A request as one text that can be compared with another client's.
+/// A request as text that can be compared with that of another client.
 struct CurlMessage {
     private let method: String
     private let target: String
@@ -17,14 +17,14 @@ struct CurlMessage {
         self.body = body
     }
 
-    /// Its fields sorted, without those that clients choose for themselves, the boundary of a form among them.
+    /// Returns the text with sorted fields, without the boundary and the fields that each client chooses.
     func summary(for test: CurlCase) -> String {
         let given = test.client.operations.flatMap(\.options).map { $0.value.lowercased() }
         var own = ["user-agent", "accept", "accept-encoding", "expect"].filter { name in
             !given.contains { $0.hasPrefix(name + ":") }
         }
         let boundary = boundary
-        // It is as long as the boundary makes it.
+        // The length depends on the boundary.
         if boundary != nil { own.append("content-length") }
         let lines = fields.map { "\($0[0].lowercased()): \($0[1])" }.filter { line in
             !own.contains { line.hasPrefix($0 + ":") }
@@ -47,7 +47,7 @@ struct CurlMessage {
             switch line {
             case "--" + boundary: "--"
             case "--" + boundary + "--": "----"
-            // Spaces between the parameters of a type mean nothing.
+            // Spaces between the parameters of a type have no meaning.
             case let line where line.hasPrefix("Content-Type:"): line.replacing("; ", with: ";")
             default: line
             }

@@ -1,4 +1,6 @@
-/// The logins of a `.netrc`, read as curl reads it: which file is read is the caller's business, never the library's.
+/// The logins of a `.netrc`, parsed as curl does.
+///
+/// The library never reads such a file.
 struct CurlNetrc {
     struct Login {
         var user = ""
@@ -33,33 +35,33 @@ struct CurlNetrc {
         }
     }
 
-    /// The login for `host`, of `user` where one is asked for.
+    /// Returns the login for `host`, and for `user` if it is not nil.
     func login(for host: String, user: String?) -> Login? {
         logins.first { ($0.host ?? host) == host && (user == nil || $0.login.user == user) }?.login
     }
 
     private static func words(of line: Substring) -> [String] {
         var words: [String] = []
-        var rest = line.drop(while: \.isWhitespace)
-        while let first = rest.first {
+        var remainder = line.drop(while: \.isWhitespace)
+        while let first = remainder.first {
             if first == "\"" {
-                rest.removeFirst()
-                words.append(quoted(&rest))
+                remainder.removeFirst()
+                words.append(quoted(&remainder))
             } else {
-                let word = rest.prefix { !$0.isWhitespace }
+                let word = remainder.prefix { !$0.isWhitespace }
                 words.append(String(word))
-                rest = rest.dropFirst(word.count)
+                remainder = remainder.dropFirst(word.count)
             }
-            rest = rest.drop(while: \.isWhitespace)
+            remainder = remainder.drop(while: \.isWhitespace)
         }
         return words
     }
 
-    private static func quoted(_ rest: inout Substring) -> String {
+    private static func quoted(_ remainder: inout Substring) -> String {
         let escapes: [Character: Character] = ["n": "\n", "r": "\r", "t": "\t"]
         var word = ""
-        while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let next = rest.popFirst() {
+        while let character = remainder.popFirst(), character != "\"" {
+            if character == "\\", let next = remainder.popFirst() {
                 word.append(escapes[next] ?? next)
             } else {
                 word.append(character)

@@ -7,7 +7,7 @@ private func prepared(_ body: BodyProvider) throws -> PreparedRequest {
     try api.post(body, to: "/x").prepared()
 }
 
-@Suite("Bodies")
+@Suite("Body providers")
 struct BodyProviderTests {
     @Test("an empty form has a content type and no body (PM-44, AF-11, D-17)")
     func emptyForm() throws {
@@ -18,7 +18,7 @@ struct BodyProviderTests {
         }
     }
 
-    @Test("a form of items keeps order, duplicates and bare names (PM-43, C3, C6)")
+    @Test("a form made from query items keeps order, duplicates and bare names (PM-43, C3, C6)")
     func itemForm() throws {
         let text = "x y"
         #expect(try prepared(.form(["b": 1, "a": text, "b": nil])).body.text == "b=1&a=x%20y&b")
@@ -26,50 +26,50 @@ struct BodyProviderTests {
         #expect(try prepared(.form(parameters: ["b": ["c": [1, 2]]])).body.text == "b%5Bc%5D=1&b%5Bc%5D=2")
     }
 
-    @Test("a property list is XML or binary and says so; what cannot be one is a typed error (AF-20, T-75)")
+    @Test("a property list is encoded as XML or binary, and a value that cannot be one is a typed error (AF-20, T-75)")
     func propertyList() throws {
         struct Settings: Codable, Equatable { var name = "n", count = 3 }
         for format in [PropertyListDecoder.PropertyListFormat.xml, .binary] {
             let request = try prepared(.propertyList(Settings(), format: format))
             #expect(request.header[.contentType] == "application/x-plist")
-            guard case .bytes(let data) = request.body else { throw RequestError(.bodyNotEncoded) }
+            guard case .bytes(let data) = request.body else { throw RequestError(.bodyEncodingFailed) }
             #expect(try PropertyListDecoder().decode(Settings.self, from: data) == Settings())
             #expect(data.starts(with: format == .xml ? Data("<?xml".utf8) : Data("bplist".utf8)))
         }
         let scalar = #expect(throws: RequestError.self) { try prepared(.propertyList(1)) }
-        #expect(scalar?.reason == .bodyNotEncoded && scalar?.mayHaveReachedServer == false)
+        #expect(scalar?.reason == .bodyEncodingFailed && scalar?.mayHaveReachedServer == false)
         let null = #expect(throws: RequestError.self) {
             try api.post(.none, to: "/x").adding(parameters: ["a": [nil]], in: .propertyList).prepared()
         }
-        #expect(null?.underlying as? InvalidParameters == .nullInPropertyList)
+        #expect(null?.underlying as? RequestParameters.ParameterError == .nullInPropertyList)
     }
 
-    @Test("numbers that JSON has not are a typed error, for values and for parameters (T-75, AF-19)")
+    @Test("numbers that JSON cannot represent are a typed error, for values and for parameters (T-75, AF-19)")
     func invalidJSON() {
         for value in [Double.nan, .infinity] {
             let encoded = #expect(throws: RequestError.self) { try prepared(.json(["a": value])) }
-            #expect(encoded?.reason == .bodyNotEncoded && encoded?.underlying is EncodingError)
+            #expect(encoded?.reason == .bodyEncodingFailed && encoded?.underlying is EncodingError)
             let parameters = #expect(throws: RequestError.self) {
                 try api.post(.none, to: "/x").adding(parameters: ["a": .double(value)], in: .json).prepared()
             }
-            #expect(parameters?.reason == .bodyNotEncoded && parameters?.mayHaveReachedServer == false)
+            #expect(parameters?.reason == .bodyEncodingFailed && parameters?.mayHaveReachedServer == false)
         }
     }
 
-    @Test("nested JSON goes out a hundred levels deep")
+    @Test("JSON is encoded with a hundred levels of nesting")
     func deepJSON() throws {
-        let value = (0..<100).reduce(1 as ParameterValue) { value, _ in [value] }
+        let value = (0..<100).reduce(1 as RequestParameters.Value) { value, _ in [value] }
         let text = try prepared(.json(["a": value] as RequestParameters)).body.text
         #expect(text == #"{"a":"# + String(repeating: "[", count: 100) + "1" + String(repeating: "]", count: 100) + "}")
     }
 
     @Test(
-        "text is written in its charset, which Content-Type names",
+        "text is encoded in its charset, which Content-Type names",
         arguments: [
-            (TextCharset.utf8, "é", [0xC3, 0xA9] as [UInt8]), (.ascii, "e", [0x65]), (.latin1, "é", [0xE9]),
+            (BodyProvider.Charset.utf8, "é", [0xC3, 0xA9] as [UInt8]), (.ascii, "e", [0x65]), (.latin1, "é", [0xE9]),
             (.utf16, "é👍", [0xFE, 0xFF, 0x00, 0xE9, 0xD8, 0x3D, 0xDC, 0x4D]),
         ])
-    func text(charset: TextCharset, text: String, bytes: [UInt8]) throws {
+    func text(charset: BodyProvider.Charset, text: String, bytes: [UInt8]) throws {
         let request = try prepared(.text(text, in: charset))
         #expect(request.body.bytes == Data(bytes))
         #expect(request.header[.contentType] == "text/plain; charset=\(charset.name)")
@@ -77,36 +77,36 @@ struct BodyProviderTests {
         #expect(html.header[.contentType] == "text/html; charset=\(charset.name)")
     }
 
-    @Test("a character that the charset has not is a typed error, never a question mark")
+    @Test("a character that the charset cannot represent is a typed error")
     func unencodableText() {
-        for (charset, text) in [(TextCharset.ascii, "é"), (.latin1, "€")] {
+        for (charset, text) in [(BodyProvider.Charset.ascii, "é"), (.latin1, "€")] {
             let error = #expect(throws: RequestError.self) { try prepared(.text(text, in: charset)) }
-            #expect(error?.reason == .bodyNotEncoded)
-            #expect(error?.underlying as? InvalidBody == .textNotEncodable(charset))
+            #expect(error?.reason == .bodyEncodingFailed)
+            #expect(error?.underlying as? BodyProvider.BodyError == .textNotEncodable(charset))
         }
     }
 
-    @Test("a file is sent by its path, its type told by its extension (AF-31, HT-36)")
+    @Test("a file is sent by its path, with the content type of its extension (AF-31, HT-36)")
     func file() throws {
         let request = try prepared(.file(at: URL(filePath: "/no/such/Photo.JPG"), range: 2..<4))
         #expect(request.header[.contentType] == "image/jpeg")
-        guard case .file("/no/such/Photo.JPG", 2..<4) = request.body else { throw RequestError(.bodyNotEncoded) }
+        guard case .file("/no/such/Photo.JPG", 2..<4) = request.body else { throw RequestError(.bodyEncodingFailed) }
         let named = try prepared(.file(at: URL(filePath: "/a b"), contentType: .png))
         #expect(named.header[.contentType] == "image/png")
     }
 
-    @Test("a URL that names no file is a typed error (AF-32, T-47)", arguments: ["http://e.com/a", "data:,a", "a"])
+    @Test("a URL that is not a file URL is a typed error (AF-32, T-47)", arguments: ["http://e.com/a", "data:,a", "a"])
     func notAFile(text: String) throws {
         let url = try #require(URL(string: text))
         for body in [BodyProvider.file(at: url), .multipart([.file(at: url, name: "f")])] {
             let error = #expect(throws: RequestError.self) { try prepared(body) }
-            #expect(error?.reason == .bodyNotEncoded)
-            #expect(error?.underlying as? InvalidBody == .notAFileURL(scheme: url.scheme))
+            #expect(error?.reason == .bodyEncodingFailed)
+            #expect(error?.underlying as? BodyProvider.BodyError == .notAFileURL(scheme: url.scheme))
         }
     }
 
     @Test(
-        "the type usual for a file follows from its extension in either case (HT-36, AF-31)",
+        "the usual type of a file follows from its extension in any case (HT-36, AF-31)",
         arguments: [
             ("a.png", "image/png"), ("A.PNG", "image/png"), ("/x.txt/archive.tar.gz", "application/gzip"),
             ("noextension", "application/octet-stream"), ("x.", "application/octet-stream"),
@@ -114,10 +114,10 @@ struct BodyProviderTests {
             ("", "application/octet-stream"), (".json", "application/json"), ("page.html", "text/html"),
         ])
     func mediaTypes(name: String, type: String) {
-        #expect(MediaType(forFileName: name).rawValue == type)
+        #expect(MediaType(filename: name).rawValue == type)
     }
 
-    @Test("a body in memory is compressed and says so; any other cannot be")
+    @Test("a body in memory is compressed with a Content-Encoding field, and other bodies are rejected")
     func compressed() throws {
         let reversed: @Sendable (Data) -> Data = { Data($0.reversed()) }
         let request = try prepared(.text("abc").compressed(as: "x-reversed", reversed).compressed(as: "b", reversed))
@@ -127,12 +127,12 @@ struct BodyProviderTests {
         let none = try prepared(BodyProvider.none.compressed(as: "x", reversed))
         #expect(none.body.isNone && none.header[.contentEncoding] == nil)
         let error = #expect(throws: RequestError.self) {
-            try prepared(BodyProvider.body(.file(path: "/x")).compressed(as: "x", reversed))
+            try prepared(BodyProvider.raw(body: .file(path: "/x")).compressed(as: "x", reversed))
         }
-        #expect(error?.underlying as? InvalidBody == .notInMemory)
+        #expect(error?.underlying as? BodyProvider.BodyError == .notInMemory)
     }
 
-    @Test("a stream's chunks are its sequence's, made for each sending")
+    @Test("the chunks of a stream come from a sequence made for each transmission")
     func stream() async throws {
         let body = BodyProvider.stream(length: 3, contentType: .png) {
             AsyncStream<Data> { continuation in
@@ -147,7 +147,7 @@ struct BodyProviderTests {
         #expect(try await request.body.collected().text == "abc")
     }
 
-    @Test("GET and HEAD take no body, multipart forms included (T-47, AF-30)", arguments: [HTTPMethod.get, .head])
+    @Test("GET and HEAD reject a body, also a multipart form (T-47, AF-30)", arguments: [HTTPMethod.get, .head])
     func bodiless(method: HTTPMethod) {
         for body in [BodyProvider.multipart([.text("a", name: "b")]), .text("a"), .form(["a": 1])] {
             expectInvalid(.bodyNotAllowed) {
@@ -158,7 +158,7 @@ struct BodyProviderTests {
 }
 
 extension RequestBody {
-    /// The bytes, when the body is bytes.
+    /// The bytes of a body in memory, or nil.
     var bytes: Data? {
         if case .bytes(let data) = self { data } else { nil }
     }

@@ -6,7 +6,7 @@ import Testing
 private let api = AnonymousRequestProvider.example
 
 private func contentType(
-    _ boundary: MultipartBoundary, style: MultipartStyle = .standard, _ parts: [MultipartPart] = []
+    _ boundary: MultipartForm.Boundary, style: MultipartForm.Style = .standard, _ parts: [MultipartForm.Part] = []
 ) throws -> String {
     let provider = BodyProvider.multipart(parts + [.text("a", name: "b")], boundary: boundary, style: style)
     return try #require(try api.post(provider, to: "/x").prepared().header[.contentType])
@@ -14,11 +14,11 @@ private func contentType(
 
 @Suite("Multipart boundaries")
 struct MultipartBoundaryTests {
-    @Test("a hundred thousand boundaries are distinct and none is longer than 70 (R-7, AF-36)")
+    @Test("a hundred thousand boundaries are distinct, and none is longer than 70 characters (R-7, AF-36)")
     func distinct() throws {
         var seen: Set<String> = []
         for _ in 0..<100_000 {
-            seen.insert(try MultipartBoundary.random.drawn(prefix: MultipartStyle.standard.boundaryPrefix))
+            seen.insert(try MultipartForm.Boundary.random.drawn(prefix: MultipartForm.Style.standard.boundaryPrefix))
         }
         #expect(seen.count == 100_000)
         #expect(seen.allSatisfy { $0.count <= 70 && $0.hasPrefix("----RequestsFormBoundary") })
@@ -28,21 +28,21 @@ struct MultipartBoundaryTests {
         #expect(afnetworking.contains(/boundary="?Boundary\+[0-9A-F]{32}"?$/))
     }
 
-    @Test("a boundary that the content holds is drawn again, or refused when it cannot be (R-7)")
+    @Test("a random boundary that the content contains is drawn again, and a fixed one is rejected (R-7)")
     func collisions() throws {
         let drawn = Mutex(["first", "second", "third"])
-        let boundary = MultipartBoundary.made { drawn.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }
-        let parts = [MultipartPart.text("a first b", name: "1"), .data(Data("second".utf8), name: "2")]
+        let boundary = MultipartForm.Boundary.made { drawn.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } }
+        let parts = [MultipartForm.Part.text("a first b", name: "1"), .data(Data("second".utf8), name: "2")]
         #expect(try contentType(boundary, parts) == "multipart/form-data; boundary=third")
-        for fixed in ["first", "second"] as [MultipartBoundary] {
+        for fixed in ["first", "second"] as [MultipartForm.Boundary] {
             let error = #expect(throws: RequestError.self) { try contentType(fixed, parts) }
-            #expect(error?.underlying as? InvalidBody == .boundaryInContent)
+            #expect(error?.underlying as? BodyProvider.BodyError == .boundaryInContent)
         }
-        let stubborn = MultipartBoundary.made { "first" }
+        let stubborn = MultipartForm.Boundary.made { "first" }
         #expect(throws: RequestError.self) { try contentType(stubborn, parts) }
     }
 
-    @Test("a boundary is found wherever it stands in the content", arguments: 0..<40)
+    @Test("a boundary is found at any position in the content", arguments: 0..<40)
     func searching(offset: Int) throws {
         let filler = String(repeating: "-oundaryB", count: 10)
         let content = filler.prefix(offset) + "--boundary--" + filler.prefix(40 - offset)
@@ -50,42 +50,43 @@ struct MultipartBoundaryTests {
         #expect(try contentType("boundary+-", [.text(String(content), name: "a")]).hasSuffix("\"boundary+-\"") == false)
     }
 
-    @Test("deferred content that holds the boundary is refused while it is sent (R-7)")
+    @Test("deferred content that contains the boundary is an error while it is sent (R-7)")
     func deferredCollision() async throws {
         let provider = BodyProvider.multipart([.deferred { [.text("xBx", name: "a")] }], boundary: "B")
         let body = try api.post(provider, to: "/x").prepared().body
         let error = await #expect(throws: RequestError.self) { try await body.collected() }
-        #expect(error?.underlying as? InvalidBody == .boundaryInContent)
+        #expect(error?.underlying as? BodyProvider.BodyError == .boundaryInContent)
     }
 
     @Test(
-        "a boundary that no message may have is refused (R-7)",
+        "an invalid boundary is rejected (R-7)",
         arguments: ["", "a ", "a\r\nb", "a\"b", "é", "a;b", String(repeating: "a", count: 71)])
     func invalid(text: String) {
-        let error = #expect(throws: RequestError.self) { try contentType(MultipartBoundary(text)) }
-        #expect(error?.underlying as? InvalidBody == .invalidBoundary)
+        let error = #expect(throws: RequestError.self) { try contentType(MultipartForm.Boundary(text)) }
+        #expect(error?.underlying as? BodyProvider.BodyError == .invalidBoundary)
     }
 
-    @Test("a boundary that is no token is quoted", arguments: ["a b", "a:b", "'()+_,-./:=?"])
+    @Test("a boundary that is not a token is quoted", arguments: ["a b", "a:b", "'()+_,-./:=?"])
     func quoted(text: String) throws {
-        #expect(try contentType(MultipartBoundary(text)) == "multipart/form-data; boundary=\"\(text)\"")
+        #expect(try contentType(MultipartForm.Boundary(text)) == "multipart/form-data; boundary=\"\(text)\"")
     }
 
     @Test(
-        "forms are written as browsers write them (R-7)",
+        "forms are written as in browsers (R-7)",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
         for item in try #require(Corpora.multipart).serialize where !item.textValueNewlinesNormalised {
-            let parts = item.parts.map { part -> MultipartPart in
-                guard let fileName = part.filename else { return .text(part.value ?? "", name: part.name) }
+            let parts = item.parts.map { part -> MultipartForm.Part in
+                guard let filename = part.filename else { return .text(part.value ?? "", name: part.name) }
                 let type = part.contentType.flatMap(MediaType.init) ?? .binary
                 let data = part.contentB64.flatMap { Data(base64Encoded: $0) } ?? Data()
-                return .data(data, name: part.name, fileName: fileName, contentType: type)
+                return .data(data, name: part.name, filename: filename, contentType: type)
             }
-            let provider = BodyProvider.multipart(parts, boundary: MultipartBoundary(item.boundary), style: .browser)
+            let provider = BodyProvider.multipart(
+                parts, boundary: MultipartForm.Boundary(item.boundary), style: .browser)
             let body = try api.post(provider, to: "/x").prepared().body
-            // Browsers turn every line end in a field's name into CR LF; here it stays what it is.
-            // NUL in a name is escaped here as browsers escape only line ends (Docs/Decisions/0023).
+            // Browsers turn every line end in a field name into CR LF; here it is kept.
+            // NUL in a name is percent-encoded here; browsers encode only quotes and line ends (Docs/Decisions/0023).
             let hasNUL = item.parts.contains { ($0.name + ($0.filename ?? "")).utf8.contains(0) }
             let expected = try #require(Data(base64Encoded: item.bodyB64)).flatMap { byte in
                 hasNUL && byte == 0 ? Array("%00".utf8) : [byte]

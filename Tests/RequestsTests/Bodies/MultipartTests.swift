@@ -6,19 +6,19 @@ import Testing
 private let api = AnonymousRequestProvider.example
 
 private func prepared(
-    _ parts: [MultipartPart], fields: RequestParameters = .empty, boundary: MultipartBoundary = "B",
-    style: MultipartStyle = .standard
+    _ parts: [MultipartForm.Part], fields: RequestParameters = .empty, boundary: MultipartForm.Boundary = "B",
+    style: MultipartForm.Style = .standard
 ) throws -> PreparedRequest {
     try api.post(.multipart(parts, fields: fields, boundary: boundary, style: style), to: "/x").prepared()
 }
 
-private func text(_ parts: [MultipartPart], style: MultipartStyle = .standard) async throws -> String? {
+private func text(_ parts: [MultipartForm.Part], style: MultipartForm.Style = .standard) async throws -> String? {
     try await prepared(parts, style: style).body.collected().text
 }
 
 @Suite("Multipart forms", .timeLimit(.minutes(5)))
 struct MultipartTests {
-    @Test("one text part is 116 bytes, and the length is known (T-42, PM-48, PM-49, AF-38, D-5)")
+    @Test("a form with one text part has 116 bytes, and its length is known (T-42, PM-48, PM-49, AF-38, D-5)")
     func oneText() throws {
         let request = try prepared([.text("Hello world", name: "message")])
         #expect(
@@ -37,10 +37,10 @@ struct MultipartTests {
         #expect(request.body.knownLength == 59)
     }
 
-    @Test("fields come first, then parts in order, with their own headers (PM-48, PM-49, AF-30, AF-34)")
+    @Test("fields come first, and then parts in order with their own headers (PM-48, PM-49, AF-30, AF-34)")
     func order() async throws {
         let parts = [
-            MultipartPart.data(Data("d".utf8), name: "data", fileName: "f.bin").adding(
+            MultipartForm.Part.data(Data("d".utf8), name: "data", filename: "f.bin").adding(
                 headerField: Field(name: "X-A", value: "1")),
             .part(.bytes(Data("own".utf8)), header: [Field(name: "Content-Disposition", value: "form-data; name=o")]),
             .text("<p>", name: "html", contentType: .html),
@@ -84,32 +84,36 @@ struct MultipartTests {
                 """.replacing("\n", with: "\r\n"))
     }
 
-    @Test("quotes and controls in names are escaped, nothing else is (T-44, PM-49, D-18, R-1, R-7)")
+    @Test("only quotes and control characters in names are escaped (T-44, PM-49, D-18, R-1, R-7)")
     func escaping() throws {
         let evil = "\none\"two\rthree\""
-        let request = try prepared([.data(Data(), name: evil, fileName: evil + "é%\u{0}")])
+        let request = try prepared([.data(Data(), name: evil, filename: evil + "é%\u{0}")])
         let escaped = "%0Aone%22two%0Dthree%22"
         #expect(
             request.body.text?.contains("name=\"\(escaped)\"; filename=\"\(escaped)é%%00\"\r\nContent-Type") == true)
     }
 
-    @Test("a part's field with a line end, a control byte or no name is refused (R-1, R-7)")
+    @Test("a part's field with a line end, a control character or an invalid name is rejected (R-1, R-7)")
     func invalidFields() {
         let fields = [
             Field(name: "X-A", value: "a\r\nX-B: b"), Field(name: "X-A", value: "a\u{0}"),
             Field(name: "X A", value: ""),
             Field(name: "", value: "a"),
         ]
-        var parts = fields.map { MultipartPart.text("a", name: "b").adding(headerField: $0) }
-        parts += fields.map { MultipartPart.part(.none, header: [$0]) }
+        var parts = fields.map { MultipartForm.Part.text("a", name: "b").adding(headerField: $0) }
+        parts += fields.map { MultipartForm.Part.part(.none, header: [$0]) }
         parts.append(.text("a", name: "b", contentType: MediaType(type: "text", subtype: "x\r\nX-B: b")))
         for part in parts {
             let error = #expect(throws: RequestError.self) { try prepared([part]) }
-            #expect(error?.reason == .bodyNotEncoded && error?.underlying as? InvalidBody == .invalidPartField)
+            #expect(
+                error?.reason == .bodyEncodingFailed
+                    && error?.underlying as? BodyProvider.BodyError == .invalidPartField)
         }
     }
 
-    @Test("no parts are the closing line, in AFNetworking's style nothing; empty parts stay (T-45, T-47, AF-38)")
+    @Test(
+        "a form without parts is the closing delimiter, or nothing in AFNetworking's style (T-45, T-47, AF-38)"
+    )
     func empty() async throws {
         #expect(try prepared([]).body.text == "--B--\r\n")
         #expect(try await text([.deferred { [] }, .deferred { [] }]) == "--B--\r\n")
@@ -118,10 +122,10 @@ struct MultipartTests {
         #expect(try prepared([.text("", name: "e")]).body.text?.hasSuffix("utf-8\r\n\r\n\r\n--B--\r\n") == true)
     }
 
-    @Test("every mix of parts is as long as it says (T-43, T-45, AF-33, AF-38, C23)")
+    @Test("every combination of parts has its declared length (T-43, T-45, AF-33, AF-38, C23)")
     func lengths() async throws {
         try await withFile(of: 300_000) { url, content in
-            let kinds: [(part: MultipartPart, isCounted: Bool)] = [
+            let kinds: [(part: MultipartForm.Part, isCounted: Bool)] = [
                 (.text("é", name: "t"), true), (.data(Data(repeating: 1, count: 20_000), name: "d"), true),
                 (.file(at: url, name: "f"), true), (.file(at: url, name: "r", range: 5..<6), true),
                 (.body(.chunks(["ab", "c"], length: 3), name: "s"), true), (.body(.chunks(["x"]), name: "u"), false),
@@ -144,16 +148,17 @@ struct MultipartTests {
         }
     }
 
-    @Test("a declared length that is wrong ends the body, even where two errors cancel out (AF-33)")
+    @Test("a wrong declared length is an error, even if two wrong lengths cancel out (AF-33)")
     func wrongLengths() async throws {
         let parts = [
-            MultipartPart.body(.chunks(["abc"], length: 2), name: "a"), .body(.chunks(["a"], length: 2), name: "b"),
+            MultipartForm.Part.body(.chunks(["abc"], length: 2), name: "a"),
+            .body(.chunks(["a"], length: 2), name: "b"),
         ]
         let error = await #expect(throws: RequestError.self) { try await text(parts) }
-        #expect(error?.underlying as? InvalidBody == .wrongLength(expected: 2, found: 3))
+        #expect(error?.underlying as? BodyProvider.BodyError == .wrongLength(expected: 2, found: 3))
     }
 
-    @Test("large content goes out as it is, small content in one piece (PM-51)")
+    @Test("large content is a chunk of its own, and small content is combined (PM-51)")
     func pieces() async throws {
         let large = Data(repeating: 7, count: 4 << 20)
         let body = try prepared([.text("a", name: "a"), .data(large, name: "b"), .text("c", name: "c")]).body
@@ -164,11 +169,11 @@ struct MultipartTests {
         #expect(sizes.reduce(0, +) == body.knownLength)
     }
 
-    @Test("deferred parts stand where they were put and are made once, whatever is sent how often (T-46, PM-50, D-14)")
+    @Test("deferred parts keep their position and are made once, however often the form is sent (T-46, PM-50, D-14)")
     func deferred() async throws {
         let count = Mutex(0)
         let parts = [
-            MultipartPart.text("1", name: "first"),
+            MultipartForm.Part.text("1", name: "first"),
             .deferred {
                 count.withLock { $0 += 1 }
                 await Task.yield()
@@ -191,11 +196,11 @@ struct MultipartTests {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test("an error of a deferred part reaches all who wait and is forgotten; a cancelled call does not wait (PM-50)")
+    @Test("an error of a deferred part is not kept for the next call, and a cancelled call does not wait (PM-50)")
     func deferredErrors() async throws {
         struct Odd: Error {}
         let count = Mutex(0)
-        let failing = MultipartPart.deferred {
+        let failing = MultipartForm.Part.deferred {
             let number = count.withLock { count in
                 count += 1
                 return count
@@ -205,7 +210,7 @@ struct MultipartTests {
         }
         let body = try prepared([failing]).body
         let error = await #expect(throws: RequestError.self) { try await body.collected() }
-        #expect(error?.reason == .bodyNotEncoded && error?.underlying is Odd)
+        #expect(error?.reason == .bodyEncodingFailed && error?.underlying is Odd)
         #expect(try await body.collected().text == "--B--\r\n")
 
         let (gate, opener) = AsyncStream<Void>.makeStream()
@@ -222,7 +227,7 @@ struct MultipartTests {
         #expect(try await slow.collected().text == "--B--\r\n")
     }
 
-    @Test("a form that holds a stream for one sending can be sent once (D-14)")
+    @Test("a form with a one-shot stream can be sent once (D-14)")
     func replaying() async throws {
         let once = RequestBody.oneShot(length: 1, try RequestBody.bytes(Data("x".utf8)).makeSource())
         let body = try prepared([.body(once, name: "s")]).body
@@ -232,14 +237,14 @@ struct MultipartTests {
         #expect(error?.reason == .bodyNotReplayable)
     }
 
-    @Test("a missing file refuses the form; without it the other parts stay (T-47, AF-32)")
+    @Test("a form with a missing file is invalid, and the other parts are valid without it (T-47, AF-32)")
     func missingFile() throws {
-        let parts = [MultipartPart.text("a", name: "a"), .file(at: URL(filePath: "/no/such/file"), name: "f")]
+        let parts = [MultipartForm.Part.text("a", name: "a"), .file(at: URL(filePath: "/no/such/file"), name: "f")]
         expectInvalid(.unreadableFile) { try prepared(parts) }
         #expect(try prepared(Array(parts.prefix(1))).body.text?.contains("name=\"a\"") == true)
     }
 
-    @Test("a file part of gigabytes is read chunk by chunk; REQUESTS_LARGE=1 makes it 4 GiB (AF-38, PM-51, R-6)")
+    @Test("a large file part is read chunk by chunk; REQUESTS_LARGE=1 makes it 4 GiB (AF-38, PM-51, R-6)")
     func largeFile() async throws {
         let size = ProcessInfo.processInfo.environment["REQUESTS_LARGE"] == nil ? 64 << 20 : 4 << 30
         try await withFile(of: 1) { url, _ in
@@ -259,11 +264,11 @@ struct MultipartTests {
     }
 }
 
-/// Files with holes, which have a size and take no room.
+/// Sparse files, which have a size but take no disk space.
 private enum SparseFile {
     struct Failed: Error {}
 
-    /// Makes the file at `path`, which is there, `size` bytes long by writing the last one.
+    /// Extends the existing file at `path` to `size` bytes by writing the last one.
     static func extend(_ path: String, to size: Int) async throws {
         let writeOnly: Int32 = 1
         let file = DispatchIO(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading request bodies", .timeLimit(.minutes(5)))
 struct RequestBodyReadingTests {
-    @Test("a file is read in chunks, whole or a range of it, and never more than a chunk at once (PM-51)")
+    @Test("a file or a byte range of it is read in chunks of at most 256 KiB (PM-51)")
     func chunks() async throws {
         try await withFile(of: 1_000_000) { url, content in
             let body = RequestBody.file(path: url.path)
@@ -38,7 +38,7 @@ struct RequestBodyReadingTests {
     }
 
     @Test(
-        "what is no readable file, or too short, is a typed error before anything is sent (AF-32, T-47)",
+        "a file that is not readable or too short is a typed error before anything is sent (AF-32, T-47)",
         arguments: [
             RequestBody.file(path: "/no/such/file"), .file(path: "/tmp"), .file(path: ""), .file(path: "/tmp/a\u{0}b"),
             .file(path: "/dev/null"), .file(path: #filePath, range: 0..<1_000_000_000),
@@ -48,13 +48,13 @@ struct RequestBodyReadingTests {
         expectInvalid(.unreadableFile) { try body.measuredLength() }
         let error = await #expect(throws: RequestError.self) { try await body.collected() }
         #expect(error?.reason == .invalidRequest(.unreadableFile))
-        let part = MultipartPart.body(body, name: "f")
+        let part = MultipartForm.Part.body(body, name: "f")
         expectInvalid(.unreadableFile) {
             try AnonymousRequestProvider.example.post(.multipart([part]), to: "/x").prepared()
         }
     }
 
-    @Test("a file that becomes shorter while it is sent ends the body with an error")
+    @Test("a file that shrinks while it is sent ends the body with an error")
     func shrinking() async throws {
         try await withFile(of: 600_000) { url, _ in
             var source = try RequestBody.file(path: url.path).makeSource()
@@ -63,24 +63,24 @@ struct RequestBodyReadingTests {
             let error = await #expect(throws: RequestError.self) {
                 while try await source.next() != nil {}
             }
-            #expect(error?.reason == .bodyNotEncoded)
+            #expect(error?.reason == .bodyEncodingFailed)
         }
     }
 
-    @Test("bodies are collected up to a limit, and as long as they said")
+    @Test("bodies are collected up to a limit and must have their declared length")
     func collected() async throws {
         #expect(try await RequestBody.none.collected().isNone)
         let long = RequestBody.chunks(["abc", "def"])
         #expect(try await long.collected(limit: 6).text == "abcdef")
         let error = await #expect(throws: RequestError.self) { try await long.collected(limit: 5) }
-        #expect(error?.underlying as? InvalidBody == .notInMemory)
+        #expect(error?.underlying as? BodyProvider.BodyError == .notInMemory)
         let wrong = await #expect(throws: RequestError.self) {
             try await RequestBody.chunks(["abc"], length: 4).collected()
         }
-        #expect(wrong?.underlying as? InvalidBody == .wrongLength(expected: 4, found: 3))
+        #expect(wrong?.underlying as? BodyProvider.BodyError == .wrongLength(expected: 4, found: 3))
     }
 
-    @Test("what is written to a file is what would be sent, in the place of what was there (T-48, AF-40)")
+    @Test("writing a body to a file replaces the file with the bytes that would be sent (T-48, AF-40)")
     func writing() async throws {
         try await withFile(of: 600_000) { url, content in
             let target = url.appendingPathExtension("copy")
@@ -96,7 +96,7 @@ struct RequestBodyReadingTests {
         }
     }
 
-    @Test("a body that fails, or a place that cannot be written, leaves what was there (T-48, AF-40)")
+    @Test("a body that fails keeps the existing file, and a path that is not writable is an error (T-48, AF-40)")
     func failedWriting() async throws {
         struct Odd: Error {}
         let body = RequestBody.stream { AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Odd()) } }
@@ -108,15 +108,15 @@ struct RequestBodyReadingTests {
             let nowhere = await #expect(throws: RequestError.self) {
                 try await RequestBody.bytes(content).write(to: URL(filePath: "/no/such/folder/file"))
             }
-            #expect(nowhere?.reason == .bodyNotEncoded)
+            #expect(nowhere?.reason == .bodyEncodingFailed)
             let remote = await #expect(throws: RequestError.self) {
                 try await RequestBody.bytes(content).write(to: URL("http://e.com/a"))
             }
-            #expect(remote?.underlying as? InvalidBody == .notAFileURL(scheme: "http"))
+            #expect(remote?.underlying as? BodyProvider.BodyError == .notAFileURL(scheme: "http"))
         }
     }
 
-    @Test("a throttled body comes in packets with a pause between them (AF-35)")
+    @Test("a throttled body is sent in packets with a pause between them (AF-35)")
     func throttling() async throws {
         let clock = CountingClock()
         let body = try RequestBody.bytes(Data(repeating: 7, count: 40)).throttled(packetSize: 16, clock: clock)
@@ -146,7 +146,7 @@ extension RequestBody {
     }
 }
 
-/// Runs `body` with a temporary file of `size` bytes that do not repeat soon.
+/// Runs `body` with a temporary file of `size` pseudorandom bytes.
 func withFile(of size: Int, _ body: (URL, Data) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -158,7 +158,7 @@ func withFile(of size: Int, _ body: (URL, Data) async throws -> Void) async thro
     try await body(url, content)
 }
 
-/// A clock that never waits and notes how long it was asked to.
+/// A clock that never waits and records the requested durations.
 final class CountingClock: Clock {
     private let durations = Mutex<[Duration]>([])
     var pauses: [Duration] { durations.withLock { $0 } }

@@ -2,12 +2,12 @@ import Requests
 import TestSupport
 import Testing
 
-/// Bodies that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
+/// Bodies that are long in one respect: reading eight times as much may take eight times as long, but not 64 times.
 @Suite("Growth of data", .serialized, .timeLimit(.minutes(5)))
 struct DataGrowthTests {
     struct Shape: CustomStringConvertible, Sendable {
         let description: String
-        /// A body with so many bytes, or items, of what makes it long.
+        /// Returns a body with the given number of bytes, or elements, that make it long.
         let make: @Sendable (Int) -> String
     }
 
@@ -23,13 +23,15 @@ struct DataGrowthTests {
         Shape(description: "a retry") { "retry: " + many("9", $0 * 4) + "\ndata\n\n" },
     ]
 
-    @Test("what makes an event stream long costs in proportion, whole and in small chunks (R-71)", arguments: events)
+    @Test(
+        "the time to parse an event stream is proportional to its length, whole and in small chunks (R-71)",
+        arguments: events)
     func eventStreams(shape: Shape) async throws {
         for chunk in [Int.max, 16] {
             let ratio = try await Growth.ratio { size in
                 let bytes = Array(shape.make(size).utf8)
                 return {
-                    var parser = EventStreamParser(limit: .max)
+                    var parser = ServerSentEvent.Parser(limit: .max)
                     var (start, count) = (0, 0)
                     while start < bytes.count {
                         let end = start + min(chunk, bytes.count - start)
@@ -49,14 +51,18 @@ struct DataGrowthTests {
         Shape(description: "empty lines") { many("\r\n", $0) },
     ]
 
-    @Test("what makes a body of lines long costs in proportion, whole and in small chunks (R-71)", arguments: lines)
+    @Test(
+        "the time to read lines is proportional to the length of the body, whole and in small chunks (R-71)",
+        arguments: lines)
     func linesOfText(shape: Shape) async throws {
         for chunk in [Int.max, 16] {
             let ratio = try await Growth.ratio { size in
                 let chunks = Self.chunks(of: shape.make(size), size: chunk)
                 return {
                     var count = 0
-                    for try await _ in ResponseLines(ResponseStream(ChunkSource(chunks)), limit: .max) { count += 1 }
+                    for try await _ in ResponseStream.Lines(ResponseStream(ChunkSource(chunks)), limit: .max) {
+                        count += 1
+                    }
                     #expect(count > 0)
                 }
             }
@@ -86,12 +92,12 @@ struct DataGrowthTests {
     ]
 
     @Test(
-        "what makes a JSON text long costs in proportion; too deep and out of range are errors (R-71, R-75)",
+        "the time to check JSON is proportional to its length, even if it is too deep or out of range (R-71, R-75)",
         arguments: texts)
     func jsonTexts(shape: Shape) async throws {
         let ratio = try await Growth.ratio { size in
             let data = Data(shape.make(size).utf8)
-            return { _ = JSONSyntaxError.check(data) }
+            return { _ = JSONValue.SyntaxError.check(data) }
         }
         #expect(ratio <= Growth.limit)
         let lines = try await Growth.ratio { size in
@@ -105,9 +111,9 @@ struct DataGrowthTests {
         #expect(lines <= Growth.limit, "as a line")
     }
 
-    @Test("the place of a decoding error is found in proportion (R-71)", arguments: texts)
+    @Test("the time to locate a decoding error is proportional to the length of the JSON (R-71)", arguments: texts)
     func locating(shape: Shape) async throws {
-        let paths: [[JSONLocator.Step]] = [[], [.index(.max)], [.key("a"), .key("none")], [.key("é")]]
+        let paths: [[JSONLocator.PathComponent]] = [[], [.index(.max)], [.key("a"), .key("none")], [.key("é")]]
         for path in paths {
             let ratio = try await Growth.ratio { size in
                 let data = Data(shape.make(size).utf8)
@@ -117,8 +123,8 @@ struct DataGrowthTests {
         }
     }
 
-    /// The values of a response; the call stays on the thread, whose time is measured.
-    private static func values(of chunks: [String]) throws -> ResponseValues<JSONValue> {
+    /// Returns the values of a response; a blocking call stays on this thread, whose time is measured.
+    private static func values(of chunks: [String]) throws -> ResponseStream.Values<JSONValue> {
         let executor = StubExecutor { request in
             RawResponse(
                 head: ResponseHead(status: 200, target: request.target),

@@ -3,7 +3,7 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-@Suite("What errors say")
+@Suite("Error payloads")
 struct ErrorPayloadTests {
     struct Refusal: Decodable, Equatable {
         var why: String
@@ -14,18 +14,20 @@ struct ErrorPayloadTests {
     ) async throws -> RequestError where R.Resource: Sendable {
         try #require(
             await #expect(throws: RequestError.self) {
-                try await FormatTests.answer(body, type: type, status: status).perform(request)
+                try await FormatTests.stub(body, type: type, status: status).perform(request)
             })
     }
 
-    @Test("a declared payload is read from the thrown error (HT-31, PM-69, AF-53)")
+    @Test("a declared payload is decoded from the thrown error (HT-31, PM-69, AF-53)")
     func declared() async throws {
-        let request = api.get(.json([Int].self), from: "/x").failing(as: Refusal.self)
+        let request = api.get(.json([Int].self), from: "/x").decodingErrorPayload(as: Refusal.self)
         let error = try await Self.error("{\"why\":\"full\"}", type: "text/plain", status: 507, request)
         #expect(error.payload(as: Refusal.self) == Refusal(why: "full") && error.status == 507)
         #expect(error.payload(as: Int.self) == nil)
         #expect(try await Self.error("nonsense", request).payload(as: Refusal.self) == nil)
-        let length = api.get(.data, from: "/x").failing { head, data in "\(head.status.code)/\(data.count)" }
+        let length = api.get(.data, from: "/x").decodingErrorPayload { head, data in
+            "\(head.status.code)/\(data.count)"
+        }
         #expect(try await Self.error("abc", status: 404, length).payload() == "404/3")
         let undeclared = try await Self.error("{\"why\":\"x\"}", api.get(.data, from: "/x"))
         #expect(undeclared.payload(as: Refusal.self) == Refusal(why: "x"))
@@ -33,7 +35,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "the body is JSON when its type says so, or when that is assumed (PM-70, T-35)",
+        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, T-35)",
         arguments: [
             ("application/json", "{\"error\":1}", false, true), ("text/json", "{\"error\":1}", false, true),
             ("application/problem+json", "{\"error\":1}", false, true), ("text/plain", "{\"error\":1}", false, false),
@@ -49,7 +51,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "code and message under their usual names, the nested ones first (HT-31, T-82)",
+        "a code and a message are found under their usual names, nested ones first (HT-31, T-82)",
         arguments: [
             ("{\"code\":500,\"message\":\"Database error\"}", "500", "Database error"),
             ("{\"error\":{\"error_code\":\"E1\",\"message\":\"m\"}}", "E1", "m"),
@@ -61,11 +63,12 @@ struct ErrorPayloadTests {
             let error = try await Self.error(body, status: status, api.get(.data, from: "/x"))
             #expect(error.message?.code == code && error.message?.message == message)
         }
-        // A status that nobody has named is a success when its class is.
-        #expect(try await FormatTests.answer(body, status: 299).perform(api.get(.text, from: "/x")) == body)
+        // An unregistered status is a success if its class is.
+        #expect(try await FormatTests.stub(body, status: 299).perform(api.get(.text, from: "/x")) == body)
     }
 
-    @Test("status, URL and text of an error; no body where there can be none (PM-69, T-36, HT-32)")
+    @Test(
+        "an error has the status, URL and text of the response, and no body where none is allowed (PM-69, T-36, HT-32)")
     func properties() async throws {
         let request = api.get(.json([Int].self), from: "/x")
         #expect(try await Self.error("a", status: 419, request).status == 419)
@@ -75,13 +78,13 @@ struct ErrorPayloadTests {
         let nothing = try await Self.error("", type: nil, status: 204, request)
         #expect(nothing.status == 204 && nothing.body?.isEmpty != false)
         let error = try await Self.error("é", type: "text/html", status: 200, request)
-        // The status that came with a content type nobody asked for is told as well.
+        // The error for an unexpected content type also has the status.
         #expect(error.reason == .unexpectedContentType && error.bodyText == "é" && error.status == 200)
         #expect(error.url?.absoluteString == "https://e.com/api/x" && error.bodyJSON == nil)
         #expect(RequestError(.cancelled).url == nil && RequestError(.cancelled).bodyText == nil)
     }
 
-    @Test("problem+json is a value; members of the wrong type are left out (RFC 9457)")
+    @Test("problem details are decoded, and members of the wrong type are ignored (RFC 9457)")
     func problems() async throws {
         let body = """
             {"type": "https://e.com/out-of-credit", "title": "No credit", "status": 403, "detail": 7, \
@@ -89,7 +92,7 @@ struct ErrorPayloadTests {
             """
         let error = try await Self.error(
             body, type: "Application/Problem+JSON", status: 403, api.get(.data, from: "/x"))
-        let problem = try #require(error.problem)
+        let problem = try #require(error.problemDetails)
         #expect(problem.type == "https://e.com/out-of-credit" && problem.title == "No credit" && problem.status == 403)
         #expect(problem.detail == nil && problem.instance == "/a" && problem.extensions == ["balance": 30])
         #expect(ProblemDetails([:])?.type == "about:blank" && ProblemDetails([1]) == nil)
@@ -97,20 +100,20 @@ struct ErrorPayloadTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(ProblemDetails.self, from: Data("[]".utf8)) }
     }
 
-    @Test("JSON cut short is told from JSON that is wrong on the error (T-58)")
+    @Test("an error distinguishes truncated JSON from invalid JSON (T-58)")
     func cutShort() async throws {
         let request = api.get(.json([Int].self), from: "/x")
-        #expect(try await Self.error("[1, 2", status: 200, request).isJSONCutShort)
-        #expect(try await !Self.error("[1, nope]", status: 200, request).isJSONCutShort)
-        #expect(try await !Self.error("[\"x\"]", status: 200, request).isJSONCutShort)
-        #expect(try await !Self.error("[1, 2", status: 500, request).isJSONCutShort)
-        #expect(try await Self.error("{\"a\":", status: 200, api.get(.jsonValue, from: "/x")).isJSONCutShort)
+        #expect(try await Self.error("[1, 2", status: 200, request).isJSONTruncated)
+        #expect(try await !Self.error("[1, nope]", status: 200, request).isJSONTruncated)
+        #expect(try await !Self.error("[\"x\"]", status: 200, request).isJSONTruncated)
+        #expect(try await !Self.error("[1, 2", status: 500, request).isJSONTruncated)
+        #expect(try await Self.error("{\"a\":", status: 200, api.get(.jsonValue, from: "/x")).isJSONTruncated)
     }
 
-    @Test("status and type both wrong: the status is the error, the type underneath (AF-50, T-72)")
+    @Test("if status and content type are both unacceptable, the content type is the underlying error (AF-50, T-72)")
     func nested() async throws {
         let request = api.get(.json([Int].self), from: "/x")
-        for validator in [Validator.standard, .strict()] {
+        for validator in [ResponseValidator.standard, .strict()] {
             let error = try await Self.error("x", type: "text/html", status: 500, request.validating(validator))
             #expect(error.reason == .unacceptableStatus)
             #expect((error.underlying as? RequestError)?.reason == .unexpectedContentType)

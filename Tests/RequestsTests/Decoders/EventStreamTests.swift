@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Event streams")
 struct EventStreamTests {
-    /// Everything that a parser reports of `pieces`, read one after the other.
+    /// The events, state and failures of a parser that reads `pieces` one after another.
     private struct Reading: Equatable {
         var events: [ServerSentEvent] = []
         var lastEventID = ""
@@ -11,7 +11,7 @@ struct EventStreamTests {
         var failures: [RequestError.Reason] = []
 
         init(_ pieces: [ArraySlice<UInt8>], limit: Int = 1 << 20) {
-            var parser = EventStreamParser(limit: limit)
+            var parser = ServerSentEvent.Parser(limit: limit)
             for piece in pieces {
                 do {
                     try parser.read(piece, into: &events)
@@ -23,7 +23,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("a stream is read the same however it is cut, with an event over the limit in it too (R-71, R-75)")
+    @Test("parsing does not depend on where a stream is split, even with an event over the limit (R-71, R-75)")
     func cuts() {
         let pieces = [
             "data", "data: a", "data:b\u{301}", "id: 1", "id: \0", "id", "event: e", "retry: 7", ":", "\u{FEFF}", "",
@@ -43,7 +43,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "a retry is a number of milliseconds, of digits only, and at most a day (R-75)",
+        "retry is a number of milliseconds in digits, limited to one day (R-75)",
         arguments: [
             ("0", 0), ("007", 7), ("86400000", 86_400_000), ("86400001", 86_400_000),
             ("9223372036854775807", 86_400_000), ("9223372036854775808", 86_400_000),
@@ -52,22 +52,22 @@ struct EventStreamTests {
             ("1\u{301}", nil), ("٣", nil), ("1.5", nil), ("1e3", nil),
         ] as [(String, Int?)])
     func retry(text: String, milliseconds: Int?) throws {
-        var parser = EventStreamParser()
+        var parser = ServerSentEvent.Parser()
         _ = try parser.read("retry: \(text)\n\n".utf8)
         #expect(parser.reconnectionTime == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test("names of fields are compared byte by byte, and a mark behind a delimiter belongs to the value (R-75)")
+    @Test("field names are compared byte by byte, and a mark after a delimiter belongs to the value (R-75)")
     func marks() throws {
-        var parser = EventStreamParser()
+        var parser = ServerSentEvent.Parser()
         let events = try parser.read("data:\u{301}x\ndata: \u{200D}y\nevent\u{FE0F}: e\ndata:a\r\u{301}:b\n\n".utf8)
         #expect(events.map { Array($0.data.unicodeScalars) } == [Array("\u{301}x\n\u{200D}y\na".unicodeScalars)])
         #expect(events.map(\.type) == ["message"])
     }
 
-    @Test("an event over the limit is an error that stays; the events before it are delivered first (R-25)")
+    @Test("an event over the limit is an error that repeats, after the events before it (R-25)")
     func limit() async throws {
-        var parser = EventStreamParser(limit: 10)
+        var parser = ServerSentEvent.Parser(limit: 10)
         var events: [ServerSentEvent] = []
         let text = "data: 1\n\ndata: 23\n\ndata: 4567\ndata: 89\n\ndata: 1\n\n"
         for bytes in [text, "\n\ndata: 1\n\n"] {
@@ -75,7 +75,7 @@ struct EventStreamTests {
             #expect(error?.reason == .tooLarge(limit: 10))
         }
         #expect(events.map(\.data) == ["1", "23"])
-        var iterator = ResponseEvents(ResponseStream(Data(text.utf8)), limit: 10).makeAsyncIterator()
+        var iterator = ResponseStream.Events(ResponseStream(Data(text.utf8)), limit: 10).makeAsyncIterator()
         #expect(try await iterator.next()?.data == "1")
         #expect(try await iterator.next()?.data == "23")
         for _ in 1...2 {
@@ -85,21 +85,21 @@ struct EventStreamTests {
     }
 
     @Test(
-        "the type, the data and each line count, comments and unknown fields too (R-25)",
+        "the type, the data and each line count toward the limit, comments and unknown fields too (R-25)",
         arguments: [
             "data: 1234\ndata: 123456\n", "event: 12345\ndata: 123456", ":12345678901234567", "x12345678901234567",
             "id: 1234567890123",
         ])
     func limits(text: String) {
-        var parser = EventStreamParser(limit: 16)
+        var parser = ServerSentEvent.Parser(limit: 16)
         let error = #expect(throws: RequestError.self) { try parser.read(text.utf8) }
         #expect(error?.reason == .tooLarge(limit: 16))
     }
 
-    @Test("an id without an event is the place to continue from when the connection is lost")
+    @Test("an id without an event is the last event ID when the connection is lost")
     func lastEventID() async throws {
         let source = ChunkSource(["id: 7\n\n"], error: RequestError(.connectionLost))
-        let events = ResponseEvents(ResponseStream(source))
+        let events = ResponseStream.Events(ResponseStream(source))
         var iterator = events.makeAsyncIterator()
         await #expect(throws: RequestError.self) { try await iterator.next() }
         #expect(events.lastEventID == "7")

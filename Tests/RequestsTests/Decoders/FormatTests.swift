@@ -3,30 +3,30 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-@Suite("Decoders of formats")
+@Suite("Format decoders")
 struct FormatTests {
     struct User: Codable, Equatable {
         var userName: String
         var since: Date
     }
 
-    static func answer(_ body: String, type: String? = "application/json", status: HTTPStatus = 200) -> StubExecutor {
+    static func stub(_ body: String, type: String? = "application/json", status: HTTPStatus = 200) -> StubExecutor {
         StubExecutor(status, header: type.map { [Field(name: .contentType, value: $0)] } ?? [], body)
     }
 
-    @Test("JSON with strategies for dates and keys (PM-61)")
+    @Test("JSON is decoded with strategies for dates and keys (PM-61)")
     func strategies() async throws {
-        let executor = Self.answer("{\"user_name\": \"a\", \"since\": \"1994-11-06T08:49:37.5+01:00\"}")
+        let executor = Self.stub("{\"user_name\": \"a\", \"since\": \"1994-11-06T08:49:37.5+01:00\"}")
         let user = try await executor.perform(
             api.get(.json(User.self, dates: .flexibleISO8601, keys: .convertFromSnakeCase), from: "/u"))
         #expect(user == User(userName: "a", since: Date(timeIntervalSince1970: 784_108_177.5)))
-        let keyed = try await Self.answer("{\"a_b\": 1}").perform(
+        let keyed = try await Self.stub("{\"a_b\": 1}").perform(
             api.get(.json([String: Int].self, keys: .useDefaultKeys), from: "/u"))
         #expect(keyed == ["a_b": 1])
     }
 
     @Test(
-        "ISO 8601 in the forms that servers use",
+        "ISO 8601 dates are decoded in the forms that servers use",
         arguments: [
             ("1994-11-06T08:49:37Z", 784_111_777), ("1994-11-06t08:49:37.250z", 784_111_777.25),
             ("1994-11-06 08:49:37", 784_111_777), ("1994-11-06T09:49:37+01:00", 784_111_777),
@@ -45,85 +45,86 @@ struct FormatTests {
         #expect(date?.timeIntervalSince1970 == seconds)
     }
 
-    @Test("JSON is read under the names servers give it, and refused under others (AF-53, T-33, T-73, D-15)")
+    @Test(
+        "JSON is decoded under the content types that servers use and rejected under others (AF-53, T-33, T-73, D-15)")
     func types() async throws {
         let request = api.get(.json([String: Int].self), from: "/x")
         for type in ["application/json", "text/json", "text/javascript", "application/problem+json", nil] {
-            #expect(try await Self.answer("{\"a\":1}", type: type).perform(request) == ["a": 1])
+            #expect(try await Self.stub("{\"a\":1}", type: type).perform(request) == ["a": 1])
         }
         for type in ["nonstandard/json", "text/html"] {
             let error = await #expect(throws: RequestError.self) {
-                try await Self.answer("{\"a\":1}", type: type).perform(request)
+                try await Self.stub("{\"a\":1}", type: type).perform(request)
             }
             #expect(error?.reason == .unexpectedContentType && error?.body == Data("{\"a\":1}".utf8))
         }
         let empty = await #expect(throws: RequestError.self) {
-            try await Self.answer("", type: "text/html", status: 204).perform(request)
+            try await Self.stub("", type: "text/html", status: 204).perform(request)
         }
         #expect(empty?.reason == .unexpectedNoContent)
     }
 
-    @Test("optional: a body of nothing, of white space, and a 204 are nil, with one decoder (AF-53, C13, T-73)")
+    @Test("an optional decoder returns nil for an empty body, for white space and for a 204 (AF-53, C13, T-73)")
     func optional() async throws {
         let request = api.get(.optional(.json([String: Int].self)), from: "/x")
-        for body in ["", " ", " \r\n"] { #expect(try await Self.answer(body).perform(request) == nil) }
-        #expect(try await Self.answer("", type: nil, status: 204).perform(request) == nil)
-        #expect(try await Self.answer("{\"a\":1}").perform(request) == ["a": 1])
+        for body in ["", " ", " \r\n"] { #expect(try await Self.stub(body).perform(request) == nil) }
+        #expect(try await Self.stub("", type: nil, status: 204).perform(request) == nil)
+        #expect(try await Self.stub("{\"a\":1}").perform(request) == ["a": 1])
         #expect(try request.prepared().header[.accept] == "application/json")
-        await #expect(throws: RequestError.self) { try await Self.answer("x").perform(request) }
+        await #expect(throws: RequestError.self) { try await Self.stub("x").perform(request) }
     }
 
-    @Test("actions: 204 is a result, and asking it for a value an error (PM-62, T-34)")
+    @Test("a 204 is a result of an action, and getting its value is an error (PM-62, T-34)")
     func actions() async throws {
         let request = api.post(.none, to: "/x", receiving: .action(.json([Int].self)))
-        let nothing = try await Self.answer("", type: nil, status: 204).perform(request)
+        let nothing = try await Self.stub("", type: nil, status: 204).perform(request)
         #expect(nothing.value == nil && nothing.head.status == 204)
         let error = #expect(throws: RequestError.self) { try nothing.get() }
         #expect(error?.reason == .unexpectedNoContent && error?.status == 204)
-        let something = try await Self.answer("[1]", status: 201).perform(request)
+        let something = try await Self.stub("[1]", status: 201).perform(request)
         #expect(try something.get() == [1] && something.map(\.count).value == 1 && something.head.status == 201)
         #expect(something != nothing && nothing.map(\.count).value == nil)
         let get = await #expect(throws: RequestError.self) {
-            try await Self.answer("", type: nil, status: 204).perform(api.get(.json([Int].self), from: "/x"))
+            try await Self.stub("", type: nil, status: 204).perform(api.get(.json([Int].self), from: "/x"))
         }
         #expect(get?.reason == .unexpectedNoContent)
     }
 
-    @Test("the first decoder that can decodes; the content type picks among them (AF-61)")
+    @Test("the first decoder that accepts the content type and succeeds decodes the body (AF-61)")
     func compound() async throws {
         let numbers = ResponseDecoder.json([Int].self).map { $0.map(String.init).joined(separator: "+") }
         let text = ResponseDecoder<String>(accepting: [.plainText]) { _, data in String(decoding: data, as: UTF8.self) }
         let request = api.get(numbers.or(text), from: "/x")
-        #expect(try await Self.answer("[1,2]").perform(request) == "1+2")
-        #expect(try await Self.answer("[1,2]", type: "text/plain").perform(request) == "[1,2]")
-        #expect(try await Self.answer("x", type: nil).perform(request) == "x")
+        #expect(try await Self.stub("[1,2]").perform(request) == "1+2")
+        #expect(try await Self.stub("[1,2]", type: "text/plain").perform(request) == "[1,2]")
+        #expect(try await Self.stub("x", type: nil).perform(request) == "x")
         #expect(try request.prepared().header[.accept] == "application/json, text/plain;charset=utf-8;q=0.9")
         let both = api.get(.firstOf([numbers, .json()]), from: "/x")
-        #expect(try await Self.answer("\"s\"").perform(both) == "s")
-        let error = await #expect(throws: RequestError.self) { try await Self.answer("{}").perform(both) }
-        #expect(error?.reason == .notDecoded && error?.underlying is DecodingError)
+        #expect(try await Self.stub("\"s\"").perform(both) == "s")
+        let error = await #expect(throws: RequestError.self) { try await Self.stub("{}").perform(both) }
+        #expect(error?.reason == .decodingFailed && error?.underlying is DecodingError)
         let none = await #expect(throws: RequestError.self) {
-            try await Self.answer("1").perform(api.get(.firstOf([] as [ResponseDecoder<Int>]), from: "/x"))
+            try await Self.stub("1").perform(api.get(.firstOf([] as [ResponseDecoder<Int>]), from: "/x"))
         }
-        #expect(none?.reason == .notDecoded)
+        #expect(none?.reason == .decodingFailed)
         let raw = api.get(numbers.map { Data($0.utf8) }.or(.data), from: "/x")
-        #expect(try await Self.answer("?", type: "a/b").perform(raw) == Data("?".utf8))
+        #expect(try await Self.stub("?", type: "a/b").perform(raw) == Data("?".utf8))
     }
 
-    @Test("map changes the value and keeps the rest; what it throws is a decoding error (PM-63)")
+    @Test("map changes only the value of a decoder, and an error in it is a decoding error (PM-63)")
     func mapping() async throws {
         struct Refused: Error {}
         let decoder = ResponseDecoder.json([Int].self).map { numbers in
             guard let first = numbers.first else { throw Refused() }
             return first
         }
-        #expect(try await Self.answer("[7]").perform(api.get(decoder, from: "/x")) == 7)
+        #expect(try await Self.stub("[7]").perform(api.get(decoder, from: "/x")) == 7)
         let error = await #expect(throws: RequestError.self) {
-            try await Self.answer("[]").perform(api.get(decoder, from: "/x"))
+            try await Self.stub("[]").perform(api.get(decoder, from: "/x"))
         }
-        #expect(error?.reason == .notDecoded && error?.underlying is Refused && error?.body == Data("[]".utf8))
-        #expect(decoder.accepting == [.json] && decoder.accepting([.png]).accepting == [.png])
-        let (value, head) = try await Self.answer("[7]", status: 201).perform(api.get(decoder.withHead, from: "/x"))
+        #expect(error?.reason == .decodingFailed && error?.underlying is Refused && error?.body == Data("[]".utf8))
+        #expect(decoder.acceptedTypes == [.json] && decoder.accepting([.png]).acceptedTypes == [.png])
+        let (value, head) = try await Self.stub("[7]", status: 201).perform(api.get(decoder.withHead, from: "/x"))
         #expect(value == 7 && head.status == 201)
         let total = ResponseDecoder.json([Int].self).map(withHead: { "\($0)/\($1.header["X-Total"] ?? "?")" })
         #expect(
@@ -135,7 +136,7 @@ struct FormatTests {
         #expect(try await StubExecutor(201).perform(api.get(.head, from: "/")).status == 201)
     }
 
-    @Test("property lists, XML and binary; a 204 is nil with optional (AF-57)")
+    @Test("XML and binary property lists are decoded, and an optional decoder returns nil for a 204 (AF-57)")
     func propertyLists() async throws {
         let value = ["a": [1, 2]]
         let request = api.get(.propertyList([String: [Int]].self), from: "/x")
@@ -157,15 +158,15 @@ struct FormatTests {
         #expect(error?.reason == .unexpectedNoContent)
     }
 
-    @Test("dynamic JSON decodes, and says where it stops being JSON (HT-34)")
+    @Test("dynamic JSON is decoded, and truncated JSON is a syntax error (HT-34)")
     func dynamic() async throws {
         let request = api.get(.jsonValue, from: "/x")
-        #expect(try await Self.answer("{\"a\":[1]}").perform(request)["a", 0] == 1)
-        let error = await #expect(throws: RequestError.self) { try await Self.answer("{\"a\":").perform(request) }
-        #expect((error?.underlying as? JSONSyntaxError)?.problem == .endsEarly)
+        #expect(try await Self.stub("{\"a\":[1]}").perform(request)["a", 0] == 1)
+        let error = await #expect(throws: RequestError.self) { try await Self.stub("{\"a\":").perform(request) }
+        #expect((error?.underlying as? JSONValue.SyntaxError)?.problem == .endsEarly)
     }
 
-    @Test("images are bytes that begin as their format does, under a type that is an image (AF-60, PM-64)")
+    @Test("images are recognized by their first bytes and need the content type of an image (AF-60, PM-64)")
     func images() async throws {
         let beginnings: [(ImageBytes.Format, [UInt8])] = [
             (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0]), (.jpeg, [0xFF, 0xD8, 0xFF, 0xE0]),
@@ -179,14 +180,14 @@ struct FormatTests {
             #expect(ImageBytes(Data(text.utf8)) == nil)
         }
         let request = api.get(.image, from: "/x")
-        #expect(try await Self.answer("GIF89a", type: "image/png").perform(request).format == .gif)
+        #expect(try await Self.stub("GIF89a", type: "image/png").perform(request).format == .gif)
         for (body, type, reason) in [
             ("GIF89a", "text/html", RequestError.Reason.unexpectedContentType),
             ("GIF89a", "image/jxl", .unexpectedContentType),
-            ("<html>", "image/png", .notDecoded), ("", "image/png", .unexpectedNoContent),
+            ("<html>", "image/png", .decodingFailed), ("", "image/png", .unexpectedNoContent),
         ] {
             let error = await #expect(throws: RequestError.self) {
-                try await Self.answer(body, type: type).perform(request)
+                try await Self.stub(body, type: type).perform(request)
             }
             #expect(error?.reason == reason)
         }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Depth of JSON", .timeLimit(.minutes(5)))
 struct JSONDepthTests {
     @Test(
-        "at the greatest depth a small stack is enough to read, compare, hash, print and release (R-75)",
+        "a small stack suffices to read, compare, hash, print and release JSON of the greatest depth (R-75)",
         arguments: [("[", "]"), ("{\"a\":", "}")])
     func smallStack(open: String, close: String) {
         let done = DispatchSemaphore(value: 0)
@@ -17,12 +17,12 @@ struct JSONDepthTests {
             let text = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
             guard let first = try? JSONValue(parsing: Data(text.utf8)),
                 let second = try? JSONValue(parsing: Data(text.utf8)),
-                JSONSyntaxError.check(Data(String(repeating: open, count: 100_000).utf8))?.problem == .tooDeep
+                JSONValue.SyntaxError.check(Data(String(repeating: open, count: 100_000).utf8))?.problem == .tooDeep
             else { return }
             let isEqual = first == second && first.hashValue == second.hashValue && first.description == text
             result.withLock { $0 = isEqual }
         }
-        // Half of what a secondary thread has on Apple's platforms.
+        // Half the stack size of a secondary thread on Apple platforms.
         thread.stackSize = 256 * 1_024
         thread.start()
         done.wait()

@@ -3,10 +3,11 @@ import Requests
 import TestCorpora
 import Testing
 
-/// Our reader beside Foundation's two on generated and damaged documents: ours may be stricter, and never differs.
-@Suite("JSON beside Foundation", .timeLimit(.minutes(10)))
+/// Compares our parser with Foundation's two on generated and damaged documents: ours may be stricter, but its values
+/// never differ.
+@Suite("JSON compared with Foundation", .timeLimit(.minutes(10)))
 struct JSONDifferentialTests {
-    @Test("what our reader accepts JSONDecoder and JSONSerialization accept, with the same value (R-71, R-72, L17)")
+    @Test("JSONDecoder and JSONSerialization accept all that our parser accepts, with the same value (R-71, R-72, L17)")
     func generated() throws {
         var generator = JSONGenerator(seed: Mutator.seed)
         var accepted = 0
@@ -14,11 +15,11 @@ struct JSONDifferentialTests {
             let text = generator.document()
             accepted += try Self.compare(Data(text)) ? 1 : 0
         }
-        // Most documents are well-formed; a generator whose documents are all refused would prove nothing.
+        // Most documents are well-formed; a generator whose documents are all rejected would prove nothing.
         #expect(accepted > Mutator.inputs / 2)
     }
 
-    @Test("the same of documents with some bytes changed (R-71, R-72, R-75)")
+    @Test("JSONDecoder and JSONSerialization agree with our parser on damaged documents (R-71, R-72, R-75)")
     func mutated() throws {
         var generator = JSONGenerator(seed: Mutator.seed + 1)
         let corpus = (0..<200).map { _ in generator.document() }
@@ -34,12 +35,12 @@ struct JSONDifferentialTests {
         #expect(refused > Mutator.inputs / 10 && refused < Mutator.inputs)
     }
 
-    /// Whether our reader accepts `data`; if it does, compares the value with those of Foundation.
+    /// Returns whether our parser accepts `data`; if it does, compares the value with Foundation's.
     private static func compare(_ data: Data) throws -> Bool {
         guard let value = try? JSONValue(parsing: data) else { return false }
         let text = Comment(rawValue: String(decoding: data, as: UTF8.self))
         #expect(try JSONValue(parsing: Data(value.description.utf8)) == value, text)
-        // Foundation refuses numbers that are too small for a Double, and what the values above it may not hold.
+        // Foundation rejects numbers that are too small for a Double, which our parser reads.
         guard !hasTinyNumber(data) else { return true }
         let decoded = try? JSONDecoder().decode(JSONValue.self, from: data)
         #expect(decoded.map { isEqual(value, to: $0) } == true, text)
@@ -50,8 +51,9 @@ struct JSONDifferentialTests {
         return true
     }
 
-    /// Compares with a value that `JSONDecoder` has read: it reads `9007199254740993.5` as a whole number, and drops what is
-    /// behind the point; we read a `Double`.
+    /// Returns whether `value` equals a value of `JSONDecoder`.
+    ///
+    /// `JSONDecoder` reads `9007199254740993.5` as a whole number and drops the fraction; we read a `Double`.
     private static func isEqual(_ value: JSONValue, to decoded: JSONValue) -> Bool {
         switch (value, decoded) {
         case (.number(let number), .integer(let integer)): abs(Double(integer) - number) <= number.ulp
@@ -69,13 +71,15 @@ struct JSONDifferentialTests {
         String(decoding: data, as: UTF8.self).contains(/[eE]-0*[1-9][0-9]{2}/)
     }
 
-    /// Compares with an object of `JSONSerialization`; of repeated names it keeps another member, so none is repeated.
+    /// Returns whether `value` equals an object of `JSONSerialization`.
+    ///
+    /// It keeps another member of a repeated name than we do, so documents repeat none.
     private static func isEqual(_ value: JSONValue, to object: Any) -> Bool {
         switch value {
         case .null: object is NSNull
         case .bool(let bool): object as? Bool == bool
         case .integer(let integer): (object as? NSNumber)?.int64Value == Int64(integer)
-        // JSONSerialization does not round every number as IEEE 754 has it.
+        // JSONSerialization does not round every number as IEEE 754 requires.
         case .number(let number):
             (object as? NSNumber).map { abs($0.doubleValue - number) <= 8 * number.ulp } == true
         case .string(let string): (object as? String).map { $0.utf8.elementsEqual(string.utf8) } == true
@@ -92,7 +96,7 @@ struct JSONDifferentialTests {
     }
 }
 
-/// Makes JSON texts at random, the same ones for the same seed.
+/// Makes random JSON texts, the same ones for the same seed.
 struct JSONGenerator {
     private var random: SeededGenerator
     private var names = 0

@@ -3,10 +3,10 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-/// One way from the bytes of a body to a `JSONValue`.
+/// One way to read a `JSONValue` from the bytes of a body.
 struct JSONWay: CustomStringConvertible, Sendable {
     let description: String
-    /// Reads a body, or throws what made it unreadable.
+    /// Reads a body, or throws the error that makes it unreadable.
     let read: @Sendable (Data) async throws -> JSONValue
 
     private struct Unreadable: Error {}
@@ -30,7 +30,7 @@ struct JSONWay: CustomStringConvertible, Sendable {
         }
     }
 
-    /// The ways that read with our own reader.
+    /// The ways that use our own parser.
     static let strict = [
         JSONWay(description: "init(parsing:)") { try JSONValue(parsing: $0) },
         way(".jsonValue", .jsonValue), way(".json", .json()),
@@ -38,7 +38,7 @@ struct JSONWay: CustomStringConvertible, Sendable {
         way(".json with dates", .json(dates: .iso8601)), way(".json(encoded:)", .json(encoded: JSONValue.self)),
         JSONWay(description: ".ndjson") { body in
             do {
-                let decoder = ResponseDecoder<ResponseValues<JSONValue>>.ndjson()
+                let decoder = ResponseDecoder<ResponseStream.Values<JSONValue>>.ndjson()
                 let executor = StubExecutor { request in
                     .lines(body, to: request)
                 }
@@ -60,7 +60,7 @@ struct JSONWay: CustomStringConvertible, Sendable {
         },
     ]
 
-    /// The ways that read with a `JSONDecoder`, within types of the user.
+    /// The ways that use a `JSONDecoder`, within types of the user.
     static let nested = [
         JSONWay(description: "a property") { body in
             let text = Data("{\"value\":".utf8) + body + Data("}".utf8)
@@ -72,10 +72,10 @@ struct JSONWay: CustomStringConvertible, Sendable {
     ]
 }
 
-@Suite("JSON on every way to a value")
+@Suite("Ways to read JSON")
 struct JSONPathTests {
     @Test(
-        "of a repeated name the first member is kept, at every depth and however it is escaped (L17)",
+        "the first member of a repeated name is kept, at every depth and however the name is escaped (L17)",
         arguments: JSONWay.strict + JSONWay.nested)
     func repeatedNames(way: JSONWay) async throws {
         #expect(try await way.read(Data(#"{"a":1,"a":2,"b":3}"#.utf8)) == ["a": 1, "b": 3])
@@ -84,7 +84,7 @@ struct JSONPathTests {
     }
 
     @Test(
-        "a text that is not JSON is refused, where JSONDecoder reads it too (L17, R-72)",
+        "text that is not JSON is rejected, even where JSONDecoder accepts it (L17, R-72)",
         arguments: JSONWay.strict)
     func strict(way: JSONWay) async {
         for text in [
@@ -105,13 +105,13 @@ struct JSONPathTests {
     }
 
     @Test(
-        "a number beyond the range of Double is an error that says so (L17)", arguments: JSONWay.strict)
+        "a number out of the range of Double is a typed error (L17)", arguments: JSONWay.strict)
     func range(way: JSONWay) async throws {
         for text in ["1E400", "-1e309", String(repeating: "9", count: 400), "1e99999999999999999999"] {
             guard way.description != "the payload of an error" else { continue }
-            let error = await #expect(throws: JSONSyntaxError.self) { try await way.read(Data(text.utf8)) }
+            let error = await #expect(throws: JSONValue.SyntaxError.self) { try await way.read(Data(text.utf8)) }
             #expect(error?.problem == .numberOutOfRange)
-            #expect(error?.description.utf8.starts(with: "a JSON number out of the range".utf8) == true)
+            #expect(error?.description.utf8.starts(with: "JSON number out of the range".utf8) == true)
         }
         #expect(try await way.read(Data("[1e-400, -0]".utf8)) == [0.0, 0])
         #expect(try await way.read(Data("9223372036854775807".utf8)) == .integer(.max))
@@ -119,7 +119,7 @@ struct JSONPathTests {
         #expect(try await way.read(Data("9223372036854775808".utf8)) == .number(0x1p63))
     }
 
-    @Test("a number out of range within a Decodable type is an error, not a missing string (L17)")
+    @Test("a number out of range within a Decodable type is an error that reports corrupt data (L17)")
     func nestedRange() async throws {
         for way in JSONWay.nested {
             let error = await #expect(throws: DecodingError.self) { try await way.read(Data("1E400".utf8)) }
@@ -130,23 +130,23 @@ struct JSONPathTests {
         }
     }
 
-    @Test("names that differ only in their normalization are refused, not merged in silence (L17)")
+    @Test("names that differ only in their normalization are rejected and not merged (L17)")
     func equivalentNames() throws {
         let text = "{\"x\":1,\"e\u{301}\":1,\"\u{E9}\":2}"
-        let error = #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Data(text.utf8)) }
-        #expect(error == JSONSyntaxError.check(Data(text.utf8)) && error?.problem == .equivalentNames)
+        let error = #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: Data(text.utf8)) }
+        #expect(error == JSONValue.SyntaxError.check(Data(text.utf8)) && error?.problem == .equivalentNames)
         #expect(error?.offset == 15)
         let apart = try JSONValue(parsing: Data("[{\"e\u{301}\":1},{\"\u{E9}\":2}]".utf8))
         #expect(apart[0, "e\u{301}"] == 1 && apart[1, "\u{E9}"] == 2)
     }
 
-    @Test("a name with 30 combining marks in a row is read, one with more refused: hashing it takes too long (R-71)")
+    @Test("a name with 30 consecutive combining marks is accepted, one with more is rejected as slow to hash (R-71)")
     func marks() throws {
         for marks in ["\u{301}\u{323}", "\u{F73}", "\\u0301\\u0323"] {
             let text = { (count: Int) in Data("{\"a\(String(repeating: marks, count: count))\":1}".utf8) }
-            #expect(JSONSyntaxError.check(text(15)) == nil)
-            #expect(JSONSyntaxError.check(text(1_000_000))?.problem == .combiningMarks)
-            #expect(JSONSyntaxError.check(text(31))?.problem == .combiningMarks)
+            #expect(JSONValue.SyntaxError.check(text(15)) == nil)
+            #expect(JSONValue.SyntaxError.check(text(1_000_000))?.problem == .combiningMarks)
+            #expect(JSONValue.SyntaxError.check(text(31))?.problem == .combiningMarks)
         }
         let long = String(repeating: "e\u{301}", count: 10_000)
         #expect(try JSONValue(parsing: Data("{\"\(long)\":1}".utf8))[.key(long)] == 1)
@@ -154,7 +154,7 @@ struct JSONPathTests {
         #expect(try JSONValue(parsing: Data("\"\(value)\"".utf8)).string?.utf8.count == 40_000)
     }
 
-    @Test("a decoder whose options change the meaning of the text is obeyed")
+    @Test("decoder options that change the meaning of a text are respected")
     func options() async throws {
         let keyed = try await JSONWay.read("{\"a_b\":{\"c_d\":1}}", .json(keys: .convertFromSnakeCase))
         #expect(keyed == ["aB": ["cD": 1]])
@@ -166,7 +166,7 @@ struct JSONPathTests {
         #expect(try await JSONWay.read("{a: 0x10,}", lenient) == ["a": 16])
     }
 
-    @Test("lines of white space are skipped, of JSON's white space only; ill-formed UTF-8 is not repaired (R-20)")
+    @Test("lines of JSON white space are skipped, and invalid UTF-8 is an error (R-20)")
     func whitespace() async throws {
         let lines = ["1", "", " \t", "\u{A0}", "2", "\u{FF}", "\u{2003}", "\u{C}", "\u{FEFF}", "3\t"]
         var body = Data(lines.joined(separator: "\r\n").utf8)

@@ -4,7 +4,7 @@ import Testing
 @Suite("JSONValue")
 struct JSONValueTests {
     @Test(
-        "every JSON text is read, and printed the same way each time (HT-34)",
+        "every JSON text is read, and equal values are printed alike (HT-34)",
         arguments: [
             ("null", "null"), (" true ", "true"), ("-0", "0"), ("12", "12"), ("1.50", "1.5"), ("1e2", "100.0"),
             ("9223372036854775807", "9223372036854775807"), ("9223372036854775808", "9.223372036854776e+18"),
@@ -22,7 +22,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "JSON cut short is told from JSON that is wrong (T-58, L17)",
+        "truncated JSON is distinguished from invalid JSON (T-58, L17)",
         arguments: [
             ("{\"a\": [1,", .endsEarly, 9), ("{nope}", .unexpectedByte, 1), ("", .endsEarly, 0), ("  ", .endsEarly, 2),
             ("[1", .endsEarly, 2), ("tru", .endsEarly, 3), ("\"abc", .endsEarly, 4), ("\"\\u00", .endsEarly, 5),
@@ -31,34 +31,34 @@ struct JSONValueTests {
             ("[1]x", .unexpectedByte, 3), ("{\"a\":1,}", .unexpectedByte, 7), ("tree", .unexpectedByte, 2),
             ("[1, -1e999]", .numberOutOfRange, 4), ("\"\t\"", .unexpectedByte, 1), ("\"\\x\"", .unexpectedByte, 2),
             ("\"\\udc00\"", .invalidString, 7), ("\"\\ud800\\u0041\"", .invalidString, 13), ("'a'", .unexpectedByte, 0),
-        ] as [(String, JSONSyntaxError.Problem, Int)])
-    func failing(text: String, problem: JSONSyntaxError.Problem, offset: Int) {
-        let error = JSONSyntaxError.check(Data(text.utf8))
+        ] as [(String, JSONValue.SyntaxError.Problem, Int)])
+    func failing(text: String, problem: JSONValue.SyntaxError.Problem, offset: Int) {
+        let error = JSONValue.SyntaxError.check(Data(text.utf8))
         #expect(error?.problem == problem && error?.offset == offset, "\(text): \(error.map(String.init) ?? "read")")
     }
 
-    @Test("every beginning of a JSON object ends early, whole it is fine (T-58)")
+    @Test("every proper prefix of a JSON object is truncated JSON (T-58)")
     func prefixes() {
         let text = Array("{\"a\": [1.5e3, true, \"\\u00e9\\n😀\"], \"b\": {\"c\": null}}".utf8)
         for length in 0..<text.count {
-            #expect(JSONSyntaxError.check(Data(text[..<length]))?.problem == .endsEarly, "\(length)")
+            #expect(JSONValue.SyntaxError.check(Data(text[..<length]))?.problem == .endsEarly, "\(length)")
         }
-        #expect(JSONSyntaxError.check(Data(text)) == nil)
+        #expect(JSONValue.SyntaxError.check(Data(text)) == nil)
     }
 
-    @Test("hostile nesting is an error, never a trap")
+    @Test("excessive nesting is an error and does not trap")
     func depth() throws {
         for character in ["[", "{\"a\":"] {
             let deep = Data(String(repeating: character, count: 100_000).utf8)
-            #expect(JSONSyntaxError.check(deep)?.problem == .tooDeep)
+            #expect(JSONValue.SyntaxError.check(deep)?.problem == .tooDeep)
             #expect(throws: (any Error).self) { try JSONDecoder().decode(JSONValue.self, from: deep) }
         }
         let nested = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
         #expect(try JSONValue(parsing: Data(nested.utf8)).description == nested)
-        #expect(JSONSyntaxError.check(Data([0x22, 0xFF, 0x22]))?.problem == .invalidString)
+        #expect(JSONValue.SyntaxError.check(Data([0x22, 0xFF, 0x22]))?.problem == .invalidString)
     }
 
-    @Test("nulls are removed from objects, from arrays only when asked (AF-54, T-74, D-16)")
+    @Test("nulls are removed from objects, and from arrays only on request (AF-54, T-74, D-16)")
     func nulls() {
         let value: JSONValue = [
             "key": "value", "nullkey": nil, "array": [["subnullkey": nil]], "arrayWithNulls": [nil],
@@ -67,7 +67,7 @@ struct JSONValueTests {
         #expect(value.removingNulls(fromArrays: true) == ["key": "value", "array": [[:]], "arrayWithNulls": []])
     }
 
-    @Test("values are reached and changed by path; a wrong path is nil, never a trap (HT-34)")
+    @Test("values are read and changed by path, and a wrong path gives nil (HT-34)")
     func paths() {
         var value: JSONValue = ["user": ["tags": ["a", "b"], "age": 4.0, "ok": true], "n": 1]
         #expect(value["user", "tags", 1]?.string == "b" && value["user", "age"]?.int == 4)
@@ -84,17 +84,17 @@ struct JSONValueTests {
         #expect(JSONValue.number(.nan).description == "null" && value["user", "tags"]?.array?.count == 2)
     }
 
-    @Test("numbers are equal by value, and hash alike")
+    @Test("numbers with the same value are equal and have equal hash values")
     func numbers() {
         #expect(JSONValue.integer(1) == 1.0 && JSONValue.integer(1).hashValue == JSONValue.number(1).hashValue)
         #expect(JSONValue.integer(1) != 1.5 && JSONValue.integer(1) != true && JSONValue.number(1e300).int == nil)
         #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
     }
 
-    @Test("a value that JSON has no form for is an error when a body is made of it (T-75)")
+    @Test("a value that JSON cannot represent is an error when it is encoded as a body (T-75)")
     func notANumber() {
         let request = AnonymousRequestProvider.example.post(.json(JSONValue.array([.number(.nan)])), to: "/x")
         let error = #expect(throws: RequestError.self) { try request.prepared() }
-        #expect(error?.reason == .bodyNotEncoded && error?.mayHaveReachedServer == false)
+        #expect(error?.reason == .bodyEncodingFailed && error?.mayHaveReachedServer == false)
     }
 }

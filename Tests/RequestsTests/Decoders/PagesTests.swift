@@ -2,13 +2,13 @@ import Requests
 import Synchronization
 import Testing
 
-/// Answers with what a function makes of each request, and notes the requests.
+/// An executor that responds from a function and records the requests.
 private final class Recorder: RequestExecutor {
     let requests = Mutex<[PreparedRequest]>([])
-    let answer: @Sendable (Int, PreparedRequest) throws(RequestError) -> RawResponse
+    let respond: @Sendable (Int, PreparedRequest) throws(RequestError) -> RawResponse
 
-    init(_ answer: @escaping @Sendable (Int, PreparedRequest) throws(RequestError) -> RawResponse) {
-        self.answer = answer
+    init(_ respond: @escaping @Sendable (Int, PreparedRequest) throws(RequestError) -> RawResponse) {
+        self.respond = respond
     }
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
@@ -16,26 +16,26 @@ private final class Recorder: RequestExecutor {
             requests.append(request)
             return requests.count
         }
-        return try answer(number, request)
+        return try respond(number, request)
     }
 
     var urls: [String] { requests.withLock { $0.map(\.target.absoluteString) } }
 }
 
-@Suite("Pages and events that go on")
+@Suite("Pages and reconnecting events")
 struct PagesTests {
     static func numbers(
-        _ executor: any RequestExecutor, by paging: Paging<AnonymousRequestProvider, [Int]>,
+        _ executor: any RequestExecutor, by strategy: Pages<AnonymousRequestProvider, [Int]>.Strategy,
         from query: QueryItems = [:]
     ) async throws -> [Int] {
         let client = Client(AnonymousRequestProvider.example, executor: executor)
         var numbers: [Int] = []
         let first = client.api.get(.json([Int].self), from: "/list").with(query: query)
-        for try await page in client.pages(of: first, by: paging) { numbers += page }
+        for try await page in client.pages(of: first, by: strategy) { numbers += page }
         return numbers
     }
 
-    @Test("the Link field leads to the next page, credentials and all, at the same origin only")
+    @Test("the Link field leads to the next page, at the same origin only")
     func links() async throws {
         let executor = Recorder { number, request in
             let links = ["<?page=2&x=y>; rel=next", "</api/list?page=3>; rel=\"next\", </>; rel=prev", ""]
@@ -56,10 +56,11 @@ struct PagesTests {
     }
 
     @Test(
-        "pages that lead back to an earlier one end with an error, however long the way", .timeLimit(.minutes(5)),
+        "pages that lead back to an earlier page end with an error, whatever the length of the cycle",
+        .timeLimit(.minutes(5)),
         arguments: [1, 2, 7])
     func cycles(length: Int) async throws {
-        // The fragment differs each time, and is never sent.
+        // The fragment differs each time but is never sent.
         let executor = Recorder { number, request in
             let next = number < 3 ? number : 3 + (number - 2) % length
             return .stub(
@@ -78,7 +79,7 @@ struct PagesTests {
         #expect(try await pages.next() == nil)
     }
 
-    @Test("cursors and page numbers, until there is no more")
+    @Test("cursors and page numbers lead through the pages up to the last")
     func cursors() async throws {
         let executor = Recorder { number, request in .stub(200, number < 3 ? "[\(number)]" : "[]", to: request) }
         let cursors = try await Self.numbers(executor, by: .cursor("after") { $0.first.map { "c \($0)" } })
@@ -92,7 +93,7 @@ struct PagesTests {
         #expect(counted.urls.map { $0.split(separator: "?").last } == ["page=5&n=2", "n=2&page=6", "n=2&page=7"])
     }
 
-    @Test("cursors that alternate end with an error at the first that was used before")
+    @Test("alternating cursors end with an error at the first repeated cursor")
     func alternatingCursors() async throws {
         let executor = Recorder { number, request in .stub(200, "[\(number)]", to: request) }
         let client = Client(AnonymousRequestProvider.example, executor: executor)
@@ -111,7 +112,7 @@ struct PagesTests {
         #expect(try await pages.next() == nil)
     }
 
-    @Test("events go on after the last id; a 204 ends them, a refusal is an error")
+    @Test("events continue after the last event ID, a 204 ends them, and an unacceptable status is an error")
     func reconnecting() async throws {
         let executor = Recorder { number, request throws(RequestError) in
             switch number {
@@ -124,7 +125,7 @@ struct PagesTests {
         }
         let pauses = Mutex<[Duration]>([])
         let client = Client(AnonymousRequestProvider.example, executor: executor)
-        let events = client.reconnectingEvents(client.api.get(.events, from: "/feed")) { duration in
+        let events = client.reconnectingEvents(for: client.api.get(.events, from: "/feed")) { duration in
             pauses.withLock { $0.append(duration) }
         }
         var data: [String] = []
@@ -134,17 +135,17 @@ struct PagesTests {
         #expect(executor.requests.withLock { $0.map { $0.header["Last-Event-ID"] } } == [nil, "1", "1", "1"])
 
         let refusing = Client(AnonymousRequestProvider.example, executor: StubExecutor(500))
-        var refused = refusing.reconnectingEvents(refusing.api.get(.events, from: "/feed")).makeAsyncIterator()
+        var refused = refusing.reconnectingEvents(for: refusing.api.get(.events, from: "/feed")).makeAsyncIterator()
         let error = await #expect(throws: RequestError.self) { try await refused.next() }
         #expect(error?.reason == .unacceptableStatus)
         #expect(try await refused.next() == nil)
     }
 
-    @Test("so many failures in a row are borne, and no more")
-    func giving() async throws {
+    @Test("events end with an error after the maximum number of consecutive failures")
+    func failureLimit() async throws {
         let executor = Recorder { _, _ throws(RequestError) in throw RequestError(.connectionFailed) }
         let client = Client(AnonymousRequestProvider.example, executor: executor)
-        let events = client.reconnectingEvents(client.api.get(.events, from: "/feed"), limit: 2) { _ in }
+        let events = client.reconnectingEvents(for: client.api.get(.events, from: "/feed"), maximumFailures: 2) { _ in }
         await #expect(throws: RequestError.self) { for try await _ in events {} }
         #expect(executor.urls.count == 3)
     }

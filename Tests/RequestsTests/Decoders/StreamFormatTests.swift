@@ -4,8 +4,8 @@ import Testing
 
 private let api = AnonymousRequestProvider.example
 
-/// Gives the chunks it was made of, then an error if it has one.
-final class ChunkSource: ResponseBodySource {
+/// A source of stored chunks, followed by an error if there is one.
+final class ChunkSource: ResponseBody.Source {
     private let state: Mutex<(chunks: ArraySlice<Data>, error: RequestError?)>
     let trailers = Header.empty
 
@@ -33,11 +33,11 @@ extension RawResponse {
 @Suite("Streams of values and events")
 struct StreamFormatTests {
     static func events(_ pieces: [String]) throws -> [ServerSentEvent] {
-        var parser = EventStreamParser()
+        var parser = ServerSentEvent.Parser()
         return try pieces.flatMap { try parser.read($0.utf8) }
     }
 
-    @Test("the examples of WHATWG HTML §9.2.6")
+    @Test("event streams are parsed as in the examples of WHATWG HTML §9.2.6")
     func whatwg() throws {
         #expect(
             try Self.events(["data: YHOO\ndata: +2\ndata: 10\n\n"]) == [ServerSentEvent(data: "YHOO\n+2\n10")])
@@ -55,13 +55,13 @@ struct StreamFormatTests {
         #expect(try Self.events(["data:test\n\ndata: test\n\n"]).map(\.data) == ["test", "test"])
     }
 
-    @Test("whatever the line ends, and wherever the stream is cut")
+    @Test("events do not depend on the line ends or on where the stream is split")
     func cuts() throws {
         let lines = ["\u{FEFF}event: a", "data: é😀", "id: 7", "", ":c", "retry: 15", "data: x", "", "data: lost"]
         for end in ["\n", "\r", "\r\n"] {
             let bytes = Array(lines.joined(separator: end).utf8)
             for cut in 0...bytes.count {
-                var parser = EventStreamParser()
+                var parser = ServerSentEvent.Parser()
                 let events = try parser.read(bytes[..<cut]) + parser.read(bytes[cut...])
                 #expect(
                     events == [
@@ -73,20 +73,20 @@ struct StreamFormatTests {
         }
     }
 
-    @Test("odd fields: unknown, NUL in an id, a retry that is no number, an id without data, a mark later on")
+    @Test("unknown fields, an id with NUL, an invalid retry and a late byte order mark are ignored")
     func oddFields() throws {
-        var parser = EventStreamParser(lastEventID: "0")
+        var parser = ServerSentEvent.Parser(lastEventID: "0")
         #expect(try parser.read("foo: 1\nid: a\0b\nretry: 1x\nretry:\nevent: e\n\n".utf8).isEmpty)
         #expect(parser.lastEventID == "0" && parser.reconnectionTime == nil)
         #expect(try parser.read("id: 9\n\n".utf8).isEmpty && parser.lastEventID == "9")
         #expect(try parser.read("\u{FEFF}data: x\ndata: y\n\n".utf8).map(\.data) == ["y"])
         #expect(try parser.read("retry: 99999999999999999999\n".utf8).isEmpty && parser.reconnectionTime != nil)
-        var small = EventStreamParser(limit: 8)
+        var small = ServerSentEvent.Parser(limit: 8)
         let error = #expect(throws: RequestError.self) { try small.read("data: 123456".utf8) }
         #expect(error?.reason == .tooLarge(limit: 8))
     }
 
-    @Test("events are a typed stream; an error stays an error")
+    @Test("events are a typed sequence whose error repeats")
     func eventStream() async throws {
         let executor = StubExecutor { request in
             .stream(
@@ -104,12 +104,12 @@ struct StreamFormatTests {
         }
         #expect(events.lastEventID == "1")
         let wrong = await #expect(throws: RequestError.self) {
-            try await FormatTests.answer("x", type: "text/html").perform(request)
+            try await FormatTests.stub("x", type: "text/html").perform(request)
         }
         #expect(wrong?.reason == .unexpectedContentType)
     }
 
-    @Test("one JSON text a line; a bad line names itself and the next goes on")
+    @Test("each line is a JSON text, an invalid line is an error with its number, and the next line is read")
     func ndjson() async throws {
         let executor = StubExecutor { request in
             .stream(["{\"a\":1}\r", "\n\n{\"a\"", ":2}\nnope\n{\"a\":3}"], type: "application/x-ndjson", to: request)
@@ -119,7 +119,7 @@ struct StreamFormatTests {
         #expect(try await iterator.next() == ["a": 1])
         #expect(try await iterator.next() == ["a": 2])
         let error = await #expect(throws: RequestError.self) { try await iterator.next() }
-        #expect(error?.reason == .notDecoded && error?.detail == "line 4" && error?.body == Data("nope".utf8))
+        #expect(error?.reason == .decodingFailed && error?.detail == "line 4" && error?.body == Data("nope".utf8))
         #expect(try await iterator.next() == ["a": 3])
         #expect(try await iterator.next() == nil)
     }

@@ -1,10 +1,10 @@
 import Requests
 import Testing
 
-/// Numbers that a peer sends: none traps, none turns into another number.
-@Suite("Numbers of peers")
+/// Numbers from a peer: none causes a trap, and none is read as another number.
+@Suite("Numbers from peers")
 struct ExtremeNumberTests {
-    /// What a peer may send for a number, and the number if `Int` holds it.
+    /// Texts that a peer may send for a number, and the number if `Int` can represent it.
     static let numbers: [(text: String, value: Int?)] = [
         ("0", 0), ("1", 1), ("-1", nil), ("+1", nil), ("9223372036854775806", .max - 1),
         ("9223372036854775807", .max), ("9223372036854775808", nil), ("18446744073709551615", nil),
@@ -13,15 +13,15 @@ struct ExtremeNumberTests {
         ("", nil), ("\u{0661}", nil), ("1\u{301}", nil),
     ]
 
-    /// Whether a text is digits and nothing else, however many.
+    /// Returns whether `text` consists of digits only.
     private static func isNumber(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
 
-    @Test("Range and Content-Range have the number or are malformed (R-9, R-75)", arguments: numbers)
+    @Test("a number in Range and Content-Range is exact, or the field is malformed (R-9, R-75)", arguments: numbers)
     func ranges(text: String, value: Int?) {
         #expect(ByteRange.ranges(in: "bytes=\(text)-") == (text.isEmpty ? nil : value.map { [.from($0)] }))
         #expect(ByteRange.ranges(in: "bytes=-\(text)") == value.map { [.suffix($0)] })
         if !text.isEmpty { #expect(ByteRange.ranges(in: "bytes=0-\(text)") == value.map { [.bytes(0...$0)] }) }
-        // A last byte at Int.max belongs to a length that no Int can hold.
+        // A last byte at Int.max belongs to a length that Int cannot represent.
         let last = value.flatMap { $0 < .max ? $0 : nil }
         #expect(ContentRange(fieldValue: "bytes 0-\(text)/*")?.bytes == last.map { 0...$0 })
         #expect(ContentRange(fieldValue: "bytes \(text)-\(text)/*")?.bytes == last.map { $0...$0 })
@@ -33,11 +33,11 @@ struct ExtremeNumberTests {
         }
     }
 
-    @Test("Cache-Control and Retry-After count no further than they need to (R-75)", arguments: numbers)
+    @Test("large delays in Cache-Control and Retry-After are limited (R-75)", arguments: numbers)
     func delays(text: String, value: Int?) throws {
         let isNumber = Self.isNumber(text)
         for name in ["max-age", "s-maxage", "max-stale", "min-fresh", "stale-if-error", "stale-while-revalidate"] {
-            let seconds = CacheControl("\(name)=\(text)").seconds(of: name)
+            let seconds = CacheControl(fieldValue: "\(name)=\(text)").seconds(of: name)
             #expect(seconds == (isNumber ? min(value ?? .max, 1 << 31) : 0), "\(name)")
         }
         let retryAfter = RetryAfter(fieldValue: text)
@@ -49,16 +49,16 @@ struct ExtremeNumberTests {
         }
     }
 
-    @Test("a port, an address and a date take no number but theirs (R-2, T-71, R-75)", arguments: numbers)
+    @Test("ports, addresses and dates reject numbers out of their range (R-2, T-71, R-75)", arguments: numbers)
     func parts(text: String, value: Int?) throws {
         let port = Self.isNumber(text) ? value.flatMap { UInt16(exactly: $0) } : nil
         if let port, port > 0 {
             #expect(try TargetURI("http://a:\(text)/").port == Int(port))
         } else if !text.isEmpty, text != "0" {
-            #expect(throws: InvalidRequest.self) { try TargetURI("http://a:\(text)/") }
+            #expect(throws: RequestError.InvalidRequest.self) { try TargetURI("http://a:\(text)/") }
         }
         #expect(IPAddressText.isIPv4("1.2.3.\(text)"[...]) == (text == "0" || text == "1"))
-        // A group is hexadecimal, so that 1e3 is one.
+        // A group is hexadecimal, so 1e3 is valid.
         let isGroup = text.utf8.count < 5 && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "e") }
         #expect((IPAddressText.canonicalIPv6("::\(text)"[...]) != nil) == isGroup)
         for date in [
@@ -68,7 +68,7 @@ struct ExtremeNumberTests {
         ] { #expect(HTTPDate(date) == nil, "\(date)") }
     }
 
-    @Test("ISO 8601 dates at their limits (R-75)", arguments: numbers)
+    @Test("ISO 8601 dates reject numbers out of range and accept any fraction of a second (R-75)", arguments: numbers)
     func isoDates(text: String, value: Int?) throws {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .flexibleISO8601
@@ -87,7 +87,7 @@ struct ExtremeNumberTests {
         #expect(date("0000-01-01T00:00:00+23:59") != nil && date("9999-12-31T23:59:60-23:59") != nil)
     }
 
-    @Test("a date at any instant is one that can be written (T-71, R-75)")
+    @Test("a date at any instant can be written and parsed (T-71, R-75)")
     func instants() {
         for seconds in [Int.min, .min + 1, -1, 0, 1, .max - 1, .max] {
             #expect(HTTPDate(HTTPDate(secondsSince1970: seconds).description) != nil)
@@ -101,7 +101,7 @@ struct ExtremeNumberTests {
         }
     }
 
-    @Test("a reader of numbers gives nil and stays where it was when a number is too large (R-75)", arguments: numbers)
+    @Test("the number reader returns nil and does not advance if a number is too large (R-75)", arguments: numbers)
     func reader(text: String, value: Int?) {
         var reader = FieldValueReader(text)
         let number = reader.number()

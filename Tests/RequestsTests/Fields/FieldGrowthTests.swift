@@ -2,12 +2,12 @@ import Requests
 import TestSupport
 import Testing
 
-/// Values that are long in one respect: reading eight times as much may take eight times as long, and not 64 times.
+/// Values that are long in one respect: reading eight times as much may take eight times as long, but not 64 times.
 @Suite("Growth of field values", .timeLimit(.minutes(5)))
 struct FieldGrowthTests {
     struct Shape: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// What is timed, over a text of about so many bytes.
+        /// Makes the work that is timed, on a text of about the given number of bytes.
         let work: @Sendable (Int) -> () -> Void
 
         init(
@@ -25,19 +25,19 @@ struct FieldGrowthTests {
         String(repeating: text, count: size / text.utf8.count)
     }
 
-    /// Different names, each followed by `rest`.
-    private static func names(_ rest: String, _ size: Int) -> String {
-        (0..<size / (6 + rest.utf8.count)).map { "n\(10_000 + $0)\(rest)" }.joined()
+    /// Returns different names, each followed by `suffix`.
+    private static func names(_ suffix: String, _ size: Int) -> String {
+        (0..<size / (6 + suffix.utf8.count)).map { "n\(10_000 + $0)\(suffix)" }.joined()
     }
 
-    /// What makes a text long, and a text of about so many bytes that is long in that way.
+    /// The elements that make a text long, and a function that returns such a text of about the given number of bytes.
     typealias Texts = [(String, @Sendable (Int) -> String)]
 
     private static func shapes(_ name: String, _ texts: Texts, read: @escaping @Sendable (String) -> Void) -> [Shape] {
         texts.map { Shape("\(name): \($0.0)", make: $0.1, read: read) }
     }
 
-    /// What may be repeated in the parameters of a field that begins with `start`, after `separator`.
+    /// Returns texts that repeat one element in the parameters of a field that begins with `start` and `separator`.
     private static func parameters(_ start: String, _ separator: String = ";") -> Texts {
         let head = start + separator
         return [
@@ -125,15 +125,15 @@ struct FieldGrowthTests {
         },
         shapes("Link", parameters("<a>") + links) { text in
             let header = Header(Field(name: .link, value: text))
-            _ = (header.link("next"), header.links.map(\.fieldValue), header.links.hashValue)
+            _ = (header.link(relation: "next"), header.links.map(\.fieldValue), header.links.hashValue)
         },
         shapes("challenges", parameters("Basic x=y", ",") + challenges) { text in
             let header = Header(Field(name: .wwwAuthenticate, value: text))
             _ = (header.challenges.map(\.fieldValue), header.challenges.hashValue)
         },
         shapes("Cache-Control", parameters("a", ",") + directives) { text in
-            let control = CacheControl(text)
-            _ = (control.maxAge, control.isNoCache, control.fieldValue, control.hashValue)
+            let control = CacheControl(fieldValue: text)
+            _ = (control.maxAge, control.noCache, control.fieldValue, control.hashValue)
         },
         shapes("Content-Type", parameters("a/b")) { text in
             let type = MediaType(text)
@@ -142,7 +142,9 @@ struct FieldGrowthTests {
     ].flatMap { $0 }
 
     static let values: [Shape] = [
-        shapes("entity tags", tags) { _ = (EntityTagCondition(fieldValue: $0)?.fieldValue, EntityTag(fieldValue: $0)) },
+        shapes("entity tags", tags) {
+            _ = (EntityTag.Condition(fieldValue: $0)?.fieldValue, EntityTag(fieldValue: $0))
+        },
         shapes("ranges and delays", ranges) { text in
             _ = (ByteRange.ranges(in: text), ContentRange(fieldValue: text), RetryAfter(fieldValue: text))
         },
@@ -155,8 +157,8 @@ struct FieldGrowthTests {
             _ = PercentEncoding.decode(text)
         },
         shapes("names", words) { text in
-            _ = (Field.Name(text).usualSpelling, MediaType(forFileName: text), CaseInsensitiveString(text).hashValue)
-            _ = UserAgent(name: text, version: text, device: text).scaled
+            _ = (Field.Name(text).usualSpelling, MediaType(filename: text), CaseInsensitiveString(text).hashValue)
+            _ = UserAgent(name: text, version: text, device: text).afnetworkingFieldValue
         },
         shapes("headers", headers, read: readHeader),
     ].flatMap { $0 }
@@ -172,7 +174,7 @@ struct FieldGrowthTests {
         copy.set(Field(name: .cookie, value: "a=b"))
     }
 
-    @Test("what makes a value long costs in proportion to read and to write (R-71)", arguments: fields + values)
+    @Test("the time to read and write a value is proportional to its length (R-71)", arguments: fields + values)
     func value(shape: Shape) async throws {
         #expect(try await Growth.ratio(shape.work) <= Growth.limit)
     }
@@ -189,6 +191,6 @@ struct FieldGrowthTests {
         #expect(MediaType("a/b" + many)?.parameters.count == 10_000)
         let listed = "A " + (0..<20_000).map { "n\($0)=\($0)" }.joined(separator: ",")
         #expect(AuthenticationChallenge.challenges(in: listed).first?.parameters.count == 20_000)
-        #expect(CacheControl(String(listed.dropFirst(2))).directives.count == 20_000)
+        #expect(CacheControl(fieldValue: String(listed.dropFirst(2))).directives.count == 20_000)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("HTTPDate")
 struct HTTPDateTests {
     @Test(
-        "all three forms are read, names in any case, and nothing else (T-71, PM-74)",
+        "dates in the three formats are parsed, with names in any case, and other text is rejected (T-71, PM-74)",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
             ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Mon FEb 29 15:00:00 2016", 1_456_758_000),
@@ -24,7 +24,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(text, now: now)?.secondsSince1970 == seconds)
     }
 
-    @Test("a two-digit year is at most 50 years ahead, whatever the day of the week (PM-74, T-71)")
+    @Test("a two-digit year is at most 50 years in the future, whatever the day of the week (PM-74, T-71)")
     func shortYears() throws {
         let now = try #require(HTTPDate("Sat, 01 Aug 2026 00:00:00 GMT")).date
         func year(_ text: String, _ now: Date) -> String? {
@@ -32,7 +32,7 @@ struct HTTPDateTests {
         }
         #expect(year("Saturday, 01-Aug-76 00:00:00 GMT", now) == "2076")
         #expect(year("Saturday, 01-Aug-76 00:00:01 GMT", now) == "1976")
-        // 2071 is 45 years ahead, and the Friday of 1971 more than 50 years ago.
+        // 2071 is 45 years in the future; 1971, when this day was a Friday, is more than 50 years ago.
         #expect(year("Friday, 01-Jan-71 00:00:00 GMT", now) == "2071")
         #expect(year("Thursday, 01-Jan-71 00:00:00 GMT", now) == "2071")
         #expect(year("Monday, 01-Jan-71 00:00:00 GMT", now) == "2071")
@@ -50,17 +50,17 @@ struct HTTPDateTests {
 
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 
-    /// Where RFC 9110 §5.6.7 decides otherwise than the collection, which lets the day of the week choose 1971.
+    /// Cases where RFC 9110 §5.6.7 differs from the collection, which chooses 1971 by the day of the week.
     private static let departures = ["Friday, 01-Jan-71 00:00:00 GMT": 3_187_296_000]
 
-    @Test("the day of the week is checked only when asked (L14)")
+    @Test("the day of the week is checked only on request (L14)")
     func weekday() {
         #expect(HTTPDate("Mon, 06 Nov 1994 08:49:37 GMT") != nil)
         #expect(HTTPDate("Mon, 06 Nov 1994 08:49:37 GMT", checkingWeekday: true) == nil)
         #expect(HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT", checkingWeekday: true) != nil)
     }
 
-    @Test("what is printed is read again as the same instant, and is what Foundation says it is")
+    @Test("a printed date is parsed as the same instant and agrees with Foundation")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: 71)
         for _ in 0..<2_000 {
@@ -71,7 +71,7 @@ struct HTTPDateTests {
         }
     }
 
-    @Test("instants that cannot be written become the nearest that can")
+    @Test("instants that cannot be written become the nearest that can be written")
     func limits() {
         #expect(HTTPDate(Date(timeIntervalSince1970: .infinity)).description == "Fri, 31 Dec 9999 23:59:59 GMT")
         #expect(HTTPDate(Date(timeIntervalSince1970: .nan)).description == "Mon, 01 Jan 1900 00:00:00 GMT")
@@ -79,8 +79,8 @@ struct HTTPDateTests {
         #expect(HTTPDate(Date(timeIntervalSince1970: -0.5)).description == "Wed, 31 Dec 1969 23:59:59 GMT")
     }
 
-    // Skips where the collections are not checked out.
-    @Test("the collected dates are read and refused as they must be (T-71)", .enabled(if: Corpora.arePresent))
+    // Skipped if the case collections are not present.
+    @Test("the collected dates are parsed or rejected as expected (T-71)", .enabled(if: Corpora.arePresent))
     func corpus() throws {
         let corpus = try #require(Corpora.httpDates)
         for item in corpus.mustParse {

@@ -4,7 +4,7 @@ import Testing
 @Suite("Accept, Accept-Language and User-Agent")
 struct NegotiationTests {
     @Test(
-        "Accept: falling qualities, own ones kept, levels before them, never under 0.1 (PM-65, T-30, T-31, T-32)",
+        "Accept has decreasing qualities, never below 0.1, and keeps explicit qualities (PM-65, T-30, T-31, T-32)",
         arguments: [
             (
                 ["application/json", "text/plain", "text/html", "*/*"],
@@ -25,7 +25,7 @@ struct NegotiationTests {
         #expect(types.compactMap(MediaType.init).acceptValue == value)
     }
 
-    @Test("Accept comes from the decoder unless it is set by hand (PM-65, T-32)")
+    @Test("Accept lists the decoder's types unless the request sets it (PM-65, T-32)")
     func acceptOfRequest() throws {
         let decoder = ResponseDecoder<Data>(accepting: [.json, .xml]) { _, data in data }
         let api = AnonymousRequestProvider.example
@@ -35,7 +35,7 @@ struct NegotiationTests {
         #expect(try byHand.prepared().header[.accept] == "image/png, image/gif;q=0.9")
     }
 
-    @Test("Accept-Language: at most six, the last with 0.5 (AF-4, T-77, L16)")
+    @Test("Accept-Language has at most six languages, the last with a quality of 0.5 (AF-4, T-77, L16)")
     func languages() {
         #expect(
             Field.acceptLanguages(["en", "fr", "de", "it", "es", "pt", "ja"]).value
@@ -43,23 +43,23 @@ struct NegotiationTests {
         #expect(Field.acceptLanguages([]).value.isEmpty && Field.acceptLanguages(["en-GB"]).value == "en-GB")
     }
 
-    @Test("User-Agent in PMHTTP's and AFNetworking's form, from explicit inputs, in ASCII (PM-12, AF-5, C22, L16)")
+    @Test("User-Agent has PMHTTP's or AFNetworking's form, from explicit values and in ASCII (PM-12, AF-5, C22, L16)")
     func userAgent() {
         var agent = UserAgent(
             name: "Žlutý Kůň", version: "1.2", build: "345", device: "iPhone16,1", system: "iOS", systemVersion: "18.2",
             locale: "cs_CZ", scale: 3)
         #expect(
-            agent.labelled
+            agent.pmhttpFieldValue
                 == "Zluty Kun 1.2 rv:345 (device_model:iPhone16,1; system_os:iOS; system_version:18.2; cs_CZ)")
-        #expect(agent.scaled == "Zluty_Kun/1.2 (iPhone16,1; iOS 18.2; Scale/3.00)")
-        #expect(agent.product == "Zluty_Kun/1.2")
+        #expect(agent.afnetworkingFieldValue == "Zluty_Kun/1.2 (iPhone16,1; iOS 18.2; Scale/3.00)")
+        #expect(agent.productFieldValue == "Zluty_Kun/1.2")
         agent = UserAgent(
             name: "straße\r\nX: y", version: "", build: "", device: "a(b)", system: "日本", systemVersion: "1",
             scale: .nan)
-        #expect(agent.scaled == "strasse__X__y/_ (a\\(b\\); ?? 1; Scale/0.00)")
+        #expect(agent.afnetworkingFieldValue == "strasse__X__y/_ (a\\(b\\); ?? 1; Scale/0.00)")
         let own = UserAgent()
-        #expect(!own.product.hasPrefix("/") && own.scaled.contains(UserAgent.currentSystem))
-        #expect(Field.userAgent(own.labelled).value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
+        #expect(!own.productFieldValue.hasPrefix("/") && own.afnetworkingFieldValue.contains(UserAgent.currentSystem))
+        #expect(Field.userAgent(own.pmhttpFieldValue).value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
     }
 
     @Test("a header is a collection that can be changed by position and by name (PM-31)")

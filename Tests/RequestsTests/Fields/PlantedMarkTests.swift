@@ -2,8 +2,8 @@ import Requests
 import TestSupport
 import Testing
 
-/// A mark behind a delimiter makes another `Character` of the two: no reader may miss the delimiter for it.
-@Suite("Marks behind delimiters", .timeLimit(.minutes(5)))
+/// A mark after a delimiter forms one `Character` with it; no reader may overlook the delimiter.
+@Suite("Marks after delimiters", .timeLimit(.minutes(5)))
 struct PlantedMarkTests {
     private static func parts(of parameters: FieldParameters?) -> [String] {
         (parameters ?? [:]).flatMap { [$0.name, $0.value] }
@@ -48,12 +48,12 @@ struct PlantedMarkTests {
             "Cache-Control",
             samples: [#"max-age=5, no-cache="Set-Cookie, X-A\#t, b", private , x="a\"b,c", y"#]
         ) { text in
-            let control = CacheControl(text)
+            let control = CacheControl(fieldValue: text)
             return parts(of: control.directives) + control.fieldNames(of: "no-cache").map(\.rawValue)
                 + ["\(control.maxAge ?? -1)", "\(control.isPrivate)"]
         },
         PlantedReader("entity tags", samples: [#""a,b", W/"c" ,,"""#, "*", "W/\"x\""]) { text in
-            [EntityTagCondition(fieldValue: text)?.fieldValue ?? "-", EntityTag(fieldValue: text)?.opaqueTag ?? "-"]
+            [EntityTag.Condition(fieldValue: text)?.fieldValue ?? "-", EntityTag(fieldValue: text)?.opaqueTag ?? "-"]
         },
         PlantedReader("ranges", samples: ["bytes=0-4, 5-, -6", "bytes 0-4/10", "bytes */7"]) { text in
             [
@@ -70,7 +70,7 @@ struct PlantedMarkTests {
             [HTTPDate(text)?.description ?? "-", RetryAfter(fieldValue: text)?.fieldValue ?? "-"]
         },
         PlantedReader("extended values", samples: ["UTF-8'en'a%2Fb", "iso-8859-1''%A3"]) { text in
-            ExtendedValue(text).map { [$0.text, $0.language] } ?? []
+            FieldParameters.ExtendedValue(text).map { [$0.text, $0.language] } ?? []
         },
         PlantedReader(
             "URLs",
@@ -86,21 +86,21 @@ struct PlantedMarkTests {
             "event streams",
             samples: ["event: a:b\ndata: c\r\ndata\rdata:d\nid: 1\nretry: 5\n\n: e\ndata: f\nid\n\n"]
         ) { text in
-            var parser = EventStreamParser()
+            var parser = ServerSentEvent.Parser()
             let events = (try? parser.read(Array(text.utf8)[...])) ?? []
             return events.flatMap { [$0.type, $0.data, $0.lastEventID] } + ["\(parser.reconnectionTime ?? .zero)"]
         },
         PlantedReader("names of files", samples: ["/a.b/c.html", "x.tar.gz", "a/.png"]) { text in
-            [MediaType(forFileName: text).rawValue]
+            [MediaType(filename: text).rawValue]
         },
     ]
 
-    @Test("a mark behind any octet is the beginning of what follows, and no more (R-75)", arguments: readers)
+    @Test("a mark after any octet belongs to the text that follows (R-75)", arguments: readers)
     func planting(reader: PlantedReader) {
         #expect(reader.differences == [])
     }
 
-    @Test("what is written is read again, whatever marks it has (R-75)", arguments: PlantedReader.marks)
+    @Test("written values are parsed unchanged, whatever marks they contain (R-75)", arguments: PlantedReader.marks)
     func roundTrips(mark: Unicode.Scalar) throws {
         for delimiter in "\"\\;,=/<> '()*%".unicodeScalars {
             let text = "a\(delimiter)\(mark)b\(delimiter)\(mark)"
@@ -120,13 +120,15 @@ struct PlantedMarkTests {
             #expect(isText(MediaType(type.rawValue)?.parameter("c")), "\(text)")
             var control = CacheControl.noStore
             control.directives["x"] = text
-            #expect(isText(CacheControl(control.fieldValue).directives["x"]), "\(text)")
-            #expect(isText(ExtendedValue(ExtendedValue(text: text).fieldValue)?.text), "\(text)")
+            #expect(isText(CacheControl(fieldValue: control.fieldValue).directives["x"]), "\(text)")
+            #expect(
+                isText(FieldParameters.ExtendedValue(FieldParameters.ExtendedValue(text: text).fieldValue)?.text),
+                "\(text)")
         }
     }
 
     @Test(
-        "a separator ends a folder whatever mark follows it: nothing but one component is left (R-75)",
+        "a separator ends a folder name whatever mark follows it, so that one component remains (R-75)",
         arguments: PlantedReader.marks
     )
     func filenames(mark: Unicode.Scalar) throws {
@@ -134,7 +136,7 @@ struct PlantedMarkTests {
             for folder in ["", "..", "/etc", "..\(separator)\(mark).."] {
                 let name = "\(folder)\(separator)\(mark)evil"
                 for value in [
-                    "attachment; filename*=" + ExtendedValue(text: name).fieldValue,
+                    "attachment; filename*=" + FieldParameters.ExtendedValue(text: name).fieldValue,
                     "attachment; filename=" + FieldValueWriter.quoted(name),
                 ] {
                     let disposition = try #require(ContentDisposition(fieldValue: value))

@@ -1,7 +1,7 @@
 import Requests
 import Testing
 
-@Suite("Safe names of files")
+@Suite("Safe filenames")
 struct SafeFilenameTests {
     private func safe(_ name: String) -> String? {
         var disposition = ContentDisposition("attachment")
@@ -10,7 +10,7 @@ struct SafeFilenameTests {
     }
 
     @Test(
-        "controls, marks of direction, hidden and empty names are removed (R-75)",
+        "control characters, direction marks and leading dots are removed, and empty names are rejected (R-75)",
         arguments: [
             ("a\u{0}b\u{1}\u{7F}\u{85}.txt", "ab.txt"), ("\u{0}", nil), ("evil\u{202E}gpj.exe", "evilgpj.exe"),
             ("a\u{2066}b\u{2069}c\u{200F}\u{61C}", "abc"), ("a\u{2028}b\u{2029}", "ab"), ("a\u{FFFF}", "a"),
@@ -24,7 +24,7 @@ struct SafeFilenameTests {
         #expect(safe(name).map { Array($0.utf8) } == expected.map { Array($0.utf8) })
     }
 
-    @Test("a long name is cut to 240 bytes, between Characters, and keeps its extension (R-75)")
+    @Test("a long name is truncated to 240 bytes between characters and keeps its extension (R-75)")
     func lengths() throws {
         let long = String(repeating: "é", count: 1_000)
         let name = try #require(safe(long + ".tar.gz"))
@@ -37,7 +37,7 @@ struct SafeFilenameTests {
         #expect(safe(String(repeating: "x/", count: 10_000) + "y") == "y")
     }
 
-    @Test("whatever a peer sends, the result is one component that shows (R-71, R-75)")
+    @Test("any name from a peer becomes one visible path component or nil (R-71, R-75)")
     func hostile() {
         var generator = SeededGenerator(seed: 6266)
         let alphabet = Array("./\\ a\u{0}\u{7F}\u{301}\u{200D}\u{202E}\u{FE0F}é\u{1F468}\t~:".unicodeScalars)

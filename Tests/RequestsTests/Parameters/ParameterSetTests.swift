@@ -10,7 +10,7 @@ private func prepared(_ method: HTTPMethod, _ sets: ParameterSet...) throws -> P
 @Suite("Parameter sets")
 struct ParameterSetTests {
     @Test(
-        "parameters go to the query of GET, HEAD and DELETE and to the body of the others, unless told otherwise (PM-40, AF-9, AF-10, AF-11, C14, D-11)",
+        "GET, HEAD and DELETE send parameters in the query, others in the body (PM-40, AF-9, AF-10, AF-11, C14, D-11)",
         arguments: [
             (HTTPMethod.get, true), (.head, true), (.delete, true), ("get", true), (.post, false), (.put, false),
             (.patch, false), (.options, false),
@@ -21,7 +21,7 @@ struct ParameterSetTests {
         #expect(request.body.text == (isQuery ? nil : "a=1"))
     }
 
-    @Test("placement is overridden per request (C14, D-11)")
+    @Test("a request can override where its parameters are sent (C14, D-11)")
     func overriding() throws {
         let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
         #expect(deleted.body.text == "a=1" && deleted.target.query == nil)
@@ -32,7 +32,7 @@ struct ParameterSetTests {
         #expect(try prepared(.post, body).body.text == #"{"a":[1]}"#)
     }
 
-    @Test("the query is appended to the base's and the request's own, before a fragment (AF-10, C32, PM-40)")
+    @Test("parameters follow the query of the base URL and of the request, before a fragment (AF-10, C32, PM-40)")
     func appending() throws {
         let base = try AnonymousRequestProvider(text: "https://e.com/api?k=1#top")
         let request = base.get(.none, from: "/x").adding(queryItem: ("q", 2)).adding(parameters: ["p": 3])
@@ -54,7 +54,7 @@ struct ParameterSetTests {
         #expect(filled.header[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("JSON and query sets of one request do not mix (T-79, HT-13, HT-14, HT-17, C15, D-19)")
+    @Test("JSON and query parameters of one request are kept separate (T-79, HT-13, HT-14, HT-17, C15, D-19)")
     func several() throws {
         let request = try prepared(
             .post, ParameterSet(["name": "n"], in: .json), ParameterSet(["dob": "d"], in: .json),
@@ -65,7 +65,7 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "the later value wins, own parameters over the base's; of two body formats the last (T-80, HT-14, HT-15, HT-16, C16)"
+        "later values replace earlier ones, and the last body format is used (T-80, HT-14, HT-15, HT-16, C16)"
     )
     func merging() throws {
         struct Based: RequestProviding {
@@ -87,14 +87,14 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "an upload keeps its body: JSON is left out, a multipart form takes fields after its parts (T-81, HT-20, HT-21)"
+        "an upload keeps its body: JSON is omitted, and a multipart form appends fields (T-81, HT-20, HT-21)"
     )
     func uploads() throws {
         let sets = [
             ParameterSet(["j": 1], in: .json), ParameterSet(["p": "v"], in: .propertyList),
             ParameterSet(["u": 2], in: .query),
         ]
-        let part = MultipartPart.data(Data("x".utf8), name: "file", fileName: "f.bin")
+        let part = MultipartForm.Part.data(Data("x".utf8), name: "file", filename: "f.bin")
         let form = try sets.reduce(api.post(.multipart([part], boundary: "B"), to: "/x")) { $0.adding($1) }.prepared()
         let names = form.body.text?.split(separator: "; name=\"").dropFirst().map { $0.prefix { $0 != "\"" } }
         #expect(names == ["file", "p"])
@@ -106,7 +106,7 @@ struct ParameterSetTests {
         #expect(ignored.body.text?.contains("\"j\"") == false)
     }
 
-    @Test("custom sets change the request after all others, in order and unmerged (HT-13, HT-17)")
+    @Test("custom sets are applied after all others, in order and without merging (HT-13, HT-17)")
     func custom() throws {
         let first = ParameterSet.Destination.custom { parameters, request in
             request.header.set(Field(name: "X-Names", value: parameters.map(\.name).joined(separator: "+")))
@@ -121,12 +121,12 @@ struct ParameterSetTests {
         #expect(request.body.text == "own")
     }
 
-    @Test("an Encodable becomes a query or a form when the request is prepared (D-4)")
+    @Test("an Encodable value becomes a query or a form when the request is prepared (D-4)")
     func encodable() throws {
         struct Search: Encodable { var text = "a b", tags = ["x", "y"] }
         let request = api.get(.none, from: "/x").adding(queryItem: ("old", 1)).with(query: Search())
         #expect(try request.preparedURL() == "https://e.com/api/x?text=a%20b&tags=x&tags=y")
-        let indexed = ParameterFormat.afnetworking
+        let indexed = RequestParameters.Format.afnetworking
         #expect(
             try api.get(.none, from: "/x").with(query: Search(), format: indexed).preparedURL()
                 == "https://e.com/api/x?tags%5B%5D=x&tags%5B%5D=y&text=a%20b")
@@ -143,7 +143,7 @@ struct ParameterSetTests {
         return prepared.target.query
     }
 
-    @Test("the query has what was added first first, whether items, parameter sets or an Encodable (HT-12)")
+    @Test("the query keeps the order in which items, parameter sets and Encodable values were added (HT-12)")
     func callOrder() throws {
         struct Search: Encodable { var text = "a" }
         let request = api.get(.none, from: "/x")
@@ -159,9 +159,9 @@ struct ParameterSetTests {
                 == "p=1&r=3&q=2")
     }
 
-    @Test("a set that leads a request to another host does not take the environment's credentials there (PM-6)")
+    @Test("a set that changes the target to another host does not send the environment's credentials there (PM-6)")
     func leadingAway() throws {
-        var environment = try #require(RequestEnvironment("https://e.com/api/"))
+        var environment = try #require(RequestEnvironment(string: "https://e.com/api/"))
         environment.authenticationProvider = .bearerToken("t")
         let away = ParameterSet.Destination.custom { _, request in request.target = try TargetURI("https://other.com/")
         }
@@ -170,18 +170,18 @@ struct ParameterSetTests {
         #expect(try request.adding(parameters: [:], in: away).prepared().header[.authorization] == nil)
     }
 
-    @Test("a set of one's own may change how the request is treated, too")
-    func changingTreatment() throws {
+    @Test("a custom set can also change the settings of the request")
+    func changingSettings() throws {
         let quick = ParameterSet.Destination.custom { _, request in
             request.timeouts.total = .seconds(1)
-            request.template = "/own"
+            request.pathTemplate = "/own"
         }
         let request = try api.get(.none, from: "/x").adding(parameters: [:], in: quick).prepared()
         #expect(request.timeouts.total == .seconds(1))
-        #expect(request.template == "/own")
+        #expect(request.pathTemplate == "/own")
     }
 
-    @Test("a set survives a change of decoder and belongs to hand-written requests too (RQ-16)")
+    @Test("a set is kept when the decoder changes, and custom request types can have sets (RQ-16)")
     func carried() throws {
         struct Handmade: RequestConvertible {
             typealias Resource = Void

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RequestParameters")
 struct RequestParametersTests {
-    @Test("a literal keeps order and duplicates; names are read and set (HT-12)")
+    @Test("a literal keeps order and duplicates, and values are read and set by name (HT-12)")
     func literal() {
         var parameters: RequestParameters = ["b": 1, "a": 2, "b": 3]
         #expect(parameters.map(\.name) == ["b", "a", "b"])
@@ -14,18 +14,18 @@ struct RequestParametersTests {
         parameters["a"] = nil
         parameters["c"] = "\(5)"
         #expect(parameters == ["b": 4, "c": "5"])
-        #expect(RequestParameters(["b": 1, "a": 2] as [String: ParameterValue]) == ["a": 2, "b": 1])
+        #expect(RequestParameters(["b": 1, "a": 2] as [String: RequestParameters.Value]) == ["a": 2, "b": 1])
         #expect(RequestParameters(["q": 1, "flag": nil] as QueryItems) == ["q": "1", "flag": nil])
     }
 
-    @Test("merging lets the later values of a name win (HT-14, HT-15)")
+    @Test("merging replaces the values of a name by later ones (HT-14, HT-15)")
     func merging() {
         var parameters: RequestParameters = ["a": 1, "b": 2, "a": 3]
         parameters.merge(["c": 4, "a": 5, "a": 6])
         #expect(parameters == ["b": 2, "c": 4, "a": 5, "a": 6])
     }
 
-    @Test("no description shows a value")
+    @Test("descriptions do not show values")
     func secrets() {
         for text in everyText(of: ["token": "hunter2"] as RequestParameters) {
             #expect(!text.contains("hunter2"))
@@ -50,7 +50,7 @@ struct RequestParametersTests {
         var labels = ["z": 1, "y": 2]
     }
 
-    @Test("an Encodable gives its members in their order, a Dictionary sorted, dates as dates (D-4)")
+    @Test("an Encodable value keeps the order of its members, a Dictionary is sorted, and dates stay dates (D-4)")
     func encodable() throws {
         let expected: RequestParameters = [
             "text": "swift & linux", "page": 2, "isExact": true, "ratio": 0.5, "small": "0.1",
@@ -64,7 +64,7 @@ struct RequestParametersTests {
         #expect(try RequestParameters(encoding: expected) == expected)
     }
 
-    @Test("classes that call super, nested containers and explicit nulls are encoded")
+    @Test("super encoders, nested containers and explicit nulls are encoded")
     func containers() throws {
         struct Odd: Encodable {
             enum Name: String, CodingKey { case list, deep, null, base }
@@ -85,14 +85,14 @@ struct RequestParametersTests {
                 try ["s": true].encode(to: named.superEncoder())
             }
         }
-        let huge = ParameterValue.string("\(Int128.max)")
+        let huge = RequestParameters.Value.string("\(Int128.max)")
         #expect(
             try RequestParameters(encoding: Odd()) == [
                 "list": [1, nil, ["deep": "x"], huge, [5]], "null": nil, "base": -1, "super": ["s": true],
             ])
     }
 
-    @Test("a value without names is refused, and so is one that nests without end")
+    @Test("a value without names and a value with endless nesting are rejected")
     func refused() {
         struct Endless: Encodable {
             func encode(to encoder: any Encoder) throws {
@@ -100,8 +100,8 @@ struct RequestParametersTests {
                 try container.encode(Endless())
             }
         }
-        #expect(throws: InvalidParameters.withoutNames) { try RequestParameters(encoding: [1]) }
-        #expect(throws: InvalidParameters.withoutNames) { try RequestParameters(encoding: "a") }
-        #expect(throws: InvalidParameters.tooDeeplyNested) { try RequestParameters(encoding: Endless()) }
+        #expect(throws: RequestParameters.ParameterError.withoutNames) { try RequestParameters(encoding: [1]) }
+        #expect(throws: RequestParameters.ParameterError.withoutNames) { try RequestParameters(encoding: "a") }
+        #expect(throws: RequestParameters.ParameterError.tooDeeplyNested) { try RequestParameters(encoding: Endless()) }
     }
 }

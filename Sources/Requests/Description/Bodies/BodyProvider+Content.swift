@@ -1,9 +1,12 @@
 extension BodyProvider {
-    /// `text` in `charset`, as `text/plain` or another type, whose charset parameter is set.
+    /// Returns a provider of `text` in `charset`, as `text/plain` or another type, whose charset parameter is set.
     ///
-    /// A character that the charset has not is ``RequestError/Reason/bodyNotEncoded``, with
-    /// ``InvalidBody/textNotEncodable(_:)`` underneath. Lone surrogates do not arise: no Swift string can hold one.
-    public static func text(_ text: String, in charset: TextCharset, as type: MediaType = .plainText) -> BodyProvider {
+    /// A character that the charset cannot represent fails with ``RequestError/Reason/bodyEncodingFailed``, with
+    /// ``BodyProvider/BodyError/textNotEncodable(_:)`` as the underlying error. A Swift string never contains lone
+    /// surrogates.
+    public static func text(
+        _ text: String, in charset: BodyProvider.Charset, as type: MediaType = .plainText
+    ) -> BodyProvider {
         BodyProvider { header in
             let data = try charset.encode(text)
             var type = type
@@ -15,35 +18,38 @@ extension BodyProvider {
         }
     }
 
-    /// The file at `url`, or the `range` of its bytes, read while it is sent and never held in memory.
+    /// Returns a provider of the file at `url`, or of the `range` of its bytes.
     ///
-    /// The content type follows from the name's extension unless one is given. A URL that names no file is
-    /// ``RequestError/Reason/bodyNotEncoded`` with ``InvalidBody/notAFileURL(scheme:)`` underneath, a file that cannot be
-    /// read ``InvalidRequest/unreadableFile``; neither sends anything.
+    /// The file is read while it is sent and never held in memory. The media type is that of the filename extension
+    /// unless `contentType` is given. A URL that is not a file URL fails with
+    /// ``RequestError/Reason/bodyEncodingFailed``, with ``BodyProvider/BodyError/notAFileURL(scheme:)`` as the
+    /// underlying error. A file that cannot be read fails with ``RequestError/InvalidRequest/unreadableFile``. In both
+    /// cases nothing is sent.
     public static func file(
         at url: URL, range: Range<Int>? = nil, contentType: MediaType? = nil
     ) -> BodyProvider {
         BodyProvider { header in
             let path = try LocalFile.path(of: url)
-            header.set(.contentType(contentType ?? MediaType(forFileName: path)))
+            header.set(.contentType(contentType ?? MediaType(filename: path)))
             return .file(path: path, range: range)
         }
     }
 
-    /// Chunks of a sequence that `make` gives for each sending, which are of `contentType`.
+    /// Returns a provider of the chunks of a sequence, which `make` creates for each transmission.
     ///
-    /// With a `length` the body must have exactly so many bytes and Content-Length is sent; without one it is sent
-    /// chunked.
+    /// With a `length`, the body must have exactly that many bytes, and Content-Length is sent. Without one, the body
+    /// is sent chunked.
     public static func stream<Chunks: AsyncSequence & SendableMetatype>(
         length: Int? = nil, contentType: MediaType = .binary, _ make: @escaping @Sendable () throws -> sending Chunks
     ) -> BodyProvider where Chunks.Element == Data {
-        body(.stream(length: length, make), contentType: contentType)
+        raw(body: .stream(length: length, make), contentType: contentType)
     }
 
-    /// This body compressed by `compress`, with `coding` added to Content-Encoding (RFC 9110 §8.4).
+    /// Returns this provider with its body compressed by `compress`, and `coding` added to Content-Encoding (RFC 9110
+    /// §8.4).
     ///
-    /// Only a body in memory can be compressed so: of any other preparing throws ``InvalidBody/notInMemory``. No body
-    /// stays none.
+    /// Only a body in memory can be compressed; for a file or a stream, preparing the request throws
+    /// ``BodyProvider/BodyError/notInMemory``. A request without a body stays without one.
     public func compressed(
         as coding: String, _ compress: @escaping @Sendable (Data) throws -> Data
     ) -> BodyProvider {
@@ -55,14 +61,14 @@ extension BodyProvider {
                 let codings = header[.contentEncoding].map { "\($0), \(coding)" } ?? coding
                 header.set(Field(name: .contentEncoding, value: codings))
                 return .bytes(compressed)
-            case .file, .stream: throw InvalidBody.notInMemory
+            case .file, .stream: throw BodyProvider.BodyError.notInMemory
             }
         }
     }
 
-    /// This body sent slowly: at most `packetSize` bytes, then a pause of `delay`, and so on.
+    /// Returns this provider with its body sent slowly: at most `packetSize` bytes at a time, with pauses of `delay`.
     ///
-    /// For trying out slow networks: 16 KiB and 0.2 s make something like 3G.
+    /// Use it to test slow networks; 16 KiB and 0.2 s resemble 3G.
     public func throttled(
         packetSize: Int = 16 << 10, delay: Duration = .milliseconds(200),
         clock: any Clock<Duration> = ContinuousClock()

@@ -1,22 +1,27 @@
 extension BodyProvider {
-    /// `parameters` as a form, `application/x-www-form-urlencoded`, written as `format` says.
+    /// Returns a provider of `parameters` as a form, `application/x-www-form-urlencoded`, written in `format`.
     ///
-    /// Without parameters there is no body, and the content type is set all the same.
-    public static func form(parameters: RequestParameters, format: ParameterFormat = .standard) -> BodyProvider {
+    /// Without parameters there is no body, but Content-Type is set nevertheless.
+    public static func form(
+        parameters: RequestParameters, format: RequestParameters.Format = .standard
+    ) -> BodyProvider {
         form { try format.form(of: parameters) }
     }
 
-    /// `items` as a form, `application/x-www-form-urlencoded`, names and values in their order.
+    /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
+    /// order.
     ///
-    /// Without items there is no body, and the content type is set all the same.
+    /// Without items there is no body, but Content-Type is set nevertheless.
     public static func form(_ items: QueryItems, escaping: PercentEncoding = .strict) -> BodyProvider {
         form { Data(items.encodedBytes(with: escaping)) }
     }
 
-    /// What `value` encodes as, each time the request is prepared, as a form written as `format` says.
+    /// Returns a provider of the parameters that `value` encodes to as a form, written in `format`.
+    ///
+    /// The value is encoded each time the request is prepared.
     @_disfavoredOverload
     public static func form(
-        _ value: some Encodable & Sendable, format: ParameterFormat = .standard
+        _ value: some Encodable & Sendable, format: RequestParameters.Format = .standard
     ) -> BodyProvider {
         form { try format.form(of: RequestParameters(encoding: value)) }
     }
@@ -29,9 +34,11 @@ extension BodyProvider {
         }
     }
 
-    /// `value` as a property list, `application/x-plist`, encoded each time the request is prepared.
+    /// Returns a provider of `value` as a property list, `application/x-plist`, encoded each time the request is
+    /// prepared.
     ///
-    /// What the encoder throws becomes ``RequestError/Reason/bodyNotEncoded`` with the encoder's error underneath.
+    /// An error of the encoder becomes ``RequestError/Reason/bodyEncodingFailed``, with that error as
+    /// ``RequestError/underlying``.
     public static func propertyList(
         _ value: some Encodable & Sendable, format: PropertyListDecoder.PropertyListFormat = .xml
     ) -> BodyProvider {
@@ -44,28 +51,29 @@ extension BodyProvider {
         }
     }
 
-    /// `parameters` as a property list in XML, `application/x-plist`.
+    /// Returns a provider of `parameters` as a property list in XML, `application/x-plist`.
     ///
-    /// A null among them is refused with ``InvalidParameters/nullInPropertyList``: a property list has none.
+    /// A null value fails with ``RequestParameters/ParameterError/nullInPropertyList``, because property lists have no
+    /// null.
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
         BodyProvider { header in
-            guard !parameters.holdsNull else { throw InvalidParameters.nullInPropertyList }
+            guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
             return try propertyList(parameters, format: .xml).body(updating: &header)
         }
     }
 }
 
 extension RequestParameters {
-    /// Whether a null stands anywhere among the values.
-    fileprivate var holdsNull: Bool { contains { $0.value.holdsNull } }
+    /// Whether any value, at any depth, is null.
+    fileprivate var containsNull: Bool { contains { $0.value.containsNull } }
 }
 
-extension ParameterValue {
-    fileprivate var holdsNull: Bool {
+extension RequestParameters.Value {
+    fileprivate var containsNull: Bool {
         switch self {
         case .null: true
-        case .array(let values), .set(let values): values.contains { $0.holdsNull }
-        case .nested(let parameters): parameters.holdsNull
+        case .array(let values), .set(let values): values.contains { $0.containsNull }
+        case .nested(let parameters): parameters.containsNull
         default: false
         }
     }

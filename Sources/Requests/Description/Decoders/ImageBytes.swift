@@ -1,6 +1,9 @@
-/// The bytes of an image, checked to begin as its format does; what decodes them is the platform's.
+/// The bytes of an image in a known format.
+///
+/// Only the first bytes are checked; decoding the image is left to the platform.
 public struct ImageBytes: Hashable, Sendable {
-    /// A format of images.
+    /// An image format.
+    @nonexhaustive
     public enum Format: String, Hashable, Sendable, CaseIterable {
         /// PNG.
         case png
@@ -24,25 +27,26 @@ public struct ImageBytes: Hashable, Sendable {
         case heic
     }
 
-    /// The format that the bytes begin as.
+    /// The format that the first bytes identify.
     public let format: Format
 
-    /// The bytes.
+    /// The bytes of the image.
     public let data: Data
 
-    /// Checks how `data` begins; nil when it is no image of a known format.
+    /// Creates an image from `data`; nil when its first bytes do not identify a known format.
     public init?(_ data: Data) {
         guard let format = Self.format(of: Array(data.prefix(16))) else { return nil }
         self.format = format
         self.data = data
     }
 
-    /// The media types of images that are asked for and accepted.
+    /// The media types of images that are requested and accepted.
     public static let mediaTypes: [MediaType] = [
         "png", "jpeg", "gif", "tiff", "webp", "avif", "heic", "heif", "x-icon", "vnd.microsoft.icon", "ico", "bmp",
         "x-bmp", "x-ms-bmp", "x-win-bitmap", "x-xbitmap",
-    ].map { MediaType(type: .image, subtype: MediaType.SubType($0)) }
+    ].map { MediaType(type: .image, subtype: MediaType.Subtype($0)) }
 
+    // The signatures of the formats; RIFF and ISO media files name theirs after the first 8 bytes.
     private static func format(of bytes: [UInt8]) -> Format? {
         func begins(_ magic: [UInt8]) -> Bool { bytes.starts(with: magic) }
         func begins(_ text: String) -> Bool { bytes.starts(with: text.utf8) }
@@ -64,14 +68,16 @@ public struct ImageBytes: Hashable, Sendable {
 }
 
 extension ResponseDecoder where Response == ImageBytes {
-    /// The body as the bytes of an image: of a content type that is one, beginning as an image does.
+    /// A decoder that returns the body as the bytes of an image.
     ///
-    /// The format is what the bytes say, whatever the content type. An empty body is
-    /// ``RequestError/Reason/unexpectedNoContent``, bytes of no known format ``RequestError/Reason/notDecoded``.
+    /// If the response has a content type, the standard validator requires one of ``ImageBytes/mediaTypes``. The format
+    /// is that of the first bytes, whatever the content type is. An empty body fails with
+    /// ``RequestError/Reason/unexpectedNoContent``, and bytes of an unknown format fail with
+    /// ``RequestError/Reason/decodingFailed``.
     public static let image = ResponseDecoder(accepting: ImageBytes.mediaTypes) { _, data in
         guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
         guard let image = ImageBytes(data) else {
-            throw RequestError(.notDecoded, detail: "the bytes begin as no known image does")
+            throw RequestError(.decodingFailed, detail: "unrecognized image format")
         }
         return image
     }

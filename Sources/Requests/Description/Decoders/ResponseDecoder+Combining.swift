@@ -1,49 +1,51 @@
 extension ResponseDecoder {
-    /// This decoder, its value changed by `transform`; what that throws is ``RequestError/Reason/notDecoded``.
+    /// Returns this decoder with its value changed by `transform`.
     ///
-    /// Accepted types and delivery stay as they are.
+    /// An error of `transform` becomes ``RequestError/Reason/decodingFailed``. The accepted types and the delivery stay
+    /// the same.
     public func map<New>(
         _ transform: @escaping @Sendable (Response) async throws -> New
     ) -> ResponseDecoder<New> {
-        ResponseDecoder<New>(accepting: accepting, delivery: delivery) { response in
+        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response in
             try await transform(value(from: response))
         }
     }
 
-    /// This decoder, its value made of status and header as well.
+    /// Returns this decoder with its value changed by `transform`, which also receives the status and header.
     public func map<New>(
         withHead transform: @escaping @Sendable (Response, ResponseHead) async throws -> New
     ) -> ResponseDecoder<New> {
-        ResponseDecoder<New>(accepting: accepting, delivery: delivery) { response in
+        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response in
             try await transform(value(from: response), response.head)
         }
     }
 
-    /// This decoder, with status and header next to its value.
+    /// This decoder with the status and header beside its value.
     public var withHead: ResponseDecoder<(value: Response, head: ResponseHead)> {
         map(withHead: { (value: $0, head: $1) })
     }
 
-    /// This decoder, asking for and accepting `types` in the place of its own; empty accepts any.
+    /// Returns this decoder with its accepted types replaced by `types`; an empty list accepts any type.
     public func accepting(_ types: [MediaType]) -> ResponseDecoder {
         ResponseDecoder(accepting: types, delivery: delivery) { try await value(from: $0) }
     }
 
-    /// What `decoder` makes of the body; nil when there is none.
+    /// Returns a decoder that reads the body with `decoder`, and returns nil when there is no body.
     ///
-    /// None is a status that forbids one (204, 205, 304), an empty body, and one of nothing but white space.
+    /// A response has no body when its status forbids one (204 or 304), when the body is empty, and when it contains
+    /// only white space.
     public static func optional<Wrapped>(_ decoder: ResponseDecoder<Wrapped>) -> ResponseDecoder
     where Response == Wrapped? {
-        ResponseDecoder(accepting: decoder.accepting, delivery: decoder.delivery) { response in
+        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response in
             guard let body = response.withBody() else { return nil }
             return try await decoder.value(from: body)
         }
     }
 
-    /// What `decoder` makes of the answer to an action, which may be that there is nothing to say.
+    /// Returns a decoder for the response to an action, which reads the body with `decoder` if there is one.
     public static func action<Value>(_ decoder: ResponseDecoder<Value>) -> ResponseDecoder
     where Response == ActionResult<Value> {
-        ResponseDecoder(accepting: decoder.accepting, delivery: decoder.delivery) { response in
+        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response in
             guard let body = response.withBody() else {
                 return .noContent(response.head)
             }
@@ -51,19 +53,20 @@ extension ResponseDecoder {
         }
     }
 
-    /// What the first of `decoders` makes of the body that can; the error is that of the last.
+    /// Returns a decoder that tries `decoders` in order and returns the value of the first that succeeds.
     ///
-    /// The body is collected. A decoder whose types do not include the answer's content type is passed over while
-    /// another's do; one without types reads any. Of an empty list every answer is ``RequestError/Reason/notDecoded``.
+    /// The body is collected in memory. A decoder whose types do not include the content type of the response is
+    /// skipped if another decoder's types include it; a decoder without types reads any. If all fail, the error is that
+    /// of the last one. With an empty list, every response fails with ``RequestError/Reason/decodingFailed``.
     public static func firstOf(_ decoders: [ResponseDecoder]) -> ResponseDecoder {
-        let types = decoders.contains { $0.accepting.isEmpty } ? [] : decoders.flatMap(\.accepting)
-        let limit = decoders.map(\.delivery.limit).max() ?? Delivery.defaultLimit
+        let types = decoders.contains { $0.acceptedTypes.isEmpty } ? [] : decoders.flatMap(\.acceptedTypes)
+        let limit = decoders.map(\.delivery.limit).max() ?? ResponseBody.Delivery.defaultLimit
         return ResponseDecoder(accepting: types, delivery: .collected(limit: limit)) { response in
             var response = response
             response.body = .bytes(try await response.body.collected(limit: limit))
-            var failure: any Error = RequestError(.notDecoded, detail: "no decoder was given")
-            let reading = decoders.filter { $0.reads(response.head) }
-            for decoder in reading.isEmpty ? decoders : reading {
+            var failure: any Error = RequestError(.decodingFailed, detail: "firstOf(_:) has no decoders")
+            let candidates = decoders.filter { $0.reads(response.head) }
+            for decoder in candidates.isEmpty ? decoders : candidates {
                 do {
                     return try await decoder.value(from: response)
                 } catch {
@@ -74,28 +77,29 @@ extension ResponseDecoder {
         }
     }
 
-    /// What this decoder makes of the body, or what `other` makes of it when this one cannot.
+    /// Returns a decoder that tries this decoder first and then `other`.
     public func or(_ other: ResponseDecoder) -> ResponseDecoder {
         .firstOf([self, other])
     }
 
+    /// Returns whether the accepted types include the content type of `head`; true if either is missing.
     private func reads(_ head: ResponseHead) -> Bool {
-        guard !accepting.isEmpty, let type = head.contentType else { return true }
-        return accepting.contains { $0.reads(type) }
+        guard !acceptedTypes.isEmpty, let type = head.contentType else { return true }
+        return acceptedTypes.contains { $0.reads(type) }
     }
 }
 
-extension Delivery {
-    /// How many bytes of a body are collected when it is collected.
+extension ResponseBody.Delivery {
+    /// The maximum number of bytes to collect when the body is collected in memory.
     var limit: Int {
         if case .collected(let limit) = self { limit } else { Self.defaultLimit }
     }
 }
 
 extension RawResponse {
-    /// This response; nil when it has no body.
+    /// Returns this response, or nil when it has no body.
     ///
-    /// One in a file, or in a stream of unknown length, counts as a body.
+    /// A file, and a stream of unknown length, count as a body.
     fileprivate func withBody() -> RawResponse? {
         if head.status.forbidsBody { return nil }
         switch body {
@@ -111,28 +115,28 @@ extension UInt8 {
     var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }
 
-/// The answer to an action: a value, or nothing to say (204, or an empty body).
+/// The result of an action: a value, or no content (204 or an empty body).
 public enum ActionResult<Value> {
-    /// The action was done and there is nothing to say.
+    /// The action succeeded and returned no content.
     case noContent(ResponseHead)
-    /// The action was done, and this is the answer.
+    /// The action succeeded and returned a value.
     case success(Value, ResponseHead)
 
-    /// Status and header of the answer.
+    /// The status and header of the response.
     public var head: ResponseHead {
         switch self {
         case .noContent(let head), .success(_, let head): head
         }
     }
 
-    /// The value; nil when there was nothing to say.
+    /// The value; nil when there is no content.
     public var value: Value? {
         if case .success(let value, _) = self { value } else { nil }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
-    /// - Throws: ``RequestError/Reason/unexpectedNoContent`` when there was nothing to say.
+    /// - Throws: ``RequestError/Reason/unexpectedNoContent`` when there is no content.
     public func get() throws(RequestError) -> Value {
         switch self {
         case .success(let value, _): return value
@@ -140,7 +144,7 @@ public enum ActionResult<Value> {
         }
     }
 
-    /// This result with its value, if there is one, changed by `transform`.
+    /// Returns this result with its value, if there is one, changed by `transform`.
     public func map<New>(_ transform: (Value) throws -> New) rethrows -> ActionResult<New> {
         switch self {
         case .noContent(let head): .noContent(head)

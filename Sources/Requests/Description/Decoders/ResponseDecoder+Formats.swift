@@ -1,5 +1,5 @@
 extension ResponseDecoder where Response: Decodable & SendableMetatype {
-    /// The body as JSON, with dates and keys read by a strategy.
+    /// Returns a decoder of a JSON body with the given strategies for dates and keys.
     ///
     /// ```swift
     /// api.get(.json(dates: .flexibleISO8601, keys: .convertFromSnakeCase), from: "/user")
@@ -16,22 +16,23 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
         }
     }
 
-    /// The body as JSON, with keys read by a strategy.
+    /// Returns a decoder of a JSON body with the given strategy for keys.
     public static func json(
         _ type: Response.Type = Response.self, keys: JSONDecoder.KeyDecodingStrategy
     ) -> ResponseDecoder {
         json(type, dates: .deferredToDate, keys: keys)
     }
 
-    /// The body as a property list, `application/x-plist`, in any of its formats.
+    /// Returns a decoder of a property list in any of its formats.
     ///
-    /// An empty body is ``RequestError/Reason/unexpectedNoContent``.
+    /// The standard validator accepts `application/x-plist`, `application/xml` and `application/octet-stream`.
+    /// `makeDecoder` is called for each response. An empty body fails with ``RequestError/Reason/unexpectedNoContent``.
     public static func propertyList(
         _ type: Response.Type = Response.self,
         using makeDecoder: @escaping @Sendable () -> PropertyListDecoder = { PropertyListDecoder() }
     ) -> ResponseDecoder {
         let types = ["x-plist", "xml", "octet-stream"].map {
-            MediaType(type: .application, subtype: MediaType.SubType($0))
+            MediaType(type: .application, subtype: MediaType.Subtype($0))
         }
         return ResponseDecoder(accepting: types) { _, data in
             guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
@@ -41,9 +42,9 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
 }
 
 extension ResponseDecoder where Response == JSONValue {
-    /// The body as JSON of any shape.
+    /// A decoder of JSON of any structure.
     ///
-    /// An empty body is ``RequestError/Reason/unexpectedNoContent``.
+    /// An empty body fails with ``RequestError/Reason/unexpectedNoContent``.
     public static let jsonValue = ResponseDecoder(accepting: [.json]) { _, data in
         guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
         return try JSONValue(parsing: data)
@@ -51,15 +52,17 @@ extension ResponseDecoder where Response == JSONValue {
 }
 
 extension ResponseDecoder where Response == ResponseHead {
-    /// Status and header; the body is not read, and a connection on which there is one is closed.
+    /// A decoder that returns the status and header without reading the body.
     ///
-    /// For HEAD, and where only a field is wanted.
+    /// A connection on which a body follows is closed. Use this decoder for HEAD, or when only header fields are
+    /// needed.
     public static let head = ResponseDecoder(streaming: { head, _ in head })
 }
 
 extension ResponseDecoder where Response == Header {
-    /// The header; the body is not read, and a connection on which there is one is closed.
+    /// A decoder that returns the header without reading the body.
     ///
-    /// For HEAD, and where only a field is wanted.
+    /// A connection on which a body follows is closed. Use this decoder for HEAD, or when only header fields are
+    /// needed.
     public static let header = ResponseDecoder(streaming: { head, _ in head.header })
 }

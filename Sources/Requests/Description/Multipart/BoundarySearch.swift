@@ -1,7 +1,7 @@
-/// Looks for a boundary in bytes (Horspool's way: it skips most of them).
+/// A search for a boundary in bytes by Horspool's algorithm, which skips most of them.
 struct BoundarySearch {
     private let boundary: [UInt8]
-    /// How far to move on after the last byte looked at was this one.
+    /// The number of bytes to move forward, by the value of the last byte that was compared.
     private let skips: [Int]
 
     init(_ boundary: String) {
@@ -12,9 +12,10 @@ struct BoundarySearch {
         self.skips = skips
     }
 
-    /// Whether `content` holds the boundary anywhere.
+    /// Returns whether `content` contains the boundary.
     func isFound(in content: Data) -> Bool {
         guard content.count >= boundary.count, !boundary.isEmpty else { return false }
+        // Plain memory, because subscripting `Data` checks its storage and bounds for each byte.
         return content.withUnsafeBytes { bytes in
             var end = boundary.count - 1
             while end < bytes.count {
@@ -29,9 +30,9 @@ struct BoundarySearch {
     }
 }
 
-extension MultipartPart {
-    /// Whether the content is in memory and holds the boundary.
-    func holds(_ boundary: BoundarySearch) -> Bool {
+extension MultipartForm.Part {
+    /// Returns whether the content is in memory and contains the boundary.
+    func contains(_ boundary: BoundarySearch) -> Bool {
         if case .body(.bytes(let data)) = content { boundary.isFound(in: data) } else { false }
     }
 }

@@ -1,38 +1,41 @@
-/// Parts that are made once, when somebody first needs them; everybody gets the same.
+/// Parts that are created once, when they are first needed; all callers receive the same parts.
 final class DeferredParts: Sendable {
     private enum State {
         case idle
-        case making([Int: CheckedContinuation<[MultipartPart], any Error>])
-        case made([MultipartPart])
+        case making([Int: CheckedContinuation<[MultipartForm.Part], any Error>])
+        case made([MultipartForm.Part])
     }
 
-    private let make: @Sendable () async throws -> [MultipartPart]
+    private let make: @Sendable () async throws -> [MultipartForm.Part]
     private let state = Lock((state: State.idle, nextWaiter: 0))
 
-    init(_ make: @escaping @Sendable () async throws -> [MultipartPart]) {
+    init(_ make: @escaping @Sendable () async throws -> [MultipartForm.Part]) {
         self.make = make
     }
 
-    /// The parts, made now if nobody has yet.
+    /// Returns the parts, and creates them first if necessary.
     ///
-    /// - Throws: What making them throws, to all who wait; or `CancellationError`, which leaves the making alone.
-    func parts() async throws -> [MultipartPart] {
+    /// - Throws: The error of creating them, for all callers that wait; or `CancellationError` for a cancelled caller,
+    ///   which does not cancel the creation.
+    func parts() async throws -> [MultipartForm.Part] {
         let waiter = state.withLock { state in
             defer { state.nextWaiter += 1 }
             return state.nextWaiter
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                enter(waiter, continuation)
-                if Task.isCancelled { leave(waiter) }
+                add(waiter, continuation)
+                // The cancellation handler may have run before the waiter was added.
+                if Task.isCancelled { cancel(waiter) }
             }
         } onCancel: {
-            leave(waiter)
+            cancel(waiter)
         }
     }
 
-    private func enter(_ waiter: Int, _ continuation: CheckedContinuation<[MultipartPart], any Error>) {
-        let (parts, begins) = state.withLock { state -> ([MultipartPart]?, Bool) in
+    /// Resumes `continuation` with the parts, or adds it to the waiters; the first waiter starts the creation.
+    private func add(_ waiter: Int, _ continuation: CheckedContinuation<[MultipartForm.Part], any Error>) {
+        let (parts, isFirst) = state.withLock { state -> ([MultipartForm.Part]?, Bool) in
             switch state.state {
             case .made(let parts): return (parts, false)
             case .making(var waiting):
@@ -45,7 +48,8 @@ final class DeferredParts: Sendable {
             }
         }
         if let parts { continuation.resume(returning: parts) }
-        guard begins else { return }
+        guard isFirst else { return }
+        // An unstructured task, so that the cancellation of one caller does not end the work for the others.
         Task {
             do {
                 finish(.success(try await make()))
@@ -55,8 +59,9 @@ final class DeferredParts: Sendable {
         }
     }
 
-    private func leave(_ waiter: Int) {
-        let continuation = state.withLock { state -> CheckedContinuation<[MultipartPart], any Error>? in
+    /// Resumes the waiter with `CancellationError`, unless it has been resumed already.
+    private func cancel(_ waiter: Int) {
+        let continuation = state.withLock { state -> CheckedContinuation<[MultipartForm.Part], any Error>? in
             guard case .making(var waiting) = state.state else { return nil }
             defer { state.state = .making(waiting) }
             return waiting.removeValue(forKey: waiter)
@@ -64,12 +69,14 @@ final class DeferredParts: Sendable {
         continuation?.resume(throwing: CancellationError())
     }
 
-    private func finish(_ result: Result<[MultipartPart], any Error>) {
-        let waiting = state.withLock { state -> [Int: CheckedContinuation<[MultipartPart], any Error>] in
+    /// Resumes all waiters with `result`.
+    private func finish(_ result: Result<[MultipartForm.Part], any Error>) {
+        let waiting = state.withLock { state -> [Int: CheckedContinuation<[MultipartForm.Part], any Error>] in
             guard case .making(let waiting) = state.state else { return [:] }
             state.state =
                 switch result {
                 case .success(let parts): .made(parts)
+                // The next caller tries again.
                 case .failure: .idle
                 }
             return waiting

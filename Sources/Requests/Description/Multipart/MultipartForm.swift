@@ -1,15 +1,18 @@
-/// A multipart form as it is described: fields, then parts, then fields that were added later.
-struct MultipartForm: Sendable {
-    var parts: [MultipartPart]
+/// A multipart form (RFC 7578): its parts, boundary and style.
+///
+/// Create one with ``BodyProvider/multipart(_:fields:format:boundary:style:)``. The form contains the fields first,
+/// then the parts, then the fields that are added later.
+public struct MultipartForm: Sendable {
+    var parts: [Part]
     var fields: RequestParameters
-    var format: ParameterFormat
-    var boundary: MultipartBoundary
-    var style: MultipartStyle
-    private var laterFields: [(RequestParameters, ParameterFormat)] = []
+    var format: RequestParameters.Format
+    var boundary: Boundary
+    var style: Style
+    private var laterFields: [(RequestParameters, RequestParameters.Format)] = []
 
     init(
-        _ parts: [MultipartPart], fields: RequestParameters, format: ParameterFormat, boundary: MultipartBoundary,
-        style: MultipartStyle
+        _ parts: [Part], fields: RequestParameters, format: RequestParameters.Format, boundary: Boundary,
+        style: Style
     ) {
         self.parts = parts
         self.fields = fields
@@ -18,13 +21,16 @@ struct MultipartForm: Sendable {
         self.style = style
     }
 
-    func adding(fields: RequestParameters, _ format: ParameterFormat) -> MultipartForm {
+    /// Returns this form with `fields` added after its parts.
+    func adding(fields: RequestParameters, _ format: RequestParameters.Format) -> MultipartForm {
         var copy = self
         copy.laterFields.append((fields, format))
         return copy
     }
 
-    /// The body, and the content type that names its boundary; neither for an empty form of a style that sends none.
+    /// Returns the body and sets the content type.
+    ///
+    /// An empty form whose style does not send it has no body, and its content type is not set.
     func body(updating header: inout Header) throws -> RequestBody {
         let all = try laterFields.reduce(Self.parts(of: fields, format) + parts) { parts, later in
             parts + (try Self.parts(of: later.0, later.1))
@@ -34,27 +40,30 @@ struct MultipartForm: Sendable {
         header.set(.contentType(.formData(boundary: boundary)))
         if case .bytes(let only)? = layout.pieces.first, layout.pieces.count == 1 { return .bytes(only) }
         let style = style
-        return .stream(length: layout.length, replayable: layout.isReplayable) {
+        return .stream(length: layout.length, isReplayable: layout.isReplayable) {
             MultipartSource(layout.pieces, boundary: boundary, style: style)
         }
     }
 
-    /// Lays the parts out around a boundary that no content in memory holds; a random one is drawn again if need be.
-    private func layout(of parts: [MultipartPart]) throws -> (String, MultipartLayout) {
-        for _ in 0..<(boundary.isDrawn ? 8 : 1) {
+    /// Returns a boundary and the layout of `parts`.
+    ///
+    /// The boundary does not occur in content that is in memory; a generated boundary that does is generated again.
+    private func layout(of parts: [Part]) throws -> (String, MultipartLayout) {
+        // A limit, because a function that always generates the same boundary would never succeed.
+        for _ in 0..<(boundary.isGenerated ? 8 : 1) {
             let text = try boundary.drawn(prefix: style.boundaryPrefix)
             let delimiter = BoundarySearch(text)
-            guard !parts.contains(where: { $0.holds(delimiter) }) else { continue }
+            guard !parts.contains(where: { $0.contains(delimiter) }) else { continue }
             var layout = MultipartLayout(boundary: text, style: style)
             for part in parts { try layout.append(part) }
             layout.close()
             return (text, layout)
         }
-        throw InvalidBody.boundaryInContent
+        throw BodyProvider.BodyError.boundaryInContent
     }
 
-    /// Flat parameters as text parts; bytes stay bytes, null is empty.
-    private static func parts(of fields: RequestParameters, _ format: ParameterFormat) throws -> [MultipartPart] {
+    /// Returns the flattened parameters as text parts; data stays binary, and null is an empty text.
+    private static func parts(of fields: RequestParameters, _ format: RequestParameters.Format) throws -> [Part] {
         try format.scalars(of: fields).map { name, value in
             if case .data(let data) = value { return .data(data, name: name) }
             return .text(try format.text(of: value) ?? "", name: name)
@@ -63,25 +72,27 @@ struct MultipartForm: Sendable {
 }
 
 extension BodyProvider {
-    /// A multipart form, `multipart/form-data` (RFC 7578): the `fields` as text parts, then `parts` in their order.
+    /// Returns a provider of a multipart form, `multipart/form-data` (RFC 7578).
     ///
-    /// Content-Length is exact whenever every length is known, which it is without deferred parts and open-ended streams;
-    /// a file is measured when the request is prepared. Parts are never copied into one buffer: files and streams are
-    /// read while they are sent, large bytes go out as they are. A form of nothing but small bytes is sent as bytes.
+    /// The form contains the `fields` as text parts and then `parts` in their order. Content-Length is exact unless the
+    /// form has deferred parts or streams of unknown length; files are measured when the request is prepared. Parts are
+    /// not copied into one buffer: files and streams are read while they are sent, and large contents are sent as they
+    /// are. A form with only small contents is sent from one buffer.
     ///
-    /// A random boundary that the content in memory holds is drawn again; of files and streams the content is not
-    /// searched, there 128 random bits must do. A fixed boundary that the content holds is refused.
+    /// A random boundary that occurs in content in memory is generated again. The content of files and streams is not
+    /// searched; there the 128 random bits must suffice. A fixed boundary that occurs in content fails with
+    /// ``BodyProvider/BodyError/boundaryInContent``.
     ///
     /// - Parameters:
     ///   - parts: The parts.
-    ///   - fields: Parameters that come before the parts, each scalar as a text part.
-    ///   - format: How nested fields are named and what they read.
-    ///   - boundary: The boundary; random unless a test fixes it.
-    ///   - style: What other systems do differently.
+    ///   - fields: The parameters that precede the parts, each scalar as a text part.
+    ///   - format: The names of nested fields and the text of their values.
+    ///   - boundary: The boundary; random unless a test sets it.
+    ///   - style: The style, for the differences between HTTP clients.
     /// - Returns: The provider.
     public static func multipart(
-        _ parts: [MultipartPart], fields: RequestParameters = .empty, format: ParameterFormat = .standard,
-        boundary: MultipartBoundary = .random, style: MultipartStyle = .standard
+        _ parts: [MultipartForm.Part], fields: RequestParameters = .empty, format: RequestParameters.Format = .standard,
+        boundary: MultipartForm.Boundary = .random, style: MultipartForm.Style = .standard
     ) -> BodyProvider {
         multipart(MultipartForm(parts, fields: fields, format: format, boundary: boundary, style: style))
     }

@@ -1,4 +1,4 @@
-/// The pieces of a multipart body in the order they are sent.
+/// The pieces of a multipart body, in the order in which they are sent.
 struct MultipartLayout: Sendable {
     enum Piece: Sendable {
         case bytes(Data)
@@ -6,23 +6,29 @@ struct MultipartLayout: Sendable {
         case deferred(DeferredParts)
     }
 
-    /// Contents up to so many bytes are copied next to their headers; larger ones are sent as they are.
-    private static let largestCopied = 16 << 10
+    /// The largest content, in bytes, that is copied next to its header; larger ones are sent as they are (decision
+    /// 0005).
+    private static let maximumCopiedLength = 16 << 10
 
     private(set) var pieces: [Piece] = []
-    /// The number of bytes; nil when a piece does not tell.
+    /// The number of bytes; nil when the length of a piece is unknown or the sum overflows.
     private(set) var length: Int? = 0
+    /// Whether all pieces can be produced again.
     private(set) var isReplayable = true
     private let boundary: String
-    private let style: MultipartStyle
+    private let style: MultipartForm.Style
     private var buffer: [UInt8] = []
 
-    init(boundary: String, style: MultipartStyle) {
+    init(boundary: String, style: MultipartForm.Style) {
         self.boundary = boundary
         self.style = style
     }
 
-    mutating func append(_ part: MultipartPart) throws {
+    /// Appends a part with its delimiter and header.
+    ///
+    /// - Throws: ``RequestError`` or ``BodyProvider/BodyError`` when the content cannot be read or the header is
+    ///   invalid.
+    mutating func append(_ part: MultipartForm.Part) throws {
         if case .deferred(let parts) = part.content {
             flush()
             length = nil
@@ -45,7 +51,7 @@ struct MultipartLayout: Sendable {
     private mutating func append(_ body: RequestBody, length bodyLength: Int?) {
         switch body {
         case .none: return
-        case .bytes(let data) where data.count <= Self.largestCopied: return buffer.append(contentsOf: data)
+        case .bytes(let data) where data.count <= Self.maximumCopiedLength: return buffer.append(contentsOf: data)
         case .bytes(let data):
             flush()
             pieces.append(.bytes(data))
@@ -62,7 +68,7 @@ struct MultipartLayout: Sendable {
         }
     }
 
-    /// Appends the line that ends the form.
+    /// Appends the closing delimiter of the form.
     mutating func close() {
         buffer.append(contentsOf: "--".utf8)
         buffer.append(contentsOf: boundary.utf8)
@@ -70,7 +76,7 @@ struct MultipartLayout: Sendable {
         flush()
     }
 
-    /// Makes what has been gathered a piece of its own.
+    /// Moves the buffered bytes to a piece of their own.
     mutating func flush() {
         guard !buffer.isEmpty else { return }
         length = length.map { $0 + buffer.count }
@@ -79,14 +85,14 @@ struct MultipartLayout: Sendable {
     }
 }
 
-/// Produces a multipart body piece by piece; of files and streams one chunk at a time is held.
-struct MultipartSource: RequestBodySource {
+/// A source of a multipart body; it holds one chunk of a file or stream at a time.
+struct MultipartSource: RequestBody.Source {
     private let boundary: String
-    private let style: MultipartStyle
+    private let style: MultipartForm.Style
     private var pieces: ArraySlice<MultipartLayout.Piece>
-    private var current: (source: any RequestBodySource, length: Int?, count: Int)?
+    private var current: (source: any RequestBody.Source, length: Int?, count: Int)?
 
-    init(_ pieces: [MultipartLayout.Piece], boundary: String, style: MultipartStyle) {
+    init(_ pieces: [MultipartLayout.Piece], boundary: String, style: MultipartForm.Style) {
         self.pieces = pieces[...]
         self.boundary = boundary
         self.style = style
@@ -107,23 +113,29 @@ struct MultipartSource: RequestBodySource {
         }
     }
 
+    /// Returns the next chunk of the current body; nil at its end.
+    ///
+    /// - Throws: `BodyProvider.BodyError.wrongLength` when the body does not have its declared length.
     private mutating func nextOfCurrent() async throws -> Data? {
         guard var reading = current else { return nil }
         current = nil
         let chunk = try await reading.source.next()
         reading.count += chunk?.count ?? 0
         if let length = reading.length, reading.count > length || chunk == nil && reading.count < length {
-            throw InvalidBody.wrongLength(expected: length, found: reading.count)
+            throw BodyProvider.BodyError.wrongLength(expected: length, found: reading.count)
         }
         if chunk != nil { current = reading }
         return chunk
     }
 
+    /// Returns the layout of deferred parts.
+    ///
+    /// - Throws: `BodyProvider.BodyError.boundaryInContent`, because the boundary has already been sent.
     private func layout(_ deferred: DeferredParts) async throws -> MultipartLayout {
         let delimiter = BoundarySearch(boundary)
         var layout = MultipartLayout(boundary: boundary, style: style)
         for part in try await deferred.parts() {
-            guard !part.holds(delimiter) else { throw InvalidBody.boundaryInContent }
+            guard !part.contains(delimiter) else { throw BodyProvider.BodyError.boundaryInContent }
             try layout.append(part)
         }
         layout.flush()

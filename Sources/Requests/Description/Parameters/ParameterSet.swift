@@ -1,18 +1,19 @@
-/// Parameters of a request and where they go.
+/// A set of parameters of a request, and their destination.
 ///
-/// A request may have several. When it is prepared, those of one destination are merged, the later value of a name in the
-/// place of the earlier, in the format of the last. Of form, JSON and property list, which share the one body, the last
-/// that was added wins. A body that was set with ``Request/sending(_:)`` is not replaced: then parameters for a body are
-/// left out, except that a multipart form takes those of a form or property list as fields after its own parts.
+/// A request can have several sets. When it is prepared, the sets of one destination are merged: a later value takes
+/// the place of an earlier value of the same name, and the format is that of the last set. A form, JSON and a property
+/// list share the one body, and the kind that was added last is sent. A body that was set with ``Request/sending(_:)``
+/// is not replaced: parameters for the body are then omitted, except that a multipart form takes those of a form or a
+/// property list as fields after its own parts.
 public struct ParameterSet: Sendable {
-    /// Where parameters go.
+    /// The part of a request that parameters are written to.
     public struct Destination: Sendable {
         enum Kind: Sendable {
-            case query(ParameterFormat)
-            case form(ParameterFormat)
+            case query(RequestParameters.Format)
+            case form(RequestParameters.Format)
             case json
             case propertyList
-            indirect case byMethod(ParameterFormat, body: Kind, queryMethods: Set<HTTPMethod>)
+            indirect case byMethod(RequestParameters.Format, body: Kind, queryMethods: Set<HTTPMethod>)
             case custom(@Sendable (RequestParameters, inout PreparedRequest) throws -> Void)
         }
 
@@ -21,14 +22,16 @@ public struct ParameterSet: Sendable {
         /// The query, whatever the method.
         public static let query = Destination(kind: .query(.standard))
 
-        /// The query, whatever the method, written as `format` says.
-        public static func query(_ format: ParameterFormat) -> Destination { Destination(kind: .query(format)) }
+        /// Returns a destination in the query, whatever the method, written in `format`.
+        public static func query(_ format: RequestParameters.Format) -> Destination {
+            Destination(kind: .query(format))
+        }
 
         /// The body, as a form.
         public static let form = Destination(kind: .form(.standard))
 
-        /// The body, as a form written as `format` says.
-        public static func form(_ format: ParameterFormat) -> Destination { Destination(kind: .form(format)) }
+        /// Returns a destination in the body, as a form written in `format`.
+        public static func form(_ format: RequestParameters.Format) -> Destination { Destination(kind: .form(format)) }
 
         /// The body, as a JSON object.
         public static let json = Destination(kind: .json)
@@ -36,26 +39,27 @@ public struct ParameterSet: Sendable {
         /// The body, as a property list in XML.
         public static let propertyList = Destination(kind: .propertyList)
 
-        /// The query for GET, HEAD and DELETE, a form in the body for other methods.
+        /// The query for GET, HEAD and DELETE, and a form in the body for other methods.
         public static let byMethod = Destination.byMethod()
 
-        /// The query for some methods, compared without regard to case, and the body for the others.
+        /// Returns a destination in the query for some methods, and in the body for all others.
         ///
         /// - Parameters:
-        ///   - format: How the query, or the form, is written.
-        ///   - body: What the body is: ``form``, ``json`` or ``propertyList``.
-        ///   - queryMethods: The methods whose parameters go to the query.
+        ///   - format: The format of the query or the form.
+        ///   - body: The kind of body: ``form``, ``json`` or ``propertyList``.
+        ///   - queryMethods: The methods whose parameters go to the query, compared without regard to ASCII case.
         /// - Returns: The destination.
         public static func byMethod(
-            _ format: ParameterFormat = .standard, body: Destination = .form,
+            _ format: RequestParameters.Format = .standard, body: Destination = .form,
             queryMethods: Set<HTTPMethod> = [.get, .head, .delete]
         ) -> Destination {
             Destination(kind: .byMethod(format, body: body.kind, queryMethods: queryMethods))
         }
 
-        /// Wherever `apply` puts them: it changes the request, everything but the authentication being decided.
+        /// Returns a destination that `apply` writes to.
         ///
-        /// Such sets are not merged; each is applied, in order, after all others.
+        /// `apply` can change everything in the request except its authentication, which is added afterwards. Sets with
+        /// this destination are not merged; each is applied, in order, after all others.
         public static func custom(
             _ apply: @escaping @Sendable (RequestParameters, inout PreparedRequest) throws -> Void
         ) -> Destination {
@@ -63,25 +67,27 @@ public struct ParameterSet: Sendable {
         }
     }
 
-    /// Where the parameters go.
+    /// The destination of the parameters.
     public let destination: Destination
 
     private let make: @Sendable () throws -> RequestParameters
 
-    /// A set of `parameters` that go to `destination`.
+    /// Creates a set of `parameters` that go to `destination`.
     public init(_ parameters: RequestParameters, in destination: Destination) {
         self.destination = destination
         make = { parameters }
     }
 
-    /// A set of what `value` encodes as, each time the request is prepared, which goes to `destination`.
+    /// Creates a set of the parameters that `value` encodes to, which go to `destination`.
+    ///
+    /// The value is encoded each time the request is prepared.
     public init(encoding value: some Encodable & Sendable, in destination: Destination) {
         self.destination = destination
         make = { try RequestParameters(encoding: value) }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     ///
-    /// - Throws: ``InvalidParameters``, or what an `Encodable` value throws.
+    /// - Throws: ``RequestParameters/ParameterError``, or the error of an `Encodable` value.
     public func parameters() throws -> RequestParameters { try make() }
 }

@@ -1,27 +1,28 @@
-/// The parameters of a request, merged and assigned to where its method puts them; by reference, as few requests have
-/// any.
+/// The parameters of a request, merged and assigned to the destinations for its method.
+///
+/// It is a class, so that the many requests without parameters pass only an optional reference.
 final class ResolvedParameters {
-    /// What the body becomes.
+    /// The parameters for the body, by the kind of body.
     enum Body {
-        case form(RequestParameters, ParameterFormat)
+        case form(RequestParameters, RequestParameters.Format)
         case json(RequestParameters)
         case propertyList(RequestParameters)
     }
 
-    private(set) var query: (parameters: RequestParameters, format: ParameterFormat)?
-    private(set) var body: Body?
-    private(set) var custom:
-        [(RequestParameters, @Sendable (RequestParameters, inout PreparedRequest) throws -> Void)] =
-            []
+    typealias Apply = @Sendable (RequestParameters, inout PreparedRequest) throws -> Void
 
-    /// Resolves `sets` for a request of `method`.
+    private(set) var query: (parameters: RequestParameters, format: RequestParameters.Format)?
+    private(set) var body: Body?
+    private(set) var custom: [(RequestParameters, Apply)] = []
+
+    /// Resolves `sets` for a request with `method`.
     ///
-    /// - Throws: ``InvalidParameters``, or what an `Encodable` value throws.
+    /// - Throws: ``RequestParameters/ParameterError``, or the error of an `Encodable` value.
     init(_ sets: [ParameterSet], method: HTTPMethod) throws {
-        for set in sets { try take(try set.parameters(), set.destination.kind, method) }
+        for set in sets { try assign(try set.parameters(), set.destination.kind, method) }
     }
 
-    private func take(
+    private func assign(
         _ parameters: RequestParameters, _ kind: ParameterSet.Destination.Kind, _ method: HTTPMethod
     ) throws {
         switch kind {
@@ -30,9 +31,9 @@ final class ResolvedParameters {
             if queryMethods.contains(where: { ASCIIFolding.areEqual($0.rawValue, method.rawValue) }) {
                 query = (merged(query?.parameters, parameters), format)
             } else if case .form = body {
-                try take(parameters, .form(format), method)
+                try assign(parameters, .form(format), method)
             } else {
-                try take(parameters, body, method)
+                try assign(parameters, body, method)
             }
         case .form(let format):
             if case .form(let earlier, _) = body {
@@ -62,7 +63,7 @@ final class ResolvedParameters {
         return merged
     }
 
-    /// The provider of the request's body, when `own` is the one it was given.
+    /// Returns the provider of the request's body, given the provider `own` that was set explicitly.
     func bodyProvider(besides own: BodyProvider) -> BodyProvider {
         switch (own.kind, body) {
         case (_, nil): own

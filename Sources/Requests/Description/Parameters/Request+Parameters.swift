@@ -1,15 +1,17 @@
 extension Request {
-    /// This request with a set of `parameters` added, which go to `destination`: the query for GET, HEAD and DELETE, a
-    /// form for other methods, unless it says otherwise.
+    /// Returns this request with `parameters` added.
     ///
-    /// In the query, the items that were added before the first parameters come before them, others after.
+    /// By default they go to the query for GET, HEAD and DELETE, and to a form in the body for other methods. In the
+    /// query, items that were added before the first parameters precede them, and all other items follow them.
     public consuming func adding(
         parameters: RequestParameters, in destination: ParameterSet.Destination = .byMethod
     ) -> Self {
         adding(ParameterSet(parameters, in: destination))
     }
 
-    /// This request with what `value` encodes as added to its parameters, encoded each time it is prepared.
+    /// Returns this request with the parameters that `value` encodes to added.
+    ///
+    /// The value is encoded each time the request is prepared.
     @_disfavoredOverload
     public consuming func adding(
         parameters value: some Encodable & Sendable, in destination: ParameterSet.Destination = .byMethod
@@ -17,18 +19,20 @@ extension Request {
         adding(ParameterSet(encoding: value, in: destination))
     }
 
-    /// This request with `set` added to its parameters.
+    /// Returns this request with `set` added to its parameters.
     public consuming func adding(_ set: ParameterSet) -> Self {
         parts.add(set)
         return self
     }
 
-    /// This request with what `value` encodes as in the place of the query it has.
+    /// Returns this request with its query replaced by the parameters that `value` encodes to.
     ///
-    /// The value is encoded each time the request is prepared; how its arrays, dates and so on read is said by `format`.
-    /// Parameters that go to the query stay, and come after; so do items that are added later.
+    /// The value is encoded each time the request is prepared, and `format` determines how its arrays, dates and other
+    /// values are written. Parameters for the query stay and follow these, and so do query items that are added later.
     @_disfavoredOverload
-    public consuming func with(query value: some Encodable & Sendable, format: ParameterFormat = .standard) -> Self {
+    public consuming func with(
+        query value: some Encodable & Sendable, format: RequestParameters.Format = .standard
+    ) -> Self {
         parts.replaceQuery(with: ParameterSet(encoding: value, in: .query(format)))
         return self
     }

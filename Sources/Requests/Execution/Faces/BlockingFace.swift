@@ -1,40 +1,38 @@
 extension RequestExecutor {
-    /// Performs `request` on the calling thread, which is blocked until there is a value.
+    /// Performs `request`, blocks the calling thread until the call ends, and returns the decoded value.
     ///
-    /// The same pipeline as ``perform(_:)``, run by this thread: no other one is needed, so it can be called from any
-    /// number of threads at once. Called from inside a task it still completes, but keeps the task's thread
-    /// occupied. See <doc:CallingFromSynchronousCode>.
+    /// The call has the same steps as ``perform(_:)``, and the calling thread runs them. It needs no other thread, so
+    /// any number of threads can perform calls at the same time. If a task calls this function, the call still
+    /// completes, but it occupies the thread of the task. See <doc:CallingFromSynchronousCode>.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
         try request.valueInPlace(from: self)
     }
 
-    /// Performs `request` on the calling thread, which is blocked until there is a response or an error.
+    /// Performs `request`, blocks the calling thread until the call ends, and returns the value with its response.
     ///
-    /// A call with a limit for the whole (``Timeouts/total``) ends at the latest 3 s after it, also when something in it
-    /// heeds neither limit nor cancellation, such as middleware that waits for the main actor on the main thread.
+    /// A call with a total limit (``Timeouts/total``) ends at most 3 s after that limit, even if a part of it ignores
+    /// limits and cancellation, such as middleware that waits for the main actor on the main thread.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
-    public func resultAndWait<R: RequestConvertible>(
+    public func responseAndWait<R: RequestConvertible>(
         for request: R
-    ) -> Result<TypedResponse<R.Resource>, RequestError> {
-        do throws(RequestError) {
-            return .success(try request.typedResponseInPlace(from: self))
-        } catch {
-            return .failure(error)
-        }
+    ) throws(RequestError) -> TypedResponse<R.Resource> {
+        try request.typedResponseInPlace(from: self)
     }
 }
 
 extension RequestExecutor {
-    /// Executes one exchange on the calling thread, which is blocked until the response is there.
+    /// Executes one exchange, blocks the calling thread until it ends, and returns the response.
     ///
-    /// What ``execute(_:)`` does: no redirect is followed, nothing is validated or decoded.
+    /// As with ``execute(_:)``, no redirect is followed, and nothing is validated or decoded.
     ///
-    /// - Throws: ``RequestError`` with the request, and the response once there was one.
+    /// - Throws: ``RequestError`` with the request and, if it arrived, the response.
     @available(*, noasync, message: "execute(_:) suspends instead of blocking the thread")
     public func executeAndWait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
         try request.responseInPlace(from: self)
@@ -42,36 +40,28 @@ extension RequestExecutor {
 }
 
 extension Client {
-    /// Performs `endpoint` on the calling thread, which is blocked until there is a value.
+    /// Performs `endpoint`, blocks the calling thread until the call ends, and returns the decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
         try endpoint.request(from: api).valueInPlace(from: executor)
     }
 
-    /// Performs `call` on the calling thread, which is blocked until there is a value.
+    /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
         try call.request(from: api).valueInPlace(from: executor)
     }
 
-    /// Performs `request` on the calling thread, which is blocked until there is a value.
+    /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the
+    /// decoded value.
     ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
-    @inlinable
-    @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
-    public func performAndWait<Resource>(_ request: Request<API, Resource>) throws(RequestError) -> Resource {
-        try request.valueInPlace(from: executor)
-    }
-
-    /// Performs the request that `make` describes on the calling thread, which is blocked until there is a value.
-    ///
-    /// - Throws: ``RequestError`` with the request as sent and, once there was one, the response.
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(
@@ -82,39 +72,37 @@ extension Client {
 }
 
 extension Client {
-    /// Performs `endpoint` on the calling thread, which is blocked until there is a response or an error.
+    /// Performs `endpoint`, blocks the calling thread until the call ends, and returns the value with its response.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
-    public func resultAndWait<E: Endpoint>(
+    public func responseAndWait<E: Endpoint>(
         for endpoint: E
-    ) -> Result<TypedResponse<E.Resource>, RequestError> where E.API == API {
-        executor.resultAndWait(for: endpoint.request(from: api))
+    ) throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
+        try endpoint.request(from: api).typedResponseInPlace(from: executor)
     }
 
-    /// Performs `call` on the calling thread, which is blocked until there is a response or an error.
+    /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
-    public func resultAndWait<Resource>(
+    public func responseAndWait<Resource>(
         for call: Call<API, Resource>
-    ) -> Result<TypedResponse<Resource>, RequestError> {
-        executor.resultAndWait(for: call.request(from: api))
+    ) throws(RequestError) -> TypedResponse<Resource> {
+        try call.request(from: api).typedResponseInPlace(from: executor)
     }
 
-    /// Performs `request` on the calling thread, which is blocked until there is a response or an error.
+    /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the value
+    /// with its response.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
-    public func resultAndWait<Resource>(
-        for request: Request<API, Resource>
-    ) -> Result<TypedResponse<Resource>, RequestError> {
-        executor.resultAndWait(for: request)
-    }
-
-    /// Performs the request that `make` describes on the calling thread, which is blocked until that has ended.
-    @inlinable
-    @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
-    public func resultAndWait<Resource>(
+    public func responseAndWait<Resource>(
         for make: (API) -> Request<API, Resource>
-    ) -> Result<TypedResponse<Resource>, RequestError> {
-        executor.resultAndWait(for: make(api))
+    ) throws(RequestError) -> TypedResponse<Resource> {
+        try make(api).typedResponseInPlace(from: executor)
     }
 }

@@ -1,47 +1,51 @@
 public import Dispatch
 
 extension RequestExecutor {
-    /// Performs `request` and tells `completion` on the main actor what came of it.
+    /// Performs `request` and passes the result to `completion` on the main actor.
     ///
-    /// The same pipeline as ``perform(_:)``. A cancellation is a failure too, which ``RequestError/isCancellation`` tells.
+    /// The call has the same steps as ``perform(_:)``. A cancelled call fails with an error whose
+    /// ``RequestError/isCancellation`` is true.
     ///
     /// - Parameters:
-    ///   - request: What to perform.
-    ///   - start: Whether to start at once; otherwise nothing happens before ``RequestTask/resume()``.
-    ///   - completion: Called exactly once, and released on the main actor.
-    /// - Returns: The call, to be watched or cancelled; nobody has to keep it.
+    ///   - request: The request to perform.
+    ///   - start: Whether to start the call at once; otherwise ``RequestTask/resume()`` starts it.
+    ///   - completion: The completion handler, which is called exactly once and released on the main actor.
+    /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
     public func perform<R: RequestConvertible>(
-        _ request: R, start: Bool = true,
+        _ request: R, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<R.Resource>, RequestError>) -> Void
     ) -> RequestTask {
         call({ request }, start, Completion(.onMainActor(completion)))
     }
 
-    /// Performs `request` and tells `completion` on `queue` what came of it.
+    /// Performs `request` and passes the result to `completion` on `queue`.
     ///
-    /// The same pipeline as ``perform(_:)``. A cancellation is a failure too, which ``RequestError/isCancellation`` tells.
+    /// The call has the same steps as ``perform(_:)``. A cancelled call fails with an error whose
+    /// ``RequestError/isCancellation`` is true.
     ///
     /// - Parameters:
-    ///   - request: What to perform.
-    ///   - queue: Where the call completes; on a serial one, a ``RequestTask/cancel()`` before the completion wins.
-    ///   - start: Whether to start at once; otherwise nothing happens before ``RequestTask/resume()``.
-    ///   - completion: Called exactly once, and released on `queue`.
-    /// - Returns: The call, to be watched or cancelled; nobody has to keep it.
+    ///   - request: The request to perform.
+    ///   - queue: The queue on which the call completes. If it is serial, a ``RequestTask/cancel()`` on it before the
+    ///     completion handler runs always results in a cancellation.
+    ///   - start: Whether to start the call at once; otherwise ``RequestTask/resume()`` starts it.
+    ///   - completion: The completion handler, which is called exactly once and released on `queue`.
+    /// - Returns: The call, which you can observe or cancel. You do not need to keep it.
     @discardableResult
     public func perform<R: RequestConvertible>(
-        _ request: R, on queue: DispatchQueue, start: Bool = true,
+        _ request: R, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<R.Resource>, RequestError>) -> Void
     ) -> RequestTask {
         call({ request }, start, Completion(.on(queue, completion)))
     }
 
-    /// Executes one exchange and tells `completion` on `queue` what came of it.
+    /// Executes one exchange and passes the result to `completion` on `queue`.
     ///
-    /// What ``execute(_:)`` does: no redirect is followed, nothing is validated or decoded.
+    /// As with ``execute(_:)``, no redirect is followed, and nothing is validated or decoded. With
+    /// `startsImmediately: false` the exchange starts with ``RequestTask/resume()``.
     @discardableResult
     public func execute(
-        _ request: PreparedRequest, on queue: DispatchQueue, start: Bool = true,
+        _ request: PreparedRequest, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<RawResponse, RequestError>) -> Void
     ) -> RequestTask {
         RequestTask.call(start, Completion(.on(queue, completion))) { task in
@@ -52,19 +56,19 @@ extension RequestExecutor {
         }
     }
 
-    /// Performs what has been prepared, or tells what kept it from being.
+    /// Performs a prepared request, or passes the error of preparing it to `completion`.
     package func perform<Resource>(
         _ request: Result<PreparedRequest, RequestError>, decodedBy decoder: ResponseDecoder<Resource>,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
         RequestTask.call(true, Completion(.onMainActor(completion))) { task in
             await outcome { () async throws(RequestError) in
-                try await request.get().typedResponse(from: self, by: decoder, telling: task)
+                try await request.get().typedResponse(from: self, by: decoder, reportingTo: task)
             }
         }
     }
 
-    /// Performs what has been prepared, or tells what kept it from being.
+    /// Performs a prepared request, or passes the error of preparing it to `completion`.
     package func perform<Resource>(
         _ request: Result<PreparedRequest, RequestError>, decodedBy decoder: ResponseDecoder<Resource>,
         on queue: DispatchQueue,
@@ -72,12 +76,12 @@ extension RequestExecutor {
     ) -> RequestTask {
         RequestTask.call(true, Completion(.on(queue, completion))) { task in
             await outcome { () async throws(RequestError) in
-                try await request.get().typedResponse(from: self, by: decoder, telling: task)
+                try await request.get().typedResponse(from: self, by: decoder, reportingTo: task)
             }
         }
     }
 
-    /// The call of a request that is described, prepared and performed off the caller's actor.
+    /// Returns a call that describes, prepares and performs a request, none of it on the actor of the caller.
     fileprivate func call<R: RequestConvertible>(
         _ describe: @escaping @Sendable () -> R, _ start: Bool, _ completion: Completion<TypedResponse<R.Resource>>
     ) -> RequestTask {
@@ -85,22 +89,24 @@ extension RequestExecutor {
             await outcome { () async throws(RequestError) in
                 let request = describe()
                 return try await request.prepared().typedResponse(
-                    from: self, by: request.responseDecoder, telling: task)
+                    from: self, by: request.responseDecoder, reportingTo: task)
             }
         }
     }
 }
 
 extension PreparedRequest {
+    /// Performs this request, decodes the response, and reports the state of the call to `task`.
     fileprivate func typedResponse<Resource>(
-        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>, telling task: RequestTask
+        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>, reportingTo task: RequestTask
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        let accepted = try await accepted(by: executor, telling: task)
+        let accepted = try await accepted(by: executor, reportingTo: task)
         return accepted.typed(try await accepted.value(by: decoder))
     }
 }
 
 extension RequestTask {
+    /// Returns a call that performs `work` in a task and passes its result to `completion`.
     fileprivate static func call<Value>(
         _ isStarting: Bool, _ completion: Completion<Value>,
         _ work: @escaping @Sendable (RequestTask) async -> sending Result<Value, RequestError>
@@ -117,93 +123,73 @@ extension RequestTask {
 }
 
 extension Client {
-    /// Performs `endpoint` and tells `completion` on the main actor what came of it.
+    /// Performs `endpoint` and passes the result to `completion` on the main actor.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<E: Endpoint>(
-        _ endpoint: E, start: Bool = true,
+        _ endpoint: E, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<E.Resource>, RequestError>) -> Void
     ) -> RequestTask where E.API == API {
         executor.call({ endpoint.request(from: api) }, start, Completion(.onMainActor(completion)))
     }
 
-    /// Performs `call` and tells `completion` on the main actor what came of it.
+    /// Performs `call` and passes the result to `completion` on the main actor.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<Resource>(
-        _ call: Call<API, Resource>, start: Bool = true,
+        _ call: Call<API, Resource>, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
         executor.call({ call.request(from: api) }, start, Completion(.onMainActor(completion)))
     }
 
-    /// Performs `request` and tells `completion` on the main actor what came of it.
+    /// Performs the request that `make` describes and passes the result to `completion` on the main actor.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<Resource>(
-        _ request: Request<API, Resource>, start: Bool = true,
+        _ make: (API) -> Request<API, Resource>, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
-        executor.call({ request }, start, Completion(.onMainActor(completion)))
-    }
-
-    /// Performs what `make` describes and tells `completion` on the main actor what came of it.
-    ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
-    @discardableResult
-    public func perform<Resource>(
-        _ make: @escaping @Sendable (API) -> Request<API, Resource>, start: Bool = true,
-        completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
-    ) -> RequestTask {
-        executor.call({ make(api) }, start, Completion(.onMainActor(completion)))
+        let request = make(api)
+        return executor.call({ request }, start, Completion(.onMainActor(completion)))
     }
 }
 
 extension Client {
-    /// Performs `endpoint` and tells `completion` on `queue` what came of it.
+    /// Performs `endpoint` and passes the result to `completion` on `queue`.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<E: Endpoint>(
-        _ endpoint: E, on queue: DispatchQueue, start: Bool = true,
+        _ endpoint: E, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<E.Resource>, RequestError>) -> Void
     ) -> RequestTask where E.API == API {
         executor.call({ endpoint.request(from: api) }, start, Completion(.on(queue, completion)))
     }
 
-    /// Performs `call` and tells `completion` on `queue` what came of it.
+    /// Performs `call` and passes the result to `completion` on `queue`.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<Resource>(
-        _ call: Call<API, Resource>, on queue: DispatchQueue, start: Bool = true,
+        _ call: Call<API, Resource>, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
         executor.call({ call.request(from: api) }, start, Completion(.on(queue, completion)))
     }
 
-    /// Performs `request` and tells `completion` on `queue` what came of it.
+    /// Performs the request that `make` describes and passes the result to `completion` on `queue`.
     ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
+    /// With `startsImmediately: false` the call starts with ``RequestTask/resume()``.
     @discardableResult
     public func perform<Resource>(
-        _ request: Request<API, Resource>, on queue: DispatchQueue, start: Bool = true,
+        _ make: (API) -> Request<API, Resource>, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
-        executor.call({ request }, start, Completion(.on(queue, completion)))
-    }
-
-    /// Performs what `make` describes and tells `completion` on `queue` what came of it.
-    ///
-    /// With `start: false` nothing happens before ``RequestTask/resume()``.
-    @discardableResult
-    public func perform<Resource>(
-        _ make: @escaping @Sendable (API) -> Request<API, Resource>, on queue: DispatchQueue, start: Bool = true,
-        completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
-    ) -> RequestTask {
-        executor.call({ make(api) }, start, Completion(.on(queue, completion)))
+        let request = make(api)
+        return executor.call({ request }, start, Completion(.on(queue, completion)))
     }
 }

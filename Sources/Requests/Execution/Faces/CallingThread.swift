@@ -1,22 +1,24 @@
 import Synchronization
 
-/// A thread that waits for a call and runs its jobs meanwhile, so that the call needs no other thread.
+/// A thread that waits for a call and runs its jobs meanwhile, so that the call needs no other thread (decision 0010).
 ///
-/// It is the task executor of that call: middleware, child tasks and default actors run here; only what has an executor
-/// of its own, such as the main actor, runs elsewhere. What it is asked to run when its call has ended goes to the pool.
+/// It is the task executor of that call: middleware, child tasks and default actors run on it. Only code with an
+/// executor of its own, such as the main actor, runs elsewhere. Jobs that arrive after the call has ended run in the
+/// global pool.
 package final class CallingThread: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// The first of the jobs that has not been run.
+        /// The index of the first job that has not been run.
         var first = 0
-        /// Whether the thread is here to run them.
+        /// Whether the thread runs jobs at present.
         var isDraining = false
         var isDone = false
-        /// Whether the thread waits, and has to be woken for a job.
+        /// Whether the thread is waiting and must be woken for a job.
         var isWaiting = false
         var pause: any ThreadPause = SemaphorePause()
-        var alarms = Alarms()
+        var sleepers = SleepQueue()
 
+        /// Removes and returns the next job.
         mutating func takeJob() -> UnownedJob? {
             guard first < jobs.count else { return nil }
             let job = jobs[first]
@@ -25,13 +27,14 @@ package final class CallingThread: TaskExecutor {
                 jobs.removeAll(keepingCapacity: true)
                 first = 0
             } else if first >= 64 {
+                // Removed in groups, so that a long queue is not moved for each job.
                 jobs.removeFirst(first)
                 first = 0
             }
             return job
         }
 
-        /// Ends the thread's wait, if it waits: what is returned has to be woken.
+        /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.
         mutating func endWait() -> (any ThreadPause)? {
             guard isWaiting else { return nil }
             isWaiting = false
@@ -41,7 +44,7 @@ package final class CallingThread: TaskExecutor {
 
     private enum Turn {
         case job(UnownedJob)
-        case ring([Alarms.Continuation])
+        case ring([SleepQueue.Continuation])
         case idle(any ThreadPause, until: Moment?)
         case done
     }
@@ -60,10 +63,10 @@ extension CallingThread {
     }
 
     private static let threads = Lock(Threads())
-    /// How many are busy: in a program without blocking calls, that is all anyone asks.
+    /// The number of busy threads, which is the only thing to read in a program without blocking calls.
     private static let busyCount = Atomic(0)
 
-    /// The thread that runs the current task because it waits for it; nil in every other task.
+    /// The thread that runs the current task while it waits for it; nil in every other task.
     package static var current: CallingThread? {
         guard busyCount.load(ordering: .relaxed) > 0,
             let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor })
@@ -71,7 +74,7 @@ extension CallingThread {
         return threads.withLock { $0.busy.first { $0.asUnownedTaskExecutor() == executor } }
     }
 
-    /// A thread to make a call on, one that has made one before if there is.
+    /// Returns a thread for a call, reusing an idle one if there is one.
     private static func begin() -> CallingThread {
         busyCount.add(1, ordering: .relaxed)
         let used = threads.withLock { $0.idle.popLast() }
@@ -80,29 +83,30 @@ extension CallingThread {
         return thread
     }
 
-    /// The call on `thread` is over; with `isReusable` no job of it is left.
+    /// Records that the call on `thread` has ended; with `isReusable` none of its jobs are left.
     private static func end(_ thread: CallingThread, isReusable: Bool) {
         threads.withLock { threads in
             threads.busy.removeAll { $0 === thread }
+            // At most 16 are kept, which bounds the descriptors that their pauses hold.
             if isReusable, threads.idle.count < 16 { threads.idle.append(thread) }
         }
         busyCount.subtract(1, ordering: .relaxed)
     }
 
-    /// Runs `operation` as a task on the calling thread until it has ended; nil when `patience` was over before that.
+    /// Runs `operation` as a task on the calling thread until it ends; nil when `limits` ends first.
     ///
-    /// Called from inside a task, it is cancelled with that task, at the latest 10 ms later.
+    /// If a task calls this function, the operation is cancelled with that task, at most 10 ms later.
     static func run<Value>(
-        patience: CallPatience?, _ operation: @escaping @Sendable () async -> sending Value
+        limits: BlockingCallTimeLimits?, _ operation: @escaping @Sendable () async -> sending Value
     ) -> sending Value? {
         let thread = begin()
-        let outcome = Handover<Value>()
+        let outcome = ResultBox<Value>()
         thread.state.withLock { $0.isDraining = true }
         let task = Task(executorPreference: thread) {
             outcome.put(await operation())
             thread.finish()
         }
-        let hasEnded = thread.drain(task, patience)
+        let hasEnded = thread.drain(task, limits)
         thread.leave()
         end(thread, isReusable: hasEnded)
         return hasEnded ? outcome.take() : nil
@@ -115,26 +119,26 @@ extension CallingThread {
         }?.wake()
     }
 
-    /// Hands what still comes to the pool.
+    /// Moves the remaining jobs, and all later ones, to the global pool.
     private func leave() {
-        let rest = state.withLock { state in
-            let rest = state.first == state.jobs.count ? [] : Array(state.jobs[state.first...])
+        let remaining = state.withLock { state in
+            let remaining = state.first == state.jobs.count ? [] : Array(state.jobs[state.first...])
             state.jobs.removeAll(keepingCapacity: true)
             state.first = 0
             state.isDraining = false
             state.isDone = false
             state.isWaiting = false
-            if !state.alarms.isUnused { state.alarms = Alarms() }
-            return rest
+            if !state.sleepers.isUnused { state.sleepers = SleepQueue() }
+            return remaining
         }
-        for job in rest { globalConcurrentExecutor.enqueue(job) }
+        for job in remaining { globalConcurrentExecutor.enqueue(job) }
     }
 }
 
 // MARK: Jobs
 
 extension CallingThread {
-    /// Runs `job` when its turn comes.
+    /// Adds `job` to the queue, and wakes the thread if it is waiting.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let (isDraining, pause) = state.withLock { state in
@@ -146,11 +150,11 @@ extension CallingThread {
         pause?.wake()
     }
 
-    /// Runs jobs until the call has ended; false when patience was over before.
-    private func drain(_ task: Task<Void, Never>, _ patience: CallPatience?) -> Bool {
-        var watch = Watch(over: task, patience)
+    /// Runs jobs until the call has ended; returns false when `limits` ends first.
+    private func drain(_ task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) -> Bool {
+        var monitor = CallMonitor(over: task, limits)
         var turns: UInt8 = 0
-        guard watch.goesOn() else { return false }
+        guard monitor.shouldContinue() else { return false }
         while true {
             switch next() {
             case .done: return true
@@ -158,41 +162,41 @@ extension CallingThread {
             case .job(let job):
                 job.runSynchronously(on: asUnownedTaskExecutor())
                 turns &+= 1
-                // Jobs that beget jobs must not keep the thread from what else it waits for.
-                if turns & 63 == 0, !look(&watch) { return false }
+                // Jobs that create jobs must not keep the thread from the other events that it waits for.
+                if turns & 63 == 0, !look(&monitor) { return false }
             case .idle(let pause, let moment):
-                guard watch.goesOn() else { return false }
-                // Jobs that come of the wait itself need not wake anyone.
-                pause.wait(until: watch.next(before: moment)) { state.withLock { $0.isWaiting = false } }
+                guard monitor.shouldContinue() else { return false }
+                // The flag is cleared first, because jobs that the wait itself adds need not wake the thread.
+                pause.wait(until: monitor.next(before: moment)) { state.withLock { $0.isWaiting = false } }
             }
         }
     }
 
-    /// Takes note of what has come meanwhile; false when patience is over.
-    private func look(_ watch: inout Watch) -> Bool {
-        let (pause, due) = state.withLock { ($0.pause, $0.alarms.takeDue()) }
+    /// Processes the events that have occurred; returns false when the limits have ended.
+    private func look(_ monitor: inout CallMonitor) -> Bool {
+        let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
         pause.look()
-        return watch.goesOn()
+        return monitor.shouldContinue()
     }
 
     private func next() -> Turn {
         state.withLock { state in
             if state.isDone { return .done }
             if let job = state.takeJob() { return .job(job) }
-            let due = state.alarms.takeDue()
+            let due = state.sleepers.takeDue()
             guard due.isEmpty else { return .ring(due) }
             state.isWaiting = true
-            return .idle(state.pause, until: state.alarms.next)
+            return .idle(state.pause, until: state.sleepers.next)
         }
     }
 
-    /// What the thread waits with.
+    /// The pause with which the thread waits.
     package var pause: any ThreadPause { state.withLock { $0.pause } }
 
-    /// Has the thread wait with `pause` from now on.
+    /// Makes the thread wait with `pause` from now on.
     package func wait(with pause: any ThreadPause) {
-        // A thread that waits already, while a job of its call runs elsewhere, waits anew.
+        // A thread that is already waiting, while a job of its call runs elsewhere, must wait again with the new pause.
         state.withLock { state in
             let old = state.endWait()
             state.pause = pause
@@ -204,13 +208,13 @@ extension CallingThread {
 // MARK: Waiting in place
 
 extension CallingThread {
-    /// Waits by `wait` in the middle of a job, when nothing but that job could run meanwhile; what `wait` returns, else
+    /// Calls `wait` in the middle of a job if no other job could run meanwhile, and returns its result; otherwise
     /// false.
     ///
-    /// To be called by a job that this thread runs, not by one of its call that runs elsewhere.
+    /// Call this function only from a job that this thread runs, not from a job of its call that runs elsewhere.
     package func waitInPlace(_ wait: () -> Bool) -> Bool {
         let isAlone = state.withLock { state in
-            guard state.first == state.jobs.count, state.alarms.isEmpty else { return false }
+            guard state.first == state.jobs.count, state.sleepers.isEmpty else { return false }
             state.isWaiting = true
             return true
         }
@@ -223,7 +227,10 @@ extension CallingThread {
 // MARK: Sleeping
 
 extension CallingThread {
-    /// Sleeps until `instant`; in a blocking call without any other thread, which a pool that is all blocked cannot lend.
+    /// Sleeps until `instant`.
+    ///
+    /// A blocking call sleeps without another thread, because a pool whose threads are all blocked has none to run a
+    /// timer.
     ///
     /// - Throws: ``RequestError/Reason/cancelled``.
     package static func sleep(until instant: ContinuousClock.Instant) async throws(RequestError) {
@@ -233,20 +240,21 @@ extension CallingThread {
         guard await thread.sleep(until: instant) else { throw RequestError(.cancelled) }
     }
 
-    /// Whether it was slept that long.
+    /// Sleeps until `instant` on this thread, and returns false when cancelled first.
     private func sleep(until instant: ContinuousClock.Instant) async -> Bool {
-        let id = state.withLock { $0.alarms.makeID() }
+        let id = state.withLock { $0.sleepers.makeID() }
         return await withTaskCancellationHandler {
+            // Resumed exactly once: at its time, by the cancellation, or here if it was not set.
             await withUnsafeContinuation { continuation in
                 let (isSet, pause) = state.withLock { state in
-                    let isSet = state.isDraining && state.alarms.set(id, to: Moment(instant), continuation)
+                    let isSet = state.isDraining && state.sleepers.set(id, to: Moment(instant), continuation)
                     return (isSet, state.endWait())
                 }
                 pause?.wake()
                 if !isSet { continuation.resume(returning: false) }
             }
         } onCancel: {
-            state.withLock { $0.alarms.cancel(id) }?.resume(returning: false)
+            state.withLock { $0.sleepers.cancel(id) }?.resume(returning: false)
         }
     }
 }

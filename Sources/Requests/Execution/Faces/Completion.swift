@@ -2,14 +2,14 @@ import Dispatch
 
 /// A completion that has not run yet.
 protocol PendingCompletion: Sendable {
-    /// Sends it to its queue, where it finds out what to say.
+    /// Sends the completion to its queue, where `task` decides the result.
     func announce(for task: RequestTask)
 }
 
-/// A completion, the queue it runs on, and the outcome it will receive.
+/// A completion handler, the queue it runs on, and the outcome it will receive.
 ///
-/// Whether the call has completed, the function and the outcome change under one lock: an outcome that arrives after the
-/// completion has run is never seen by it. Function and outcome are released on the completion queue only.
+/// One lock guards the function and the outcome, so an outcome that arrives after the completion handler has run does
+/// not reach it. Both are released only on the completion queue.
 final class Completion<Value>: PendingCompletion {
     typealias Outcome = Result<Value, RequestError>
 
@@ -49,8 +49,8 @@ final class Completion<Value>: PendingCompletion {
     }
 
     deinit {
-        // A call that was never started does not complete; its function is still released where it would have run.
-        // Nothing here may still hold it then, or the last release would be this thread's: so it is never copied.
+        // A call that was never started does not complete, but its function is still released on the completion queue.
+        // The function is moved, never copied, because a copy could be released last, on this thread.
         let remainder = state.withLock { State(function: $0.function.take()) }
         guard remainder.function != nil else { return }
         release(DeferredRelease(remainder))
@@ -60,7 +60,7 @@ final class Completion<Value>: PendingCompletion {
         place.run { content.release() }
     }
 
-    /// Keeps the outcome for the completion; one that comes after it, since the call was cancelled, is released.
+    /// Stores the outcome for the completion handler, or releases it if a cancelled call has already completed.
     func fulfil(_ outcome: consuming sending Outcome) {
         var parcel = Optional(Parcel(outcome))
         state.withLock { state in
@@ -73,16 +73,18 @@ final class Completion<Value>: PendingCompletion {
         place.run { self.complete(task) }
     }
 
+    /// Runs the completion handler, once.
     private func complete(_ task: RequestTask) {
         let state = self.state.withLock { State(function: $0.function.take(), outcome: $0.outcome.take()) }
         guard let function = state.function else { return }
-        // There is none when the call was cancelled before its work had ended.
+        // A call that was cancelled before its work ended has no outcome.
         let found = state.outcome?.open()
         var error: RequestError?
         if case .failure(let failure) = found { error = failure }
         error = task.complete(with: error)
         let outcome = error.map { .failure($0) } ?? found ?? .failure(RequestError(.cancelled))
         switch function {
+        // This function runs on the main actor then, because `place` is that of the function.
         case .onMainActor(let function): MainActor.assumeIsolated { function(outcome) }
         case .on(_, let function): function(outcome)
         }

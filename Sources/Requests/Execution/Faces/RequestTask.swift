@@ -1,21 +1,21 @@
-/// A call that tells a completion what came of it: what the forms of `perform` with a completion give.
+/// A call with a completion handler, returned by `perform`.
 ///
-/// It completes exactly once, on its completion queue, whatever races with what. Cancelling wins until the very moment
-/// of completing: a ``cancel()`` from that queue before the completion runs makes it a cancellation, also when the value
-/// is already there. Nobody has to keep it: a call that has been started goes on without.
+/// The call completes exactly once, on its completion queue. Cancellation has priority until the completion handler
+/// runs: after a ``cancel()`` on that queue the result is a cancellation, even if the value has already arrived. You do
+/// not need to keep the task: a started call continues without it.
 public final class RequestTask: Sendable {
-    /// How far a call has come.
+    /// The state of a call.
     public enum State: Hashable, Sendable {
-        /// It has not been started, or waits for its response.
+        /// The call has not been started, or is waiting for its response.
         case running
-        /// The exchange is over; its response is validated and decoded, or waits for the completion queue.
+        /// The exchange has ended. The response is validated and decoded, or the result waits for the completion queue.
         case processing
-        /// The completion has been given a value, or an error that is no cancellation.
+        /// The completion handler receives a value, or an error that is not a cancellation.
         case completed
-        /// It was cancelled; the completion is given that, or has been.
+        /// The call was cancelled, and the completion handler receives a cancellation.
         case cancelled
 
-        /// Whether no other state follows.
+        /// Whether the state is final.
         public var isFinal: Bool { self == .completed || self == .cancelled }
     }
 
@@ -26,7 +26,7 @@ public final class RequestTask: Sendable {
         var attempt = 0
         var request: PreparedRequest?
         var progress = TransferProgress()
-        /// What starts the call; taken when it is started or cancelled.
+        /// The function that starts the call; taken when the call is started or cancelled.
         var start: Start?
         var work: Task<Void, Never>?
         var isAnnounced = false
@@ -43,7 +43,7 @@ public final class RequestTask: Sendable {
             progresses = []
         }
 
-        /// Whether it is now that the completion has to be sent to its queue.
+        /// Returns whether the completion must be sent to its queue now; true once.
         mutating func announce() -> Bool {
             defer { isAnnounced = true }
             return !isAnnounced
@@ -53,57 +53,59 @@ public final class RequestTask: Sendable {
     private let course = Lock(Course())
     private let completion: any PendingCompletion
 
-    /// A call that is started by `start`, which is run at most once, and told to `completion`.
+    /// Creates a call that `start` starts, at most once, and whose result `completion` receives.
     init(completion: any PendingCompletion, start: @escaping Start) {
         self.completion = completion
         course.withLock { $0.start = start }
     }
 }
 
-// MARK: What others do
+// MARK: Controlling and observing the call
 
 extension RequestTask {
-    /// Starts a call that was made with `start: false`; one that runs, or is over, is left alone.
+    /// Starts a call made with `startsImmediately: false`; has no effect on a call that is running or has ended.
     public func resume() {
         course.withLock { course in
             guard let start = course.start.take(), course.state == .running else { return }
+            // Started under the lock, so that `cancel()` always finds the work of a started call.
             course.work = start(self)
         }
     }
 
-    /// Cancels the call; one that is over is left alone.
+    /// Cancels the call; has no effect on a call that has ended.
     ///
-    /// One that was never started, and one that is being decoded, completes at once; one that waits for its response
-    /// completes when the exchange has ended, which its executor sees to, so that its connection is closed by then.
+    /// A call that was never started, or whose response is being decoded, completes at once. A call that waits for its
+    /// response completes when the executor has ended the exchange, so that its connection is closed by then.
     public func cancel() {
         let (start, work, isAnnouncing) = course.withLock { course in
             guard !course.state.isFinal else { return (nil as Start?, nil as Task<Void, Never>?, false) }
+            // Work that is under way completes the call itself, in `end()`, when the exchange has ended.
             let isEnding = course.state == .running && course.work != nil
             course.move(to: .cancelled)
             return (course.start.take(), course.work.take(), !isEnding && course.announce())
         }
-        // Dropped here, outside the lock: what it holds may be the last of its kind.
+        // Released outside the lock, because releasing what it captures can run any code.
         _ = consume start
         work?.cancel()
         if isAnnouncing { completion.announce(for: self) }
     }
 
-    /// How far the call has come.
+    /// The current state of the call.
     public var state: State { course.withLock { $0.state } }
 
-    /// The number of the request that is or was under way, redirects counted: 0 before the first.
+    /// The number of the current or last request, counting redirects; 0 before the first.
     public var attempt: Int { course.withLock { $0.attempt } }
 
-    /// The request that is or was under way; nil before the first.
+    /// The current or last request; nil before the first.
     public var request: PreparedRequest? { course.withLock { $0.request } }
 
-    /// How far the exchange has come, as of the last report.
+    /// The progress of the exchange, as last reported.
     public var progress: TransferProgress { course.withLock { $0.progress } }
 
-    /// The state now, and every one that follows; ends after a final one.
+    /// The current state and all later ones, up to a final state.
     ///
-    /// Each call gives a sequence of its own, for one reader.
-    public var states: AsyncStream<State> {
+    /// Each access returns a new sequence, for one reader.
+    public var stateUpdates: AsyncStream<State> {
         let (stream, continuation) = AsyncStream.makeStream(of: State.self)
         course.withLock { course in
             continuation.yield(course.state)
@@ -112,9 +114,9 @@ extension RequestTask {
         return stream
     }
 
-    /// The progress, at most every 64 KiB or 50 ms, and at the end; a slow reader gets the latest.
+    /// The progress, reported at most every 64 KiB or 50 ms, and at the end.
     ///
-    /// Each call gives a sequence of its own, for one reader.
+    /// A slow reader receives the latest progress. Each access returns a new sequence, for one reader.
     public var progressUpdates: AsyncStream<TransferProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -126,13 +128,13 @@ extension RequestTask {
     }
 }
 
-// MARK: What the call tells
+// MARK: Reports of the call
 
 extension RequestTask {
-    /// Has the exchange's progress told here too.
+    /// Makes `request` report its progress to this task as well.
     func watchProgress(of request: inout PreparedRequest) {
-        let observer = request.onProgress
-        request.onProgress = { [weak self] progress in
+        let observer = request.progressHandler
+        request.progressHandler = { [weak self] progress in
             self?.report(progress)
             observer?(progress)
         }
@@ -145,7 +147,7 @@ extension RequestTask {
         }
     }
 
-    /// A request is handed to the executor.
+    /// Records that the executor receives `request`.
     func execute(_ request: PreparedRequest, attempt: Int) {
         course.withLock { course in
             course.request = request
@@ -153,14 +155,14 @@ extension RequestTask {
         }
     }
 
-    /// The response is there, or will not come.
+    /// Records that the exchange has ended.
     func process() {
         course.withLock { course in
             if course.state == .running { course.move(to: .processing) }
         }
     }
 
-    /// The work is done: what came of it waits for the completion queue.
+    /// Records that the work has ended, and sends the completion to its queue.
     func end() {
         process()
         let isAnnouncing = course.withLock { course in
@@ -170,9 +172,9 @@ extension RequestTask {
         if isAnnouncing { completion.announce(for: self) }
     }
 
-    /// The last transition, made on the completion queue, of a call that failed with `error` or has a value.
+    /// Makes the final transition, on the completion queue, of a call that failed with `error` or has a value.
     ///
-    /// Gives the error to complete with: that one, or a cancellation when the call was cancelled before.
+    /// - Returns: The error to complete with: `error`, or a cancellation if the call was cancelled before.
     func complete(with error: RequestError?) -> RequestError? {
         course.withLock { course in
             if course.state != .cancelled {
@@ -185,6 +187,6 @@ extension RequestTask {
         }
     }
 
-    /// Whether the completion is on its way; for tests.
+    /// Whether the completion has been sent to its queue; for tests.
     package var isAnnounced: Bool { course.withLock { $0.isAnnounced } }
 }

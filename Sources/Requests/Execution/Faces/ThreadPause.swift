@@ -1,32 +1,33 @@
 import Dispatch
 
-/// How the thread of a blocking call waits while none of its jobs can run.
+/// A way for the thread of a blocking call to wait while none of its jobs can run.
 ///
-/// An executor that waits for descriptors brings its own, which waits for them and for the thread's jobs at once.
+/// An executor that waits for descriptors supplies its own, which waits for them and for the jobs of the thread at
+/// once.
 package protocol ThreadPause: AnyObject, Sendable {
-    /// Blocks the calling thread until ``wake()``, until what it watches has come, or until `moment`; may end early.
+    /// Blocks the calling thread until ``wake()``, an event that it watches, or `moment`; may return early.
     ///
-    /// Calls `awake` once it no longer blocks, before it resumes any task.
+    /// It calls `awake` once it no longer blocks, before it resumes any task.
     func wait(until moment: Moment?, then awake: () -> Void)
 
-    /// Takes note of what has come, without blocking.
+    /// Processes the events that have occurred, without blocking.
     func look()
 
-    /// Ends the wait of the thread, or the next one if there is none.
+    /// Ends the current wait of the thread, or the next one if it is not waiting.
     func wake()
 
-    /// Whether it can wait and be woken: not in a forked child, when it has descriptors of the parent.
+    /// Whether it can wait and be woken; false in a forked child if it has descriptors of the parent (decision 0019).
     var isUsable: Bool { get }
 }
 
-/// Waits for jobs and nothing else.
+/// A pause that waits only for jobs.
 final class SemaphorePause: ThreadPause {
     private let semaphore = DispatchSemaphore(value: 0)
 
     func wait(until moment: Moment?, then awake: () -> Void) {
         defer { awake() }
         guard let moment else { return semaphore.wait() }
-        // At least a little, so that rounding makes no loop of it.
+        // Rounded up, so that a wait of less than 1 ms does not become a busy loop; 1 h at most.
         let left = (moment - .now) / .milliseconds(1)
         let milliseconds = max(0, min(left, 3_600_000)).rounded(.up)
         _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))

@@ -1,9 +1,10 @@
 extension [MediaType] {
-    /// The value of an Accept field that names these types in order of preference (RFC 9110 §12.5.1).
+    /// The value of an Accept field that lists these types in order of preference (RFC 9110 §12.5.1).
     ///
-    /// The first as it is, those after it with `q=0.9`, `0.8` and so on, never less than `0.1`. A type that has a `q` of
-    /// its own keeps it and does not count.
+    /// The first type has no quality; the next ones have `q=0.9`, `q=0.8` and so on, down to `q=0.1`. A type with its
+    /// own `q` parameter keeps it and does not lower the next quality.
     public var acceptValue: String {
+        // The most frequent case, without building a list.
         if let only = first, count == 1, only.parameters.isEmpty { return only.rawValue }
         var quality = 10
         return enumerated().map { index, type in
@@ -14,7 +15,7 @@ extension [MediaType] {
 }
 
 extension MediaType {
-    /// The type and its parameters without spaces, as members of a list are usually written; `q` comes last.
+    /// The type and its parameters without spaces, as usual in a list, with `q` last.
     fileprivate var compact: String {
         let parameters = parameters.filter { !ASCIIFolding.areEqual($0.name, "q") }
         let quality = parameter("q").map { ";q=\($0)" } ?? ""
@@ -25,15 +26,17 @@ extension MediaType {
 }
 
 extension Field {
-    /// Accept, naming `types` in order of preference, with falling qualities (RFC 9110 §12.5.1).
+    /// Returns an Accept field that lists `types` in order of preference, with decreasing qualities (RFC 9110 §12.5.1).
     public static func accept(_ types: [MediaType]) -> Field {
         Field(name: .accept, value: types.acceptValue)
     }
 
-    /// Accept-Language, naming `languages` in order of preference (RFC 9110 §12.5.4).
+    /// Returns an Accept-Language field that lists `languages` in order of preference (RFC 9110 §12.5.4).
     ///
-    /// The first as it is, those after it with `q=0.9` down to `0.5`; more than six are not named. An app passes what
-    /// the system prefers, such as `Locale.preferredLanguages`.
+    /// The first language has no quality; the next ones have `q=0.9` down to `q=0.5`.
+    ///
+    /// - Parameter languages: Language tags, such as `Locale.preferredLanguages`; only the first six are used.
+    /// - Returns: The field.
     public static func acceptLanguages(_ languages: [String]) -> Field {
         let values = languages.prefix(6).enumerated().map { index, language in
             index == 0 ? language : "\(language);q=0.\(10 - index)"

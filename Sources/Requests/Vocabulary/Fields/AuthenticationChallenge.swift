@@ -1,28 +1,28 @@
-/// One challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110 §11.3, §11.6.1).
+/// A challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110 §11.3, §11.6.1).
 public struct AuthenticationChallenge: Sendable {
-    /// The scheme as it was spelled; compare it with ``isScheme(_:)``.
+    /// The scheme with its original spelling; to compare it, use ``usesScheme(_:)``.
     public var scheme: String
 
-    /// The parameters, unquoted.
+    /// The parameters, without quotation marks and escapes.
     public var parameters: FieldParameters
 
-    /// The single token that some schemes send in the place of parameters.
+    /// The token68 that some schemes send in place of parameters, or nil (RFC 9110 §11.2).
     public var token68: String?
 
-    /// A challenge of `scheme` and `parameters`.
+    /// Creates a challenge; if `token68` is not nil, ``fieldValue`` does not contain the parameters.
     public init(scheme: String, parameters: FieldParameters = [:], token68: String? = nil) {
         self.scheme = scheme
         self.parameters = parameters
         self.token68 = token68
     }
 
-    /// Whether the scheme is `name`, without regard to ASCII case.
-    public func isScheme(_ name: String) -> Bool { ASCIIFolding.areEqual(scheme, name) }
+    /// Returns whether the scheme is `name`, ignoring ASCII case.
+    public func usesScheme(_ name: String) -> Bool { ASCIIFolding.areEqual(scheme, name) }
 
-    /// The realm (RFC 9110 §11.5).
+    /// The realm, or nil if there is none (RFC 9110 §11.5).
     public var realm: String? { parameters["realm"] }
 
-    /// The challenges of one field's value, up to the first that is malformed.
+    /// Returns the challenges of a field value, up to the first malformed one.
     public static func challenges(in fieldValue: String) -> [AuthenticationChallenge] {
         var reader = FieldValueReader(fieldValue)
         var challenges: [AuthenticationChallenge] = []
@@ -33,6 +33,7 @@ public struct AuthenticationChallenge: Sendable {
         }
     }
 
+    /// Reads one challenge.
     private init?(_ reader: inout FieldValueReader) {
         guard let scheme = reader.token() else { return nil }
         self.init(scheme: scheme)
@@ -46,7 +47,7 @@ public struct AuthenticationChallenge: Sendable {
         guard readParameters(&reader) else { return nil }
     }
 
-    /// A token68 that stands alone; nil, and nothing read, when something else does.
+    /// Reads a token68 that is followed by a comma or the end; otherwise returns nil without reading anything.
     private static func token68(_ reader: inout FieldValueReader) -> String? {
         let start = reader.position
         let isToken68: (UInt8) -> Bool = {
@@ -61,7 +62,7 @@ public struct AuthenticationChallenge: Sendable {
         return nil
     }
 
-    /// Reads parameters up to the scheme of the next challenge; gives whether they were well-formed.
+    /// Reads the parameters up to the scheme of the next challenge and returns whether they are well-formed.
     private mutating func readParameters(_ reader: inout FieldValueReader) -> Bool {
         var names = DistinctNames()
         while true {
@@ -69,17 +70,18 @@ public struct AuthenticationChallenge: Sendable {
             let start = reader.position
             guard let name = reader.token() else { return reader.isAtEnd }
             reader.skipWhitespace()
+            // A token without `=` is the scheme of the next challenge, which is read again.
             guard reader.skip("=") else {
                 reader.position = start
                 return true
             }
             reader.skipWhitespace()
             guard let value = reader.value(), names.insert(name), reader.skipCommas() else { return false }
-            parameters.append(name, value)
+            parameters.add(name: name, value: value)
         }
     }
 
-    /// The challenge as a field's value.
+    /// The challenge as a field value.
     public var fieldValue: String {
         let parts = parameters.map { "\($0.name)=\(FieldValueWriter.quoted($0.value))" }
         return ([scheme] + [token68 ?? parts.joined(separator: ", ")]).filter { !$0.isEmpty }.joined(separator: " ")
@@ -87,13 +89,13 @@ public struct AuthenticationChallenge: Sendable {
 }
 
 extension AuthenticationChallenge: Hashable {
-    /// Whether the schemes are the same, ignoring ASCII case, the parameters are, and the tokens octet by octet.
+    /// Returns whether schemes, ignoring ASCII case, parameters and tokens are equal.
     public static func == (left: Self, right: Self) -> Bool {
-        left.isScheme(right.scheme) && left.parameters == right.parameters
+        left.usesScheme(right.scheme) && left.parameters == right.parameters
             && OctetText.areEqual(left.token68, right.token68)
     }
 
-    /// Hashes scheme, parameters and token, so that equal challenges hash alike.
+    /// Hashes the folded scheme, the parameters and the token, so that equal challenges hash alike.
     public func hash(into hasher: inout Hasher) {
         ASCIIFolding.hash(scheme, into: &hasher)
         hasher.combine(parameters)

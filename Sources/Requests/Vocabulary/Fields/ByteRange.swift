@@ -1,13 +1,16 @@
-/// A part of a representation, in bytes, as a Range field asks for it (RFC 9110 §14.1.2).
+/// A byte range that a Range field requests (RFC 9110 §14.1.2).
 public enum ByteRange: Hashable, Sendable {
-    /// From `first` to `last`, both included.
+    /// The bytes from the first to the last position, both included, counted from 0.
     case bytes(ClosedRange<Int>)
-    /// From this byte to the end.
+    /// The bytes from a position to the end.
     case from(Int)
-    /// The last so many bytes.
+    /// The given number of bytes at the end.
     case suffix(Int)
 
-    /// Reads the value of a Range field; nil when the unit is not bytes, a range is malformed or a number exceeds `Int.max`.
+    /// Returns the ranges of a Range field, or nil if it is not a valid list of byte ranges.
+    ///
+    /// - Parameter fieldValue: The value, such as `bytes=0-499, -100`.
+    /// - Returns: The ranges, or nil for another unit, a malformed or missing range, or a number above `Int.max`.
     public static func ranges(in fieldValue: String) -> [ByteRange]? {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -32,7 +35,7 @@ public enum ByteRange: Hashable, Sendable {
         }
     }
 
-    /// The value of a Range field that asks for `ranges`.
+    /// Returns the value of a Range field that requests `ranges`.
     public static func fieldValue(_ ranges: [ByteRange]) -> String {
         "bytes=" + ranges.map(\.text).joined(separator: ", ")
     }
@@ -46,23 +49,25 @@ public enum ByteRange: Hashable, Sendable {
     }
 }
 
-/// Which part of a representation an answer holds (RFC 9110 §14.4).
+/// The part of a representation that a response contains (RFC 9110 §14.4).
 public struct ContentRange: Hashable, Sendable {
-    /// The bytes the answer holds, both ends included; nil when it holds none because the range was refused.
+    /// The range of bytes, both ends included; nil if the server could not satisfy the request.
     public var bytes: ClosedRange<Int>?
 
-    /// The length of the whole; nil when it is unknown.
+    /// The length of the whole representation in bytes; nil if it is unknown.
     public var length: Int?
 
-    /// A range of `bytes` out of `length`.
+    /// Creates a range of `bytes` within a representation of `length` bytes.
     public init(bytes: ClosedRange<Int>?, length: Int?) {
         self.bytes = bytes
         self.length = length
     }
 
-    /// Reads `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`; nil for another unit or a malformed value.
+    /// Creates a range from the value of a Content-Range field.
     ///
-    /// It is nil, too, when a number exceeds `Int.max` or the last byte is at `Int.max`: no length could count it.
+    /// - Parameter fieldValue: The value: `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`. The result is nil for
+    ///   another unit, a malformed value and numbers above `Int.max`. The last position must be below `Int.max`,
+    ///   because no length could include it.
     public init?(fieldValue: String) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -81,7 +86,7 @@ public struct ContentRange: Hashable, Sendable {
         guard reader.isAtEnd else { return nil }
     }
 
-    /// The range as a field's value.
+    /// The range as a field value.
     public var fieldValue: String {
         let range = bytes.map { "\($0.lowerBound)-\($0.upperBound)" } ?? "*"
         return "bytes \(range)/\(length.map(String.init) ?? "*")"

@@ -1,14 +1,15 @@
-/// The directives of a Cache-Control field (RFC 9111 §5.2), of a request or a response.
+/// The directives of the Cache-Control field of a request or a response (RFC 9111 §5.2).
 ///
-/// Unknown directives are kept; malformed elements are dropped. Names compare without regard to ASCII case.
+/// Unknown directives are kept; malformed elements are ignored. Names are compared without regard to ASCII case.
 public struct CacheControl: Hashable, Sendable {
-    /// The directives in order; a value is unquoted.
+    /// The directives and their arguments in order, without quotation marks and escapes.
     public var directives: FieldParameters
 
+    /// The names of the directives without an argument.
     private var bare: Set<CaseInsensitiveString> = []
 
-    /// The directives of a field's value; several fields are joined with commas.
-    public init(_ fieldValue: String) {
+    /// Creates the directives of a field value; join several fields with commas.
+    public init(fieldValue: String) {
         directives = FieldParameters()
         var reader = FieldValueReader(fieldValue)
         var names = DistinctNames()
@@ -28,19 +29,20 @@ public struct CacheControl: Hashable, Sendable {
         }
     }
 
-    /// Adds a directive; a malformed argument reads as an empty one, so that what it limits counts as passed.
+    /// Adds a directive; a malformed argument counts as empty, so that a time limit in it is 0.
     private mutating func add(_ name: String, _ value: String?, hasValue: Bool) {
-        directives.append(name, value ?? "")
+        directives.add(name: name, value: value ?? "")
         if !hasValue { bare.insert(CaseInsensitiveString(name)) }
     }
 
-    /// Whether there is a directive called `name`, with or without an argument.
+    /// Returns whether there is a directive named `name`, with or without an argument.
     public func contains(_ name: String) -> Bool { directives[name] != nil }
 
-    /// The argument of the directive called `name` in seconds; nil when there is no such directive.
+    /// Returns the argument of a directive in seconds, or nil if there is no such directive.
     ///
-    /// An argument that is missing or no number is 0: the answer counts as stale (RFC 9111 §4.2.1). One too large to
-    /// count is 2,147,483,648 (RFC 9111 §1.2.2).
+    /// - Parameter name: The name of the directive.
+    /// - Returns: The seconds. A missing or malformed argument is 0, so that the response counts as stale (RFC 9111
+    ///   §4.2.1). A number above 2,147,483,648 is 2,147,483,648 (RFC 9111 §1.2.2).
     public func seconds(of name: String) -> Int? {
         guard let value = directives[name] else { return nil }
         var reader = FieldValueReader(value)
@@ -48,14 +50,14 @@ public struct CacheControl: Hashable, Sendable {
         return reader.isAtEnd ? number : 0
     }
 
-    /// The field names that the directive called `name` is limited to, as in `no-cache="Set-Cookie"`; empty for all.
+    /// Returns the field names to which a directive is limited, as in `no-cache="Set-Cookie"`; empty if there are none.
     public func fieldNames(of name: String) -> [Field.Name] {
         (directives[name] ?? "").utf8.split(separator: UInt8(ascii: ","))
             .map { $0.filter { $0 != 0x20 && $0 != 0x09 } }.filter { !$0.isEmpty }
             .map { Field.Name(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The directives as a field's value.
+    /// The directives as a field value.
     public var fieldValue: String {
         directives.map { name, value in
             bare.contains(CaseInsensitiveString(name)) ? name : "\(name)=\(FieldValueWriter.tokenOrQuoted(value))"
@@ -64,55 +66,55 @@ public struct CacheControl: Hashable, Sendable {
 }
 
 extension CacheControl {
-    /// How long an answer is fresh, in seconds: `max-age` (RFC 9111 §5.2.1.1, §5.2.2.1).
+    /// The freshness lifetime of the response in seconds, `max-age` (RFC 9111 §5.2.1.1, §5.2.2.1).
     public var maxAge: Int? { seconds(of: "max-age") }
 
-    /// How long shared caches may hold an answer for fresh, in seconds: `s-maxage`.
+    /// The freshness lifetime in shared caches in seconds, `s-maxage`.
     public var sharedMaxAge: Int? { seconds(of: "s-maxage") }
 
-    /// How stale an answer may be, in seconds: `max-stale`; without an argument however stale.
+    /// The accepted staleness in seconds, `max-stale`; `Int.max` if it has no argument.
     public var maxStale: Int? { bare.contains("max-stale") ? .max : seconds(of: "max-stale") }
 
-    /// How long an answer must stay fresh at least, in seconds: `min-fresh`.
+    /// The minimum time in seconds that the response must remain fresh, `min-fresh`.
     public var minFresh: Int? { seconds(of: "min-fresh") }
 
-    /// How long a stale answer may be used while it is asked for anew, in seconds (RFC 5861 §3).
+    /// The time in seconds that a stale response may be used during validation, `stale-while-revalidate` (RFC 5861 §3).
     public var staleWhileRevalidate: Int? { seconds(of: "stale-while-revalidate") }
 
-    /// How long a stale answer may be used when the server fails, in seconds (RFC 5861 §4).
+    /// The time in seconds that a stale response may be used after a server error, `stale-if-error` (RFC 5861 §4).
     public var staleIfError: Int? { seconds(of: "stale-if-error") }
 
-    /// Whether nothing may be stored: `no-store`.
-    public var isNoStore: Bool { contains("no-store") }
+    /// Whether caches must not store the request or the response, `no-store`.
+    public var noStore: Bool { contains("no-store") }
 
-    /// Whether a stored answer must be confirmed before each use: `no-cache` without field names.
-    public var isNoCache: Bool { contains("no-cache") && fieldNames(of: "no-cache").isEmpty }
+    /// Whether a stored response must be validated before each use, `no-cache` without field names.
+    public var noCache: Bool { contains("no-cache") && fieldNames(of: "no-cache").isEmpty }
 
-    /// Whether a stale answer must never be used unconfirmed: `must-revalidate`.
-    public var isMustRevalidate: Bool { contains("must-revalidate") }
+    /// Whether a stale response must be validated before use, `must-revalidate`.
+    public var mustRevalidate: Bool { contains("must-revalidate") }
 
-    /// Whether shared caches must not store the answer: `private` without field names.
+    /// Whether shared caches must not store the response, `private` without field names.
     public var isPrivate: Bool { contains("private") && fieldNames(of: "private").isEmpty }
 
-    /// Whether anyone may store the answer: `public`.
+    /// Whether every cache may store the response, `public`.
     public var isPublic: Bool { contains("public") }
 
-    /// Whether the answer stays as it is while it is fresh: `immutable` (RFC 8246).
+    /// Whether the response does not change while it is fresh, `immutable` (RFC 8246).
     public var isImmutable: Bool { contains("immutable") }
 
-    /// Whether only a stored answer is wanted: `only-if-cached`.
-    public var isOnlyIfCached: Bool { contains("only-if-cached") }
+    /// Whether the request accepts only a stored response, `only-if-cached`.
+    public var onlyIfCached: Bool { contains("only-if-cached") }
 
-    /// Nothing may be stored.
-    public static let noStore = CacheControl("no-store")
+    /// The directive `no-store`.
+    public static let noStore = CacheControl(fieldValue: "no-store")
 
-    /// What is stored must be confirmed.
-    public static let noCache = CacheControl("no-cache")
+    /// The directive `no-cache`, without field names.
+    public static let noCache = CacheControl(fieldValue: "no-cache")
 
-    /// Only a stored answer is wanted.
-    public static let onlyIfCached = CacheControl("only-if-cached")
+    /// The directive `only-if-cached`.
+    public static let onlyIfCached = CacheControl(fieldValue: "only-if-cached")
 
-    /// Fresh for `seconds`; negative is 0.
+    /// Returns the directive `max-age` with a number of seconds; a negative number counts as 0.
     public static func maxAge(_ seconds: Int) -> CacheControl {
         var control = CacheControl()
         control.directives["max-age"] = String(max(seconds, 0))

@@ -1,21 +1,22 @@
-/// How a body is meant to be presented, and under which name it would be kept (RFC 6266).
+/// The intended presentation of a body and its file name (RFC 6266).
 public struct ContentDisposition: Sendable {
-    /// `inline`, `attachment`, `form-data` or another type, in lower case.
+    /// The type in lower case: `inline`, `attachment`, `form-data` or another.
     public var type: String
 
-    /// The parameters as they are sent, `filename` and `filename*` among them.
+    /// The parameters as they are sent, including `filename` and `filename*`.
     public var parameters: FieldParameters
 
-    /// A disposition of `type` and `parameters`.
+    /// Creates a disposition; `type` is converted to lower case.
     public init(_ type: String, parameters: FieldParameters = [:]) {
         self.type = ASCIIFolding.folded(type)
         self.parameters = parameters
     }
 
-    /// An attachment to be kept as `filename`, which any text may be.
+    /// Returns an attachment with a file name.
     ///
-    /// A name outside ASCII is sent twice: as `filename*` (RFC 8187), and for older recipients as `filename` with `_` in
-    /// the place of what it cannot hold.
+    /// - Parameter filename: The file name, which may be any text. Unless it is printable ASCII without `%`, it is sent
+    ///   as `filename*` (RFC 8187) and, for older recipients, as `filename` with `_` in place of all other characters.
+    /// - Returns: The disposition.
     public static func attachment(filename: String) -> ContentDisposition {
         var disposition = ContentDisposition("attachment")
         let isPlain = filename.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }
@@ -23,14 +24,14 @@ public struct ContentDisposition: Sendable {
             scalar.isASCII && scalar.value >= 0x20 && scalar.value != 0x7F && scalar != "%" ? String(scalar) : "_"
         }
         disposition.parameters["filename"] = plain.joined()
-        if !isPlain { disposition.parameters["filename*"] = ExtendedValue(text: filename).fieldValue }
+        if !isPlain { disposition.parameters["filename*"] = FieldParameters.ExtendedValue(text: filename).fieldValue }
         return disposition
     }
 
-    /// Reads a field's value; nil when it has no type.
+    /// Creates a disposition from a field value, or nil if the value has no type.
     ///
-    /// The field is not a list: a comma outside a quoted string makes the parameter malformed, and a malformed parameter
-    /// is left out. `attachment; filename=foo,bar.html` is an attachment without a name.
+    /// The field is not a list: a comma outside a quoted string makes a parameter malformed, and malformed parameters
+    /// are ignored. `attachment; filename=foo,bar.html` is an attachment without a name.
     public init?(fieldValue: String) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -40,38 +41,38 @@ public struct ContentDisposition: Sendable {
         self.init(type, parameters: reader.parameters(.single))
     }
 
-    /// The name as the sender gave it: `filename*` when it can be read, otherwise `filename`.
+    /// The file name as it was sent: `filename*` if it is valid, otherwise `filename`.
     ///
-    /// It is data of others: use ``safeFilename`` to make a file of that name.
+    /// The name is untrusted. To create a file, use ``safeFilename``.
     public var filename: String? {
-        parameters["filename*"].flatMap { ExtendedValue($0)?.text } ?? parameters["filename"]
+        parameters["filename*"].flatMap { FieldParameters.ExtendedValue($0)?.text } ?? parameters["filename"]
     }
 
-    /// The last component of ``filename`` in a form that is safe as the name of a file; nil when nothing remains.
+    /// The last path component of ``filename``, made safe as a file name, or nil if nothing remains.
     ///
-    /// - Everything up to the last `/` or `\` is removed, whatever follows that octet.
-    /// - NUL, other controls, line separators, noncharacters and the marks that reverse the direction of text
-    ///   (`evil\u{202E}gpj.exe` is shown as `evilexe.jpg`) are removed.
-    /// - Dots, white space, combining marks and joiners at the beginning are removed, and white space at the end: a peer
-    ///   can neither hide a file nor name the folder or its parent.
-    /// - A name of more than 240 bytes of UTF-8 is cut before its extension, because most file systems allow 255 bytes.
+    /// - Everything up to the last `/` or `\` is removed, even if a combining mark follows it.
+    /// - NUL, other control characters, line separators, noncharacters and bidirectional controls are removed;
+    ///   `evil\u{202E}gpj.exe` would be displayed as `evilexe.jpg`.
+    /// - Dots, white space, combining marks and joiners at the beginning and white space at the end are removed, so
+    ///   that a server can neither create a hidden file nor name the directory or its parent.
+    /// - A name of more than 240 bytes in UTF-8 is shortened before its extension: most file systems allow 255 bytes.
     ///
-    /// It is not checked against names that some systems reserve, nor whether such a file exists.
+    /// The name may be one that a system reserves, and a file of that name may exist.
     public var safeFilename: String? {
         filename.flatMap(SafeFilename.make)
     }
 
-    /// The disposition as a field's value.
+    /// The disposition as a field value.
     public var fieldValue: String { FieldValueWriter.parameters(parameters, after: type) }
 }
 
 extension ContentDisposition: Hashable {
-    /// Whether the types are the same, ignoring ASCII case, and the parameters.
+    /// Returns whether the types, ignoring ASCII case, and the parameters are equal.
     public static func == (left: Self, right: Self) -> Bool {
         ASCIIFolding.areEqual(left.type, right.type) && left.parameters == right.parameters
     }
 
-    /// Hashes type and parameters, so that equal dispositions hash alike.
+    /// Hashes the folded type and the parameters, so that equal dispositions hash alike.
     public func hash(into hasher: inout Hasher) {
         ASCIIFolding.hash(type, into: &hasher)
         hasher.combine(parameters)

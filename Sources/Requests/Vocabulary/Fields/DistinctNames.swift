@@ -1,17 +1,18 @@
-/// Names that have been read, to find the repeated ones in constant time; case is ignored for ASCII letters.
+/// A set of names, compared without regard to ASCII case, which finds repeated names in constant time.
 struct DistinctNames {
-    /// The first names; most fields have no more, and comparing these few is faster than hashing.
-    private var few: [String] = []
-    private var all: Set<CaseInsensitiveString> = []
+    /// The first eight names; most fields have no more, and comparing them is faster than hashing.
+    private var firstNames: [String] = []
+    /// All names, or empty if there are at most eight.
+    private var allNames: Set<CaseInsensitiveString> = []
 
-    /// Adds `name`; false when it was there already.
+    /// Inserts `name` and returns whether it is new.
     mutating func insert(_ name: String) -> Bool {
-        if few.count < 8 {
-            guard !few.contains(where: { ASCIIFolding.areEqual($0, name) }) else { return false }
-            few.append(name)
+        if firstNames.count < 8 {
+            guard !firstNames.contains(where: { ASCIIFolding.areEqual($0, name) }) else { return false }
+            firstNames.append(name)
             return true
         }
-        if all.isEmpty { all = Set(few.map { CaseInsensitiveString($0) }) }
-        return all.insert(CaseInsensitiveString(name)).inserted
+        if allNames.isEmpty { allNames = Set(firstNames.map { CaseInsensitiveString($0) }) }
+        return allNames.insert(CaseInsensitiveString(name)).inserted
     }
 }

@@ -1,18 +1,18 @@
-/// The name of one state of a resource, compared octet by octet (RFC 9110 §8.8.3).
+/// An entity tag, which identifies a version of a representation (RFC 9110 §8.8.3).
 public struct EntityTag: Sendable {
-    /// The text between the quotation marks.
+    /// The text between the quotation marks, compared octet by octet.
     public var opaqueTag: String
 
-    /// Whether states that are merely equivalent share the tag: `W/`.
+    /// Whether the tag is weak (`W/`), so that equivalent versions with different bytes can share it.
     public var isWeak: Bool
 
-    /// A tag of `opaqueTag`.
+    /// Creates a tag from the text between the quotation marks.
     public init(_ opaqueTag: String, isWeak: Bool = false) {
         self.opaqueTag = opaqueTag
         self.isWeak = isWeak
     }
 
-    /// Reads a field's value, `"xyzzy"` or `W/"xyzzy"`; nil when it is malformed.
+    /// Creates a tag from a field value, `"xyzzy"` or `W/"xyzzy"`, or nil if it is malformed.
     public init?(fieldValue: String) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -28,61 +28,63 @@ public struct EntityTag: Sendable {
         guard reader.skip("\"") else { return nil }
     }
 
-    /// Whether both name the same bytes: neither is weak (RFC 9110 §8.8.3.2).
+    /// Returns whether the tags are equal and neither is weak, so that the bytes are the same (RFC 9110 §8.8.3.2).
     public func matchesStrongly(_ other: EntityTag) -> Bool {
         !isWeak && !other.isWeak && matchesWeakly(other)
     }
 
-    /// Whether both name equivalent states (RFC 9110 §8.8.3.2).
+    /// Returns whether the tags are equal, weak or not, so that the versions are equivalent (RFC 9110 §8.8.3.2).
     public func matchesWeakly(_ other: EntityTag) -> Bool { OctetText.areEqual(opaqueTag, other.opaqueTag) }
 
-    /// The tag as a field's value.
+    /// The tag as a field value.
     public var fieldValue: String { "\(isWeak ? "W/" : "")\"\(opaqueTag)\"" }
 }
 
 extension EntityTag: Hashable {
-    /// Whether both have the same octets and strength.
+    /// Returns whether both tags have the same octets and are both weak or both strong.
     public static func == (left: Self, right: Self) -> Bool {
         left.isWeak == right.isWeak && left.matchesWeakly(right)
     }
 
-    /// Hashes the octets and the strength, so that equal tags hash alike.
+    /// Hashes the octets and whether the tag is weak, so that equal tags hash alike.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(isWeak)
         OctetText.hash(opaqueTag, into: &hasher)
     }
 }
 
-/// The states that If-Match or If-None-Match names (RFC 9110 §13.1.1, §13.1.2).
-public enum EntityTagCondition: Hashable, Sendable {
-    /// Any state at all: `*`.
-    case any
-    /// The states of these tags.
-    case tags([EntityTag])
+extension EntityTag {
+    /// The condition of an If-Match or If-None-Match field (RFC 9110 §13.1.1, §13.1.2).
+    public enum Condition: Hashable, Sendable {
+        /// Any existing representation, `*`.
+        case any
+        /// Representations with one of these tags.
+        case tags([EntityTag])
 
-    /// Reads a field's value; nil when it is malformed or names nothing.
-    public init?(fieldValue: String) {
-        var reader = FieldValueReader(fieldValue)
-        reader.skipCommas()
-        if reader.skip("*") {
-            guard reader.skipCommas(), reader.isAtEnd else { return nil }
-            self = .any
-            return
+        /// Creates a condition from a field value, or nil if it is malformed or contains no tag.
+        public init?(fieldValue: String) {
+            var reader = FieldValueReader(fieldValue)
+            reader.skipCommas()
+            if reader.skip("*") {
+                guard reader.skipCommas(), reader.isAtEnd else { return nil }
+                self = .any
+                return
+            }
+            var tags: [EntityTag] = []
+            while !reader.isAtEnd {
+                guard let tag = EntityTag(&reader), reader.skipCommas() else { return nil }
+                tags.append(tag)
+            }
+            guard !tags.isEmpty else { return nil }
+            self = .tags(tags)
         }
-        var tags: [EntityTag] = []
-        while !reader.isAtEnd {
-            guard let tag = EntityTag(&reader), reader.skipCommas() else { return nil }
-            tags.append(tag)
-        }
-        guard !tags.isEmpty else { return nil }
-        self = .tags(tags)
-    }
 
-    /// The condition as a field's value.
-    public var fieldValue: String {
-        switch self {
-        case .any: "*"
-        case .tags(let tags): tags.map(\.fieldValue).joined(separator: ", ")
+        /// The condition as a field value.
+        public var fieldValue: String {
+            switch self {
+            case .any: "*"
+            case .tags(let tags): tags.map(\.fieldValue).joined(separator: ", ")
+            }
         }
     }
 }

@@ -1,20 +1,22 @@
-/// Names and values that belong to a part of a field's value, in order: `; rel="next"; title=x` (RFC 9110 §5.6.6).
+/// The ordered parameters of a part of a field value: `; rel="next"; title=x` (RFC 9110 §5.6.6).
 ///
-/// Names compare without regard to ASCII case, values octet by octet; values are unquoted here and quoted on output where
-/// they must be.
+/// Names are compared without regard to ASCII case, values octet by octet. Values have no quotation marks and escapes;
+/// both are added where needed when a field value is written.
 public struct FieldParameters: Sendable, ExpressibleByDictionaryLiteral {
     private var names: [String] = []
     private var values: [String] = []
 
-    /// No parameters.
+    /// Creates empty parameters.
     public init() {}
 
-    /// The parameters in the order they are written.
+    /// Creates parameters in the order of the literal.
     public init(dictionaryLiteral elements: (String, String)...) {
-        for (name, value) in elements { append(name, value) }
+        for (name, value) in elements { add(name: name, value: value) }
     }
 
-    /// The value of the first parameter called `name`; setting replaces it or appends it, nil removes it.
+    /// The value of the first parameter named `name`, or nil if there is none.
+    ///
+    /// Setting a value replaces the first parameter of that name or appends one; setting nil removes the first.
     public subscript(name: String) -> String? {
         get { index(of: name).map { values[$0] } }
         set {
@@ -23,14 +25,14 @@ public struct FieldParameters: Sendable, ExpressibleByDictionaryLiteral {
             case (let index?, nil):
                 names.remove(at: index)
                 values.remove(at: index)
-            case (nil, let value?): append(name, value)
+            case (nil, let value?): add(name: name, value: value)
             case (nil, nil): break
             }
         }
     }
 
-    /// Appends a parameter.
-    public mutating func append(_ name: String, _ value: String) {
+    /// Appends a parameter and keeps existing ones of the same name.
+    public mutating func add(name: String, value: String) {
         names.append(name)
         values.append(value)
     }
@@ -41,7 +43,7 @@ public struct FieldParameters: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension FieldParameters: Hashable {
-    /// Whether both have the same names, ignoring ASCII case, and values, octet by octet, in the same order.
+    /// Returns whether both have the same names, ignoring ASCII case, and the same values, in the same order.
     public static func == (left: Self, right: Self) -> Bool {
         left.names.elementsEqual(right.names, by: ASCIIFolding.areEqual)
             && left.values.elementsEqual(right.values) { OctetText.areEqual($0, $1) }

@@ -1,38 +1,40 @@
-/// Reads what the grammars of field values share: tokens, quoted strings, parameters and lists (RFC 9110 §5.6).
+/// A parser for the common grammar of field values: tokens, quoted strings, parameters and lists (RFC 9110 §5.6).
 package struct FieldValueReader {
     /// The bytes of the value.
     package let bytes: [UInt8]
 
-    /// Where the next read begins.
+    /// The position of the next byte to read.
     package var position = 0
 
-    /// Where no quoted string begins: an attempt at the first of these bytes reached the last without its end.
+    /// The bytes of an unclosed quoted string, at none of which a quoted string begins.
+    ///
+    /// Without this, many unclosed quotation marks would take quadratic time.
     private var unclosed = 0..<0
 
-    /// A reader at the beginning of `text`.
+    /// Creates a parser at the beginning of `text`.
     package init(_ text: some StringProtocol) {
         bytes = Array(text.utf8)
     }
 
-    /// Whether everything has been read.
+    /// Whether all bytes have been read.
     package var isAtEnd: Bool { position >= bytes.count }
 
-    /// The next byte, nil at the end.
+    /// The next byte, or nil at the end.
     package var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Whether the next byte is `character`, which is ASCII.
+    /// Returns whether the next byte is `character`, which must be ASCII.
     package func isAt(_ character: Unicode.Scalar) -> Bool {
         byte.map { UInt32($0) == character.value } ?? false
     }
 
-    /// Steps over `character`, which is ASCII, if it is next.
+    /// Skips `character`, which must be ASCII, if it is the next byte, and returns whether it was.
     package mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard isAt(character) else { return false }
         position += 1
         return true
     }
 
-    /// Steps over spaces and tabs; gives whether there were any.
+    /// Skips spaces and tabs, and returns whether there were any.
     @discardableResult
     package mutating func skipWhitespace() -> Bool {
         let start = position
@@ -40,7 +42,7 @@ package struct FieldValueReader {
         return position > start
     }
 
-    /// Steps over white space and empty elements of a list; gives whether a comma was among it, or the end was reached.
+    /// Skips white space and empty elements of a list, and returns whether there was a comma or the end.
     @discardableResult
     package mutating func skipCommas() -> Bool {
         var hasComma = false
@@ -52,19 +54,19 @@ package struct FieldValueReader {
         return hasComma || isAtEnd
     }
 
-    /// The bytes for which `condition` holds, as text; nil when there is none.
+    /// Reads the bytes that satisfy `condition` and returns them as text, or nil if there are none.
     package mutating func text(while condition: (UInt8) -> Bool) -> String? {
         let start = position
         while let byte, condition(byte) { position += 1 }
         return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
     }
 
-    /// A token (RFC 9110 §5.6.2); nil when none is next.
+    /// Reads a token, or returns nil if there is none (RFC 9110 §5.6.2).
     package mutating func token() -> String? {
         text(while: Token.isTokenByte)
     }
 
-    /// A number of decimal digits; nil, and nothing read, when no digit is next or the number exceeds `Int.max`.
+    /// Reads a decimal number; returns nil without reading anything if there is none or it exceeds `Int.max`.
     package mutating func number() -> Int? {
         let start = position
         guard let digits = text(while: { $0 &- 0x30 < 10 }), let number = Int(digits) else {
@@ -74,15 +76,17 @@ package struct FieldValueReader {
         return number
     }
 
-    /// A number of decimal digits; `limit` for any larger number, nil when no digit is next.
+    /// Reads a decimal number and returns it, `limit` if it is larger, or nil if there is none.
     package mutating func number(limitedTo limit: Int) -> Int? {
         text { $0 &- 0x30 < 10 }.map { min(Int($0) ?? limit, limit) }
     }
 
-    /// A quoted string without its escapes (RFC 9110 §5.6.4); nil, and nothing read, when it is malformed or unclosed.
+    /// Reads a quoted string and returns it without escapes (RFC 9110 §5.6.4).
+    ///
+    /// - Returns: The text, or nil, without reading anything, if there is none or it is malformed or unclosed.
     package mutating func quotedString() -> String? {
         let start = position
-        // A quotation mark inside an unclosed string was an escaped one; reading on from it reaches the same end.
+        // A quotation mark inside an unclosed string is an escaped one; a string from there would not be closed either.
         guard !unclosed.contains(start), skip("\"") else { return nil }
         var text: [UInt8] = []
         while let byte, !Token.isForbiddenInValue(byte) {
@@ -101,22 +105,25 @@ package struct FieldValueReader {
         return nil
     }
 
-    /// A token or a quoted string.
+    /// Reads a token or a quoted string, or returns nil if there is none.
     package mutating func value() -> String? {
         isAt("\"") ? quotedString() : token()
     }
 
-    /// How the parameters of a field are written.
+    /// The grammar of the parameters of a field.
     package enum ParameterStyle {
-        /// Values are tokens or quoted strings, and a comma has no meaning (RFC 9110 §5.6.6).
+        /// Values are tokens or quoted strings, and a comma is not a separator (RFC 9110 §5.6.6).
         case single
-        /// As in Link: a comma ends the parameters, an unquoted value is any text (RFC 8288 Appendix B.3).
+        /// The grammar of Link: a comma ends the parameters, and an unquoted value is any text (RFC 8288 Appendix B.3).
         case link
     }
 
-    /// The parameters up to the end, or in a Link up to a comma, each after a semicolon.
+    /// Reads the parameters, each after a semicolon, up to the end or, in a Link, up to a comma.
     ///
-    /// Of parameters with the same name the first is kept; malformed ones are left out.
+    /// If parameters have the same name, the first is kept. Malformed parameters are ignored.
+    ///
+    /// - Parameter style: The grammar of the parameters.
+    /// - Returns: The parameters, in order.
     package mutating func parameters(_ style: ParameterStyle) -> FieldParameters {
         var parameters = FieldParameters()
         var names = DistinctNames()
@@ -124,14 +131,14 @@ package struct FieldValueReader {
             skipWhitespace()
             guard skip(";") else { break }
             skipWhitespace()
-            if let (name, value) = parameter(style), names.insert(name) { parameters.append(name, value) }
+            if let (name, value) = parameter(style), names.insert(name) { parameters.add(name: name, value: value) }
             skipToSeparator(style)
         }
         if style == .link { skipToSeparator(style, isSemicolon: false) }
         return parameters
     }
 
-    /// A parameter that ends where a separator or the end is next; nil when it is malformed.
+    /// Reads a parameter up to a separator or the end, or returns nil if it is malformed.
     private mutating func parameter(_ style: ParameterStyle) -> (name: String, value: String)? {
         guard let name = token() else { return nil }
         skipWhitespace()
@@ -145,7 +152,9 @@ package struct FieldValueReader {
         return (name, value)
     }
 
-    /// The text up to a semicolon, comma or the end, without white space at its end; nil when it holds a control byte.
+    /// Reads the text up to a semicolon, comma or the end, without trailing white space.
+    ///
+    /// - Returns: The text, or nil if it contains a control character.
     private mutating func linkValue() -> String? {
         let start = position
         while let byte, byte != UInt8(ascii: ";"), byte != UInt8(ascii: ",") { position += 1 }
@@ -155,7 +164,11 @@ package struct FieldValueReader {
         return value.contains(where: Token.isForbiddenInValue) ? nil : String(decoding: value, as: UTF8.self)
     }
 
-    /// Skips to the next semicolon, and in a Link to a comma, that is not inside a quoted string.
+    /// Skips to the next separator outside quoted strings, or to the end.
+    ///
+    /// - Parameters:
+    ///   - style: The grammar of the parameters; in a Link, a comma is a separator.
+    ///   - isSemicolon: Whether a semicolon is a separator.
     private mutating func skipToSeparator(_ style: ParameterStyle, isSemicolon: Bool = true) {
         while let byte {
             if isSemicolon && byte == UInt8(ascii: ";") || style == .link && byte == UInt8(ascii: ",") { return }
@@ -164,18 +177,18 @@ package struct FieldValueReader {
     }
 }
 
-/// Writes the parts of field values.
+/// A writer of the parts of field values.
 package enum FieldValueWriter {
-    /// `text` as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
+    /// Returns `text` unchanged if it is a token, and as a quoted string otherwise (RFC 9110 §5.6.4).
     package static func tokenOrQuoted(_ text: String) -> String {
         Token.isToken(text.utf8) ? text : quoted(text)
     }
 
-    /// `text` as a quoted string (RFC 9110 §5.6.4).
+    /// Returns `text` as a quoted string (RFC 9110 §5.6.4).
     package static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
         bytes.reserveCapacity(text.utf8.count + 2)
-        // By octets: a quotation mark is one whatever combining mark follows it.
+        // By bytes: a quotation mark must be escaped even if a combining mark follows it (decision 0023).
         for byte in text.utf8 {
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
             bytes.append(byte)
@@ -184,7 +197,12 @@ package enum FieldValueWriter {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The parameters of a field, each after a semicolon; the value of a name that ends in `*` is written as it is.
+    /// Returns `text` followed by parameters, each after a semicolon.
+    ///
+    /// - Parameters:
+    ///   - parameters: The parameters. Values are quoted, except those of names that end in `*` (RFC 8187).
+    ///   - text: The text before the parameters.
+    /// - Returns: The field value.
     static func parameters(_ parameters: FieldParameters, after text: String) -> String {
         parameters.reduce(into: text) { text, parameter in
             let isExtended = parameter.name.utf8.last == UInt8(ascii: "*")

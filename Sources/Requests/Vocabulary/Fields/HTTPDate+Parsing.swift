@@ -1,16 +1,17 @@
 extension HTTPDate {
-    /// Reads any of the three forms that a recipient must accept (RFC 9110 §5.6.7).
+    /// Creates a date from any of the three forms that a recipient must accept (RFC 9110 §5.6.7).
     ///
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`. Names match
-    /// without regard to ASCII case, white space around the text is dropped. A two-digit year is the latest one with
-    /// these digits that has such a day and is at most 50 years after `now`, whatever the day of the week. A leap second
-    /// counts as the second after. Nil for everything else.
+    /// The forms are `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    /// Names are compared without regard to ASCII case, and white space around the text is ignored. A two-digit year
+    /// is the latest year with these digits in which the day exists and that is at most 50 years after `now`,
+    /// regardless of the day of the week. A leap second counts as the next second. For all other texts, the result is
+    /// nil.
     ///
     /// - Parameters:
-    ///   - text: The date, as it stands in a field.
-    ///   - now: What two-digit years are relative to.
-    ///   - checkingWeekday: Whether a day of the week that is not the date's makes it no date; off, because recipients
-    ///     ignore it.
+    ///   - text: The date as a field value.
+    ///   - now: The current time, which determines the century of two-digit years.
+    ///   - checkingWeekday: Whether the result is nil if the day of the week is not that of the date. The default is
+    ///     false, because recipients ignore the day of the week.
     public init?(_ text: some StringProtocol, now: Date = Date(), checkingWeekday: Bool = false) {
         var reader = FieldValueReader(text)
         reader.skipWhitespace()
@@ -21,7 +22,7 @@ extension HTTPDate {
         secondsSince1970 = date.secondsSince1970 + fields.secondOfDay
     }
 
-    /// What a date says, in whatever form.
+    /// The parts of a date in any of the three forms.
     private struct Parts {
         var weekday = 0
         var day = 0
@@ -96,7 +97,7 @@ extension HTTPDate {
             return reader.position - start == width
         }
 
-        /// The day that is meant, nil when there is none.
+        /// Returns the day, or nil if it does not exist.
         func date(now: HTTPDate) -> CivilDate? {
             guard hasShortYear else {
                 let date = CivilDate(year: year, month: month, day: day)
@@ -107,7 +108,7 @@ extension HTTPDate {
             limit.year += 50
             let latest = limit.secondsSince1970 + now.secondsSince1970 - days * 86_400
             let century = limit.year / 100 * 100
-            // The day of the week has no say (RFC 9110 §5.6.7): it could only choose a date more than 50 years ago (0022).
+            // The day of the week does not count: it could only select a date more than 50 years ago (decision 0022).
             return [century, century - 100, century - 200].lazy.map { century in
                 CivilDate(year: century + year, month: month, day: day)
             }.first { $0.exists && $0.secondsSince1970 + secondOfDay <= latest }

@@ -1,23 +1,24 @@
-/// An instant as HTTP writes it: whole seconds, always in GMT (RFC 9110 §5.6.7).
+/// A date and time of HTTP, in whole seconds and in GMT (RFC 9110 §5.6.7).
 ///
-/// The years from 1900 to 9999 can be written, because RFC 5322 §3.3 begins there and years have four digits.
+/// The year is from 1900 to 9999, because RFC 5322 §3.3 begins in 1900 and years have four digits.
 public struct HTTPDate: Hashable, Sendable {
-    /// The seconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    /// The seconds since 1970-01-01T00:00:00Z, without leap seconds.
     public let secondsSince1970: Int
 
-    /// The instant `seconds` after 1970-01-01T00:00:00Z; one that cannot be written becomes the nearest that can.
+    /// Creates a date from the seconds since 1970-01-01T00:00:00Z, limited to the years 1900 to 9999.
     public init(secondsSince1970 seconds: Int) {
         secondsSince1970 = min(max(seconds, Self.earliest), Self.latest)
     }
 
-    /// `date`, its fraction of a second dropped; one that cannot be written becomes the nearest that can.
+    /// Creates a date from Foundation's type, rounded down to a second and limited to the years 1900 to 9999.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.rounded(.down)
-        let isFinite = seconds > Double(Self.earliest) && seconds < Double(Self.latest)
-        self.init(secondsSince1970: isFinite ? Int(seconds) : seconds > 0 ? Self.latest : Self.earliest)
+        // The conversion to `Int` traps for infinity and NaN; NaN becomes the earliest date.
+        let isInRange = seconds > Double(Self.earliest) && seconds < Double(Self.latest)
+        self.init(secondsSince1970: isInRange ? Int(seconds) : seconds > 0 ? Self.latest : Self.earliest)
     }
 
-    /// The instant as Foundation's type.
+    /// The date as Foundation's type.
     public var date: Date { Date(timeIntervalSince1970: Double(secondsSince1970)) }
 
     private static let earliest = CivilDate(year: 1900, month: 1, day: 1).secondsSince1970
@@ -25,12 +26,12 @@ public struct HTTPDate: Hashable, Sendable {
 }
 
 extension HTTPDate: Comparable, CustomStringConvertible {
-    /// Whether `left` is earlier.
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: Self, right: Self) -> Bool {
         left.secondsSince1970 < right.secondsSince1970
     }
 
-    /// The instant in the one form that may be sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date in the only form that senders may use: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let days = secondsSince1970.dividedRoundingDown(by: 86_400)
         let second = secondsSince1970 - days * 86_400
@@ -61,7 +62,10 @@ struct CivilDate {
         self.day = day
     }
 
-    /// The day that is `days` after 1970-01-01, counted in 400-year cycles that begin in March.
+    /// Creates the day that is `days` after 1970-01-01.
+    ///
+    /// The calculation uses 400-year cycles of 146,097 days and years that begin in March, so that a leap day is the
+    /// last of its year. 719,468 is the number of days from 0000-03-01 to 1970-01-01.
     init(daysSince1970 days: Int) {
         let shifted = days + 719_468
         let cycle = shifted.dividedRoundingDown(by: 146_097)
@@ -74,6 +78,7 @@ struct CivilDate {
         year = yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0)
     }
 
+    /// The number of days since 1970-01-01.
     var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let cycle = shiftedYear.dividedRoundingDown(by: 400)
@@ -82,24 +87,26 @@ struct CivilDate {
         return cycle * 146_097 + yearOfCycle * 365 + yearOfCycle / 4 - yearOfCycle / 100 + dayOfYear - 719_468
     }
 
-    /// The first second of the day.
+    /// The seconds from 1970-01-01T00:00:00Z to the beginning of the day.
     var secondsSince1970: Int { daysSince1970 * 86_400 }
 
-    /// Whether the month has such a day.
+    /// Whether the year has the month and the month has the day.
     var exists: Bool {
         let isLeap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
         let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)
     }
 
-    /// The day of the week of a day counted from 1970-01-01: 0 is Sunday.
+    /// Returns the day of the week of a day counted from 1970-01-01, where 0 is Sunday.
     static func weekday(ofDay days: Int) -> Int {
+        // 1970-01-01 was a Thursday.
         let day = (days + 4) % 7
         return day < 0 ? day + 7 : day
     }
 }
 
 extension Int {
+    /// Returns the quotient rounded toward negative infinity; `divisor` must be positive.
     fileprivate func dividedRoundingDown(by divisor: Int) -> Int {
         self >= 0 ? self / divisor : (self + 1) / divisor - 1
     }

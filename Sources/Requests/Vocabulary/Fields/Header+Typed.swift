@@ -1,111 +1,119 @@
 extension Header {
-    /// The directives of Cache-Control; nil when there is no such field, setting nil removes it.
+    /// The directives of Cache-Control, or nil if there is no such field; setting nil removes it.
     public var cacheControl: CacheControl? {
-        get { self[.cacheControl].map { CacheControl($0) } }
+        get { self[.cacheControl].map { CacheControl(fieldValue: $0) } }
         set { self[.cacheControl] = newValue?.fieldValue }
     }
 
-    /// The links of all Link fields (RFC 8288), in order.
+    /// The links of all Link fields, in order (RFC 8288).
     public var links: [WebLink] { values(of: .link).flatMap(WebLink.links) }
 
-    /// The first link that is `relation` to the answer, such as `next`.
-    public func link(_ relation: String) -> WebLink? {
-        links.first { $0.isRelated(as: relation) }
+    /// Returns the first link with a relation type, such as `next`, or nil if there is none.
+    public func link(relation: String) -> WebLink? {
+        links.first { $0.hasRelation(relation) }
     }
 
-    /// When to ask again (RFC 9110 §10.2.3); nil when the field is missing or malformed.
+    /// The value of Retry-After, or nil if it is missing or malformed (RFC 9110 §10.2.3).
     public var retryAfter: RetryAfter? { first(.retryAfter).flatMap { RetryAfter(fieldValue: $0) } }
 
-    /// The parts that Range asks for; nil when it is missing or malformed, setting nil removes it.
+    /// The byte ranges of Range, or nil if it is missing or malformed; setting nil removes the field.
     public var byteRanges: [ByteRange]? {
         get { self[.range].flatMap(ByteRange.ranges) }
         set { self[.range] = newValue.map(ByteRange.fieldValue) }
     }
 
-    /// The part that the body is; nil when Content-Range is missing or malformed.
+    /// The part of the representation in the body, or nil if Content-Range is missing or malformed.
     public var contentRange: ContentRange? { first(.contentRange).flatMap(ContentRange.init(fieldValue:)) }
 
-    /// The tag of the state that the body shows; nil when ETag is missing or malformed.
+    /// The entity tag of the representation, or nil if ETag is missing or malformed.
     public var entityTag: EntityTag? { first(.etag).flatMap(EntityTag.init(fieldValue:)) }
 
-    /// The states to act on; nil when If-Match is missing or malformed, setting nil removes it.
-    public var ifMatch: EntityTagCondition? {
-        get { self[.ifMatch].flatMap(EntityTagCondition.init(fieldValue:)) }
+    /// The condition of If-Match, or nil if it is missing or malformed; setting nil removes the field.
+    public var ifMatch: EntityTag.Condition? {
+        get { self[.ifMatch].flatMap(EntityTag.Condition.init(fieldValue:)) }
         set { self[.ifMatch] = newValue?.fieldValue }
     }
 
-    /// The states that are already at hand; nil when If-None-Match is missing or malformed, setting nil removes it.
-    public var ifNoneMatch: EntityTagCondition? {
-        get { self[.ifNoneMatch].flatMap(EntityTagCondition.init(fieldValue:)) }
+    /// The condition of If-None-Match, or nil if it is missing or malformed; setting nil removes the field.
+    public var ifNoneMatch: EntityTag.Condition? {
+        get { self[.ifNoneMatch].flatMap(EntityTag.Condition.init(fieldValue:)) }
         set { self[.ifNoneMatch] = newValue?.fieldValue }
     }
 
-    /// How the body is meant to be presented; nil when Content-Disposition is missing or malformed.
+    /// The intended presentation of the body, or nil if Content-Disposition is missing or malformed.
     public var contentDisposition: ContentDisposition? {
         first(.contentDisposition).flatMap(ContentDisposition.init(fieldValue:))
     }
 
-    /// The challenges of a 401: those of all WWW-Authenticate fields, in order.
+    /// The challenges of a response with status 401: those of all WWW-Authenticate fields, in order.
     public var challenges: [AuthenticationChallenge] {
         values(of: .wwwAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }
 
-    /// The challenges of a 407: those of all Proxy-Authenticate fields, in order.
+    /// The challenges of a response with status 407: those of all Proxy-Authenticate fields, in order.
     public var proxyChallenges: [AuthenticationChallenge] {
         values(of: .proxyAuthenticate).flatMap(AuthenticationChallenge.challenges)
     }
 
-    /// The media type of the body; nil when Content-Type is missing or malformed.
+    /// The media type of the body, or nil if Content-Type is missing or malformed.
     public var contentType: MediaType? { first(.contentType).flatMap(MediaType.init) }
 
-    /// The date that the field called `name` holds, such as Date, Expires or Last-Modified; nil when it is none.
+    /// Returns the date in a field such as Date, Expires or Last-Modified.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - now: The current time, which determines the century of two-digit years.
+    /// - Returns: The date, or nil if the field is missing or not a date.
     public func date(of name: Field.Name, now: Date = Date()) -> HTTPDate? {
         first(name).flatMap { HTTPDate($0, now: now) }
     }
 
-    /// The value of the first field called `name`: of a field that may come only once.
+    /// Returns the value of the first field named `name`, for fields that must not be repeated.
     private func first(_ name: Field.Name) -> String? {
         first { $0.name == name }?.value
     }
 }
 
 extension Field {
-    /// Cache-Control (RFC 9111 §5.2).
+    /// Returns a Cache-Control field (RFC 9111 §5.2).
     public static func cacheControl(_ control: CacheControl) -> Field {
         Field(name: .cacheControl, value: control.fieldValue)
     }
 
-    /// Range: asks for parts of the representation (RFC 9110 §14.2).
+    /// Returns a Range field, which requests parts of the representation (RFC 9110 §14.2).
     public static func range(_ ranges: ByteRange...) -> Field {
         Field(name: .range, value: ByteRange.fieldValue(ranges))
     }
 
-    /// If-Match: only if the state is one of these (RFC 9110 §13.1.1).
-    public static func ifMatch(_ condition: EntityTagCondition) -> Field {
+    /// Returns an If-Match field: the request applies only if the condition matches (RFC 9110 §13.1.1).
+    public static func ifMatch(_ condition: EntityTag.Condition) -> Field {
         Field(name: .ifMatch, value: condition.fieldValue)
     }
 
-    /// If-None-Match: only if the state is none of these (RFC 9110 §13.1.2).
-    public static func ifNoneMatch(_ condition: EntityTagCondition) -> Field {
+    /// Returns an If-None-Match field: the request applies only if no tag of the condition matches (RFC 9110 §13.1.2).
+    public static func ifNoneMatch(_ condition: EntityTag.Condition) -> Field {
         Field(name: .ifNoneMatch, value: condition.fieldValue)
     }
 
-    /// If-Modified-Since: only if it has changed since (RFC 9110 §13.1.3).
+    /// Returns an If-Modified-Since field: the request applies only if the resource changed after `date`
+    /// (RFC 9110 §13.1.3).
     public static func ifModifiedSince(_ date: Date) -> Field {
         Field(name: .ifModifiedSince, value: HTTPDate(date).description)
     }
 
-    /// If-Unmodified-Since: only if it has not changed since (RFC 9110 §13.1.4).
+    /// Returns an If-Unmodified-Since field: the request applies only if the resource did not change after `date`
+    /// (RFC 9110 §13.1.4).
     public static func ifUnmodifiedSince(_ date: Date) -> Field {
         Field(name: .ifUnmodifiedSince, value: HTTPDate(date).description)
     }
 
-    /// If-Range: the range if the state is still this one, otherwise the whole (RFC 9110 §13.1.5).
+    /// Returns an If-Range field: the range applies only if the representation has `tag`, otherwise the whole is sent
+    /// (RFC 9110 §13.1.5).
     public static func ifRange(_ tag: EntityTag) -> Field {
         Field(name: .ifRange, value: tag.fieldValue)
     }
 
-    /// Content-Disposition (RFC 6266).
+    /// Returns a Content-Disposition field (RFC 6266).
     public static func contentDisposition(_ disposition: ContentDisposition) -> Field {
         Field(name: .contentDisposition, value: disposition.fieldValue)
     }

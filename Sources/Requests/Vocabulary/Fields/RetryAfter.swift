@@ -1,16 +1,18 @@
-/// When to ask again (RFC 9110 §10.2.3).
+/// The time after which a client may repeat a request (RFC 9110 §10.2.3).
 public enum RetryAfter: Hashable, Sendable {
-    /// After so many seconds.
+    /// A delay in seconds.
     case seconds(Int)
-    /// At an instant.
+    /// A date.
     case date(HTTPDate)
 
-    /// The longest time that is waited, and the largest number that is read.
+    /// The maximum delay and the largest number that is parsed, in seconds (decision 0022).
     private static let limit = 1_000_000_000
 
-    /// Reads a field's value; nil when it is neither a number of seconds nor a date.
+    /// Creates a value from a field value, or nil if it is neither a number of seconds nor a date.
     ///
-    /// A larger number of seconds than 1,000,000,000 is read as 1,000,000,000, however many digits it has.
+    /// - Parameters:
+    ///   - fieldValue: The value. A number above 1,000,000,000 counts as 1,000,000,000, however many digits it has.
+    ///   - now: The current time, which determines the century of two-digit years.
     public init?(fieldValue: String, now: Date = Date()) {
         var reader = FieldValueReader(fieldValue)
         reader.skipWhitespace()
@@ -25,7 +27,7 @@ public enum RetryAfter: Hashable, Sendable {
         }
     }
 
-    /// How long to wait from `now` on; never negative, and never more than 1,000,000,000 s.
+    /// Returns the delay from `now`, between 0 and 1,000,000,000 s.
     public func delay(from now: Date = Date()) -> Duration {
         switch self {
         case .seconds(let seconds): .seconds(min(max(seconds, 0), Self.limit))
@@ -33,7 +35,7 @@ public enum RetryAfter: Hashable, Sendable {
         }
     }
 
-    /// The value as it is sent.
+    /// The value as it is sent; a negative number of seconds is sent as 0.
     public var fieldValue: String {
         switch self {
         case .seconds(let seconds): String(max(seconds, 0))

@@ -1,27 +1,28 @@
-/// Makes the name of a file out of text that a peer chose.
+/// A conversion of untrusted text to a file name.
 ///
-/// The result is one path component that is visible, and short enough for a file system; see
-/// ``ContentDisposition/safeFilename`` for what is removed.
+/// The result is a single path component that is not hidden and is short enough for a file system.
+/// ``ContentDisposition/safeFilename`` describes which characters are removed.
 enum SafeFilename {
-    /// The number of UTF-8 bytes a name may have: most file systems allow 255, and a resumed download appends
-    /// `.partial.json` to it.
+    /// The maximum number of UTF-8 bytes of a name.
+    ///
+    /// Most file systems allow 255, and a resumed download appends `.partial.json`.
     private static let limit = 240
 
-    /// A longer suffix after the last dot is not kept when the name is shortened.
+    /// The maximum number of UTF-8 bytes of an extension, its dot included, that is kept in a shortened name.
     private static let extensionLimit = 32
 
-    /// The safe form of `text`; nil when nothing that names a file remains.
+    /// Returns the safe form of `text`, or nil if nothing remains.
     static func make(from text: String) -> String? {
-        // By octets: a combining mark behind a slash makes another Character, but the file system still sees the slash.
+        // By bytes: a slash followed by a combining mark is another Character, but still a slash to the file system.
         let isSeparator: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         let start = text.utf8.lastIndex(where: isSeparator).map(text.utf8.index(after:)) ?? text.startIndex
         let kept = text.unicodeScalars[start...].filter { !isRemoved($0) }
-        var name = kept.drop { $0 == "." || isInvisible($0) }
+        var name = kept.drop { $0 == "." || cannotBeginName($0) }
         while let last = name.last, last.properties.isWhitespace { name.removeLast() }
         return name.isEmpty ? nil : shortened(String(name))
     }
 
-    /// Whether a scalar is a control, a line separator, or reverses the direction of the text around it.
+    /// Returns whether a scalar is a control character, a line separator, a noncharacter or a bidirectional control.
     private static func isRemoved(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -29,15 +30,15 @@ enum SafeFilename {
         }
     }
 
-    /// Whether a scalar cannot begin a name: white space, or one that joins what stands before it, such as a mark.
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    /// Returns whether a scalar cannot begin a name: white space, or one that combines with the previous character.
+    private static func cannotBeginName(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .spacingMark, .format: true
         default: scalar.properties.isWhitespace || scalar.properties.isDefaultIgnorableCodePoint
         }
     }
 
-    /// `name` within the limit: its end is cut off, before the extension if there is a usual one.
+    /// Returns `name` shortened to the limit at its end, or before its extension if that is short enough.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > limit else { return name }
         let last = name.utf8.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
@@ -50,11 +51,12 @@ enum SafeFilename {
             guard count <= limit else { break }
             stem.append(character)
         }
-        // One Character may be longer than the limit: then scalars are counted.
+        // A single Character can be longer than the limit; then whole scalars are kept.
         if stem.isEmpty { stem = firstScalars(of: name[..<dot], limit: limit - suffix.utf8.count) }
         return stem + suffix
     }
 
+    /// Returns as many first scalars of `text` as have at most `limit` bytes in UTF-8.
     private static func firstScalars(of text: Substring, limit: Int) -> String {
         var scalars = String.UnicodeScalarView()
         var count = 0

@@ -1,25 +1,26 @@
-/// What a User-Agent field tells of an app and what it runs on (RFC 9110 §10.1.5).
+/// The description of an app and its system for a User-Agent field (RFC 9110 §10.1.5).
 ///
-/// Nothing is sent unless asked for: `request.setting(headerField: .userAgent(UserAgent(name: "App").product))`.
+/// The field is sent only if you set it, for example with
+/// `request.setting(headerField: .userAgent(UserAgent(name: "App").productFieldValue))`.
 public struct UserAgent: Hashable, Sendable {
-    /// The app's name.
+    /// The name of the app.
     public var name: String
-    /// The app's version, such as `1.2`.
+    /// The version of the app, such as `1.2`.
     public var version: String
-    /// The app's build, when it differs from the version.
+    /// The build of the app, or nil; omitted if it equals the version.
     public var build: String?
-    /// The device, such as `iPhone16,1`; empty when it is not to be told.
+    /// The device, such as `iPhone16,1`; empty to omit it.
     public var device: String
-    /// The system's name, such as `iOS` or `Linux`.
+    /// The name of the system, such as `iOS` or `Linux`.
     public var system: String
-    /// The system's version, such as `18.2`.
+    /// The version of the system, such as `18.2`.
     public var systemVersion: String
-    /// The locale, such as `en_GB`; empty when it is not to be told.
+    /// The locale, such as `en_GB`; empty to omit it.
     public var locale: String
-    /// The scale of the screen; nil when there is none.
+    /// The scale of the screen, or nil to omit it.
     public var scale: Double?
 
-    /// What is told of an app; name, system and version are the process's unless they are given.
+    /// Creates a description; the name is that of the process and the system is the current one by default.
     public init(
         name: String = ProcessInfo.processInfo.processName, version: String = "unknown", build: String? = nil,
         device: String = "", system: String = Self.currentSystem, systemVersion: String = Self.currentSystemVersion,
@@ -35,7 +36,7 @@ public struct UserAgent: Hashable, Sendable {
         self.scale = scale
     }
 
-    /// The system this was built for.
+    /// The name of the system that the code was built for.
     public static var currentSystem: String {
         #if os(Linux)
         "Linux"
@@ -54,7 +55,7 @@ public struct UserAgent: Hashable, Sendable {
         #endif
     }
 
-    /// The version of the system this runs on.
+    /// The version of the system that the process runs on.
     public static var currentSystemVersion: String {
         let version = ProcessInfo.processInfo.operatingSystemVersion
         let patch = version.patchVersion == 0 ? "" : ".\(version.patchVersion)"
@@ -63,13 +64,13 @@ public struct UserAgent: Hashable, Sendable {
 }
 
 extension UserAgent {
-    /// `App/1.2`: a product and nothing else.
-    public var product: String {
+    /// The value with only a product: `App/1.2`.
+    public var productFieldValue: String {
         "\(Self.token(name))/\(Self.token(version))"
     }
 
-    /// `App 1.2 rv:345 (iPhone16,1; iOS 18.2; en_GB)` in PMHTTP's words: each part after its name.
-    public var labelled: String {
+    /// The value in the format of PMHTTP, such as `App 1.2 rv:345 (system_os:iOS; system_version:18.2; en_GB)`.
+    public var pmhttpFieldValue: String {
         let build = build.flatMap { $0 == version ? nil : " rv:\($0)" } ?? ""
         let labels = [
             device.isEmpty ? "" : "device_model:\(device)", "system_os:\(system)", "system_version:\(systemVersion)",
@@ -78,14 +79,15 @@ extension UserAgent {
         return Self.ascii("\(name) \(version)\(build)") + Self.comment(labels)
     }
 
-    /// `App/1.2 (iPhone; iOS 18.2; Scale/3.00)`, as AFNetworking writes it.
-    public var scaled: String {
+    /// The value in the format of AFNetworking, such as `App/1.2 (iPhone; iOS 18.2; Scale/3.00)`.
+    public var afnetworkingFieldValue: String {
         let scale = scale.map { "Scale/\(Self.hundredths($0))" } ?? ""
-        return product + Self.comment([device, "\(system) \(systemVersion)", scale])
+        return productFieldValue + Self.comment([device, "\(system) \(systemVersion)", scale])
     }
 
+    /// Returns a comment with the parts that are not empty, escaped (RFC 9110 §5.6.5).
     private static func comment(_ parts: [String]) -> String {
-        let told = parts.filter { !$0.isEmpty }.map { part in
+        let escapedParts = parts.filter { !$0.isEmpty }.map { part in
             ascii(part).replacingBytes { byte in
                 switch byte {
                 case UInt8(ascii: "\\"): #"\\"#
@@ -95,22 +97,23 @@ extension UserAgent {
                 }
             }
         }
-        return " (\(told.joined(separator: "; ")))"
+        return " (\(escapedParts.joined(separator: "; ")))"
     }
 
-    /// `text` as a token: letters outside ASCII by their base letter, everything else that no token holds as `_`.
+    /// Returns `text` as a token: Latin letters become their base letters, other forbidden characters `_`.
     private static func token(_ text: String) -> String {
         let bytes = ascii(text).utf8.map { Token.isTokenByte($0) ? $0 : UInt8(ascii: "_") }
         return bytes.isEmpty ? "_" : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Two digits after the point, whatever the locale; a scale that is no number is 0.
+    /// Returns a scale, limited to 0 to 1,000, with two decimal digits in every locale; infinity and NaN count as 0.
     private static func hundredths(_ scale: Double) -> String {
         let value = scale.isFinite ? Int((min(max(scale, 0), 1_000) * 100).rounded()) : 0
         return "\(value / 100).\(value % 100 < 10 ? "0" : "")\(value % 100)"
     }
 
-    /// `text` in printable ASCII: Latin letters without their marks, everything else as `?`.
+    /// Returns `text` in printable ASCII: Latin letters become their base letters, control characters spaces, and other
+    /// characters `?`.
     static func ascii(_ text: String) -> String {
         text.unicodeScalars.map { scalar in
             if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F ? " " : String(scalar) }
@@ -118,7 +121,7 @@ extension UserAgent {
         }.joined()
     }
 
-    /// The letters that the Unicode name of a Latin letter names: `Ł` is “LATIN CAPITAL LETTER L WITH STROKE”.
+    /// Returns the base letters in the Unicode name of a Latin letter: `Ł` is “LATIN CAPITAL LETTER L WITH STROKE”.
     private static func baseLetters(of scalar: Unicode.Scalar) -> String? {
         if scalar.properties.generalCategory == .nonspacingMark { return "" }
         guard let name = scalar.properties.name, let match = name.wholeMatch(of: Self.latinLetter) else {

@@ -1,7 +1,9 @@
-extension ParameterFormat {
-    /// The flat items that `parameters` become, not yet escaped: `foo[bar]` for what is nested.
+extension RequestParameters.Format {
+    /// Returns `parameters` as flat items, not yet percent-encoded, with names such as `foo[bar]` for nested values.
     ///
-    /// - Throws: ``InvalidParameters``, or what a date function throws.
+    /// - Parameter parameters: The parameters.
+    /// - Returns: The items.
+    /// - Throws: ``RequestParameters/ParameterError``, or the error of a custom date function.
     public func items(of parameters: RequestParameters) throws -> QueryItems {
         QueryItems(
             try scalars(of: parameters).map { name, scalar in
@@ -9,15 +11,15 @@ extension ParameterFormat {
             })
     }
 
-    /// The scalars among `parameters` with the names they get, nulls that are to be dropped left out.
-    func scalars(of parameters: RequestParameters) throws -> [(name: String, value: ParameterValue)] {
+    /// Returns the scalars of `parameters` with their expanded names, without nulls if the format omits them.
+    func scalars(of parameters: RequestParameters) throws -> [(name: String, value: RequestParameters.Value)] {
         var expansion = ParameterExpansion(format: self)
         try expansion.expand(parameters, below: nil)
         return expansion.scalars
     }
 
-    /// The text of a scalar; nil for null.
-    func text(of scalar: ParameterValue) throws -> String? {
+    /// Returns the text of a scalar, or nil for null.
+    func text(of scalar: RequestParameters.Value) throws -> String? {
         switch scalar {
         case .null, .array, .set, .nested: nil
         case .bool(let value): booleans == .words ? String(value) : value ? "1" : "0"
@@ -33,8 +35,9 @@ extension ParameterFormat {
     private func text(of date: Date) throws -> String {
         if case .custom(let text) = dates { return try text(date) }
         let seconds = date.timeIntervalSince1970
+        // From the beginning of the year 1 to the end of the year 9999.
         guard seconds.isFinite, seconds >= -62_135_596_800, seconds < 253_402_300_800 else {
-            throw InvalidParameters.dateOutOfRange
+            throw RequestParameters.ParameterError.dateOutOfRange
         }
         switch dates {
         case .millisecondsSince1970: return String(Int((seconds * 1_000).rounded()))
@@ -44,54 +47,60 @@ extension ParameterFormat {
         }
     }
 
-    /// The text of `parameters` as the query of a URL, without a question mark; empty when there are none.
+    /// Returns `parameters` as the query of a URL, without a question mark; empty if there are none.
     ///
-    /// - Throws: ``InvalidParameters``, or what ``serialize`` or a date function throws.
+    /// - Parameter parameters: The parameters.
+    /// - Returns: The query, percent-encoded.
+    /// - Throws: ``RequestParameters/ParameterError``, or the error of ``serialize`` or a custom date function.
     public func query(of parameters: RequestParameters) throws -> String {
         guard let serialize else { return try items(of: parameters).encoded(with: escaping) }
         let text = try serialize(parameters)
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw InvalidParameters.controlByteInQuery
+            throw RequestParameters.ParameterError.controlByteInQuery
         }
         return PercentEncoding.query.encodeKeepingEscapes(text)
     }
 
-    /// The bytes of `parameters` as a form (`application/x-www-form-urlencoded`); empty when there are none.
+    /// Returns `parameters` as the bytes of a form (`application/x-www-form-urlencoded`); empty if there are none.
     ///
-    /// - Throws: ``InvalidParameters``, or what ``serialize`` or a date function throws.
+    /// - Parameter parameters: The parameters.
+    /// - Returns: The bytes of the form.
+    /// - Throws: ``RequestParameters/ParameterError``, or the error of ``serialize`` or a custom date function.
     public func form(of parameters: RequestParameters) throws -> Data {
         if let serialize { return Data(try serialize(parameters).utf8) }
         return Data(try items(of: parameters).encodedBytes(with: escaping, spacesAsPlus: spaces == .plusInForms))
     }
 }
 
-/// Walks through nested parameters and notes the scalars they become.
+/// An expansion of nested parameters into scalars with flat names.
 private struct ParameterExpansion {
-    private static let deepest = 512
-    let format: ParameterFormat
-    var scalars: [(name: String, value: ParameterValue)] = []
+    // The limit of `JSONValue`; without one, recursion could overflow the stack.
+    private static let maximumDepth = 512
+    let format: RequestParameters.Format
+    var scalars: [(name: String, value: RequestParameters.Value)] = []
     private var depth = 0
 
-    init(format: ParameterFormat) {
+    init(format: RequestParameters.Format) {
         self.format = format
     }
 
+    /// Appends the scalars of `parameters`, whose names are nested in `prefix`; nil at the top level.
     mutating func expand(_ parameters: RequestParameters, below prefix: String?) throws {
         for (name, value) in format.order == .sorted ? parameters.sorted() : parameters {
             try expand(value, named: prefix.map { nested(name, in: $0) } ?? name)
         }
     }
 
-    /// `name` within `prefix`; brackets at its end stay outside where they are how an array is told.
+    /// Returns `name` nested in `prefix`; the brackets of a repeated name stay at the end, where servers expect them.
     private func nested(_ name: String, in prefix: String) -> String {
         guard format.arrays == .repeated, name.hasByteSuffix("[]") else { return "\(prefix)[\(name)]" }
         return "\(prefix)[\(name.droppingLastBytes(2))][]"
     }
 
-    private mutating func expand(_ value: ParameterValue, named name: String) throws {
+    private mutating func expand(_ value: RequestParameters.Value, named name: String) throws {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.deepest else { throw InvalidParameters.tooDeeplyNested }
+        guard depth <= Self.maximumDepth else { throw RequestParameters.ParameterError.tooDeeplyNested }
         switch value {
         case .nested(let parameters): try expand(parameters, below: name)
         case .array(let values): try expand(elements: values, named: name)
@@ -101,7 +110,7 @@ private struct ParameterExpansion {
         }
     }
 
-    private mutating func expand(elements: [ParameterValue], named name: String) throws {
+    private mutating func expand(elements: [RequestParameters.Value], named name: String) throws {
         switch format.arrays {
         case .joined(let separator) where elements.allSatisfy(\.isScalar):
             guard !elements.isEmpty else { return }
@@ -116,8 +125,8 @@ private struct ParameterExpansion {
         }
     }
 
-    /// Sorts scalars by their text; what is no scalar follows in the order given.
-    private mutating func expand(members: [ParameterValue], named name: String) throws {
+    /// Appends the members of a set: scalars sorted by their text, then the others in their order.
+    private mutating func expand(members: [RequestParameters.Value], named name: String) throws {
         let texts = try members.filter(\.isScalar).map { (value: $0, text: try format.text(of: $0) ?? "") }
         for member in texts.sorted(by: { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }) {
             try expand(member.value, named: name)

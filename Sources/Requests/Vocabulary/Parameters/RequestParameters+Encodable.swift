@@ -1,29 +1,31 @@
 extension RequestParameters {
-    /// The parameters that `value` encodes as, in the order it encodes them; the members of a `Dictionary` are sorted.
+    /// Creates the parameters that `value` encodes, in the order of encoding; the members of a `Dictionary` are sorted.
     ///
-    /// Dates and bytes stay what they are, so that a ``ParameterFormat`` says how they read. A nil that the value leaves
-    /// out, as synthesised conformances do, is left out.
+    /// Dates and data are kept as such, so that a ``RequestParameters/Format`` determines how they are written. A
+    /// property that is nil is omitted if the value does not encode it, as in synthesized conformances.
     ///
-    /// - Throws: ``InvalidParameters/withoutNames`` for a scalar or an array, ``InvalidParameters/tooDeeplyNested``, or what
-    ///   the value throws.
+    /// - Parameter value: The value to encode.
+    /// - Throws: ``RequestParameters/ParameterError/withoutNames`` for a scalar or an array,
+    ///   ``RequestParameters/ParameterError/tooDeeplyNested``, or the error of the value.
     public init(encoding value: some Encodable) throws {
         guard case .nested(let parameters) = try ParameterNode.value(of: value, path: []) else {
-            throw InvalidParameters.withoutNames
+            throw RequestParameters.ParameterError.withoutNames
         }
         self = parameters
     }
 }
 
-/// What one value has encoded so far; shared by the containers that fill it.
+/// The content that one value has encoded so far, shared by the containers that write to it.
 private final class ParameterNode {
     private enum Content {
         case nothing
-        case scalar(ParameterValue)
+        case scalar(RequestParameters.Value)
         case named([(String, ParameterNode)])
         case elements([ParameterNode])
     }
 
-    private static let deepest = 512
+    // The limit of `JSONValue`; without one, recursion could overflow the stack.
+    private static let maximumDepth = 512
     let path: [any CodingKey]
     private var content = Content.nothing
 
@@ -31,14 +33,15 @@ private final class ParameterNode {
         self.path = path
     }
 
-    /// What `value` encodes as.
-    static func value(of value: some Encodable, path: [any CodingKey]) throws -> ParameterValue {
+    /// Returns the parameter value that `value` encodes.
+    static func value(of value: some Encodable, path: [any CodingKey]) throws -> RequestParameters.Value {
         let node = ParameterNode(path: path)
         try node.encode(value)
         return node.value
     }
 
-    var value: ParameterValue {
+    /// The encoded content as a parameter value.
+    var value: RequestParameters.Value {
         switch content {
         case .nothing: .nested(.empty)
         case .scalar(let value): value
@@ -47,12 +50,14 @@ private final class ParameterNode {
         }
     }
 
+    /// The number of elements of an array.
     var count: Int {
         if case .elements(let elements) = content { elements.count } else { 0 }
     }
 
-    func set(_ value: ParameterValue) { content = .scalar(value) }
+    func set(_ value: RequestParameters.Value) { content = .scalar(value) }
 
+    // A type may request its container several times, so existing content is kept.
     func beginNamed() {
         if case .nothing = content { content = .named([]) }
     }
@@ -61,12 +66,14 @@ private final class ParameterNode {
         if case .nothing = content { content = .elements([]) }
     }
 
+    /// Appends a member and returns its node.
     func member(_ key: any CodingKey) -> ParameterNode {
         let node = ParameterNode(path: path + [key])
         if case .named(let members) = content { content = .named(members + [(key.stringValue, node)]) }
         return node
     }
 
+    /// Appends an element and returns its node.
     func element() -> ParameterNode {
         let node = ParameterNode(path: path + [ParameterName(intValue: count)])
         if case .elements(let elements) = content { content = .elements(elements + [node]) }
@@ -74,9 +81,10 @@ private final class ParameterNode {
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        guard path.count <= Self.deepest else { throw InvalidParameters.tooDeeplyNested }
+        guard path.count <= Self.maximumDepth else { throw RequestParameters.ParameterError.tooDeeplyNested }
         switch value {
-        case let value as ParameterValue: set(value)
+        // These types would lose their meaning if their conformance to `Encodable` encoded them.
+        case let value as RequestParameters.Value: set(value)
         case let value as RequestParameters: set(.nested(value))
         case let value as Date: set(.date(value))
         case let value as Data: set(.data(value))
@@ -90,7 +98,7 @@ private final class ParameterNode {
     }
 }
 
-/// A collection of members that has no order of its own.
+/// A collection whose members have no order.
 private protocol UnorderedMembers {}
 extension Dictionary: UnorderedMembers {}
 
@@ -122,6 +130,7 @@ private struct ScalarContainer: SingleValueEncodingContainer {
     func encode(_ value: Bool) throws { node.set(.bool(value)) }
     func encode(_ value: String) throws { node.set(.string(value)) }
     func encode(_ value: Double) throws { node.set(.double(value)) }
+    // As text: as a `Double` it would have digits that the `Float` does not have.
     func encode(_ value: Float) throws { node.set(.string(value.description)) }
     func encode(_ value: Int) throws { node.set(.integer(value)) }
     func encode(_ value: Int8) throws { node.set(.integer(Int(value))) }
@@ -137,6 +146,7 @@ private struct ScalarContainer: SingleValueEncodingContainer {
     func encode(_ value: UInt128) throws { set(value) }
     func encode(_ value: some Encodable) throws { try node.encode(value) }
 
+    /// Sets an integer of any width; one beyond `UInt64` is kept as text.
     private func set(_ value: some FixedWidthInteger) {
         if let small = Int(exactly: value) {
             node.set(.integer(small))

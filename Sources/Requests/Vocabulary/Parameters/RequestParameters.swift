@@ -1,36 +1,37 @@
-/// Names and values of a request, nested where they must be: for queries, forms, JSON and property lists alike.
+/// The parameters of a request for queries, forms, JSON and property lists: names and values, which can be nested.
 ///
-/// Written as a dictionary literal it keeps order and duplicates; made of a `Dictionary` it is sorted by the UTF-8 of the
-/// names, so that equal parameters give equal bytes. Reading and merging compare names byte for byte. Where they go is
-/// said by ``ParameterSet``. For flat queries ``QueryItems`` does.
+/// A dictionary literal keeps order and duplicates. Parameters created from a `Dictionary` are sorted by the UTF-8
+/// bytes of their names, so that equal parameters result in equal bytes. Reading and merging compare names byte by
+/// byte. A ``ParameterSet`` determines where parameters are sent. For flat queries, ``QueryItems`` is sufficient.
 public struct RequestParameters: Hashable, Sendable {
     private var names: [String]
-    private var values: [ParameterValue]
+    private var values: [RequestParameters.Value]
 
-    /// Parameters of `pairs`, in their order.
-    public init(_ pairs: some Sequence<(String, ParameterValue)>) {
+    /// Creates parameters from `pairs` in their order.
+    public init(_ pairs: some Sequence<(String, RequestParameters.Value)>) {
         names = []
         values = []
-        for (name, value) in pairs { add(name, value) }
+        for (name, value) in pairs { add(name: name, value: value) }
     }
 
-    /// The members of a dictionary, sorted by the UTF-8 of their names.
-    public init(_ members: [String: ParameterValue]) {
+    /// Creates parameters from the members of a dictionary, sorted by the UTF-8 bytes of their names.
+    public init(_ members: [String: RequestParameters.Value]) {
         self.init(members.sorted { Self.precedes($0.key, $1.key) }.map { ($0.key, $0.value) })
     }
 
-    /// The items of a query as text, in their order.
+    /// Creates parameters from the items of a query in their order; values are strings, and bare names are null.
     public init(_ items: QueryItems) {
-        self.init(items.map { ($0.name, $0.value.map(ParameterValue.string) ?? .null) })
+        self.init(items.map { ($0.name, $0.value.map(RequestParameters.Value.string) ?? .null) })
     }
 
-    /// No parameters.
-    public static let empty = RequestParameters([] as [(String, ParameterValue)])
+    /// Empty parameters.
+    public static let empty = RequestParameters([] as [(String, RequestParameters.Value)])
 
-    /// The last value called `name`; nil when there is none.
+    /// The last value named `name`, or nil if there is none.
     ///
-    /// Setting replaces the first of that name, or appends, and removes the others; setting nil removes all.
-    public subscript(name: String) -> ParameterValue? {
+    /// Setting a value replaces the first one of that name and removes the others, or appends it. Setting nil removes
+    /// all.
+    public subscript(name: String) -> RequestParameters.Value? {
         get { names.lastIndex { $0.hasSameBytes(as: name) }.map { values[$0] } }
         set {
             let isNamed = { (other: String) in other.hasSameBytes(as: name) }
@@ -40,24 +41,24 @@ public struct RequestParameters: Hashable, Sendable {
                 values.remove(at: index)
             }
             guard let newValue else { return }
-            if let first { values[first] = newValue } else { add(name, newValue) }
+            if let first { values[first] = newValue } else { add(name: name, value: newValue) }
         }
     }
 
-    /// Appends a value; one of the same name stays.
-    public mutating func add(_ name: String, _ value: ParameterValue) {
+    /// Appends a value and keeps existing values of the same name.
+    public mutating func add(name: String, value: RequestParameters.Value) {
         names.append(name)
         values.append(value)
     }
 
-    /// Takes in the parameters of `other` after its own: of a name that both have only the values of `other` stay.
+    /// Appends the parameters of `other` after removing those with the same names.
     public mutating func merge(_ other: RequestParameters) {
         let replaced = Set(other.names.map(ByteText.init))
         let kept = filter { !replaced.contains(ByteText($0.name)) }
         self = RequestParameters((kept + Array(other)).map { ($0.name, $0.value) })
     }
 
-    /// The parameters with the names sorted by their UTF-8; those of one name keep their order.
+    /// Returns the parameters sorted by the UTF-8 bytes of their names; those of one name keep their order.
     func sorted() -> RequestParameters {
         RequestParameters(
             enumerated().sorted {
@@ -66,14 +67,15 @@ public struct RequestParameters: Hashable, Sendable {
             }.map { ($0.element.name, $0.element.value) })
     }
 
+    // By bytes: `<` of strings uses canonical order.
     private static func precedes(_ left: String, _ right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 }
 
 extension RequestParameters: RandomAccessCollection {
-    /// One name and its value.
-    public typealias Element = (name: String, value: ParameterValue)
+    /// A name and its value.
+    public typealias Element = (name: String, value: RequestParameters.Value)
 
     /// The position of the first parameter.
     public var startIndex: Int { 0 }
@@ -86,16 +88,17 @@ extension RequestParameters: RandomAccessCollection {
 }
 
 extension RequestParameters: ExpressibleByDictionaryLiteral {
-    /// Parameters in the order they are written, duplicates kept.
-    public init(dictionaryLiteral elements: (String, ParameterValue)...) {
+    /// Creates parameters in the order of the literal, duplicates included.
+    public init(dictionaryLiteral elements: (String, RequestParameters.Value)...) {
         self.init(elements)
     }
 }
 
 extension RequestParameters: Encodable {
-    /// Writes an object of the names and values; of a repeated name the last.
+    /// Encodes the parameters as an object; if a name is repeated, the last value is kept.
     ///
-    /// - Throws: What the encoder throws.
+    /// - Parameter encoder: The encoder to write to.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: ParameterName.self)
         for (name, value) in self { try container.encode(value, forKey: ParameterName(stringValue: name)) }
@@ -103,14 +106,14 @@ extension RequestParameters: Encodable {
 }
 
 extension RequestParameters: CustomStringConvertible, CustomReflectable {
-    /// The names; values may be secrets and are left out.
+    /// The names, without the values, which may be secrets.
     public var description: String { "parameters \(names.joined(separator: ", "))" }
 
-    /// What `dump` sees: the names.
+    /// The mirror that `dump` prints: the names.
     public var customMirror: Mirror { Mirror(self, children: ["names": names]) }
 }
 
-/// The name of a parameter as a coding key.
+/// The name of a parameter, or the index of an element, as a coding key.
 struct ParameterName: CodingKey {
     let stringValue: String
     var intValue: Int? { Int(stringValue) }

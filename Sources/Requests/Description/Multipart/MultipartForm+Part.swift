@@ -1,0 +1,140 @@
+extension MultipartForm {
+    /// One part of a multipart form (RFC 7578): a header and content.
+    ///
+    /// In the name and the filename, quotation marks and control characters (U+0000 to U+001F and U+007F) are sent as
+    /// `%XX`; all other text is sent as UTF-8.
+    ///
+    /// ```swift
+    /// api.post(.multipart([.text("Hello", name: "message"), .file(at: photo, name: "photo")]), to: "/posts")
+    /// ```
+    public struct Part: Sendable {
+        enum Content: Sendable {
+            case body(RequestBody)
+            case file(URL, range: Range<Int>?)
+            case deferred(DeferredParts)
+        }
+
+        let content: Content
+        /// The escaped value of Content-Disposition; nil when `fields` is the whole header.
+        let disposition: String?
+        /// The content type; nil for that of the form's style.
+        private let contentType: MediaType?
+        private var fields: Header
+
+        private init(_ content: Content, disposition: String?, contentType: MediaType?, fields: Header = .empty) {
+            self.content = content
+            self.disposition = disposition
+            self.contentType = contentType
+            self.fields = fields
+        }
+
+        private static func disposition(_ name: String, _ filename: String?) -> String {
+            let file = filename.map { "; filename=\"\(escaped($0))\"" } ?? ""
+            return "form-data; name=\"\(escaped(name))\"\(file)"
+        }
+
+        /// Returns `text` with quotation marks and all control characters escaped as `%XX`.
+        ///
+        /// Browsers escape only CR and LF of the control characters (decision 0023).
+        private static func escaped(_ text: String) -> String {
+            let isEscaped = { (byte: UInt8) in byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") }
+            guard text.utf8.contains(where: isEscaped) else { return text }
+            var bytes: [UInt8] = []
+            for byte in text.utf8 {
+                if isEscaped(byte) {
+                    bytes += [UInt8(ascii: "%"), Hex.digit(byte >> 4), Hex.digit(byte & 15)]
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}
+
+extension MultipartForm.Part {
+    /// Returns a part with `text` in UTF-8; without a `contentType` it has that of the form's style.
+    public static func text(_ text: String, name: String, contentType: MediaType? = nil) -> MultipartForm.Part {
+        MultipartForm.Part(
+            .body(.bytes(Data(text.utf8))), disposition: disposition(name, nil), contentType: contentType)
+    }
+
+    /// Returns a part with the bytes of `data`.
+    public static func data(
+        _ data: Data, name: String, filename: String? = nil, contentType: MediaType = .binary
+    ) -> MultipartForm.Part {
+        MultipartForm.Part(.body(.bytes(data)), disposition: disposition(name, filename), contentType: contentType)
+    }
+
+    /// Returns a part with the file at `url`, or with the `range` of its bytes, read while it is sent.
+    ///
+    /// Without a `filename` it has the last path component of the URL, and without a `contentType` that of the filename
+    /// extension. Preparing the request throws when `url` is not a file URL or the file cannot be read.
+    public static func file(
+        at url: URL, name: String, filename: String? = nil, contentType: MediaType? = nil, range: Range<Int>? = nil
+    ) -> MultipartForm.Part {
+        MultipartForm.Part(
+            .file(url, range: range), disposition: disposition(name, filename ?? url.lastPathComponent),
+            contentType: contentType ?? MediaType(filename: url.lastPathComponent))
+    }
+
+    /// Returns a part with any body, such as a stream; a declared length is checked while the body is sent.
+    public static func body(
+        _ body: RequestBody, name: String, filename: String? = nil, contentType: MediaType = .binary
+    ) -> MultipartForm.Part {
+        MultipartForm.Part(.body(body), disposition: disposition(name, filename), contentType: contentType)
+    }
+
+    /// Returns a part with any body and the whole header `header`, which includes Content-Disposition.
+    public static func part(_ body: RequestBody, header: Header) -> MultipartForm.Part {
+        MultipartForm.Part(.body(body), disposition: nil, contentType: nil, fields: header)
+    }
+
+    /// Returns a placeholder for parts that `make` creates when the body is first sent.
+    ///
+    /// `make` is called once, even if the body is sent again. The length of a form with such parts is unknown until
+    /// then. An error of `make` ends the exchange, and the next transmission calls it again. A cancelled call does not
+    /// cancel `make`, because other calls may wait for its parts.
+    public static func deferred(
+        _ make: @escaping @Sendable () async throws -> [MultipartForm.Part]
+    ) -> MultipartForm.Part {
+        MultipartForm.Part(.deferred(DeferredParts(make)), disposition: nil, contentType: nil)
+    }
+
+    /// Returns this part with `headerField` added to its header.
+    ///
+    /// Preparing the request throws when the name is not a token or the value contains a control character.
+    public func adding(headerField: Field) -> MultipartForm.Part {
+        var copy = self
+        copy.fields.add(headerField)
+        return copy
+    }
+}
+
+extension MultipartForm.Part {
+    /// Appends the header of the part and the empty line after it.
+    ///
+    /// - Throws: `BodyProvider.BodyError.invalidPartField` for a field that is not allowed in a message.
+    func appendHeader(in style: MultipartForm.Style, to bytes: inout [UInt8]) throws(BodyProvider.BodyError) {
+        if let disposition {
+            bytes.append(contentsOf: "Content-Disposition: ".utf8)
+            bytes.append(contentsOf: disposition.utf8)
+            bytes.append(contentsOf: "\r\n".utf8)
+            if let type = contentType ?? style.textType, !fields.contains(.contentType) {
+                try Self.append(.contentType(type), to: &bytes)
+            }
+        }
+        for field in fields { try Self.append(field, to: &bytes) }
+        bytes.append(contentsOf: "\r\n".utf8)
+    }
+
+    private static func append(_ field: Field, to bytes: inout [UInt8]) throws(BodyProvider.BodyError) {
+        guard field.name.isValid, !field.value.utf8.contains(where: Token.isForbiddenInValue) else {
+            throw .invalidPartField
+        }
+        bytes.append(contentsOf: field.name.rawValue.utf8)
+        bytes.append(contentsOf: ": ".utf8)
+        bytes.append(contentsOf: field.value.utf8)
+        bytes.append(contentsOf: "\r\n".utf8)
+    }
+}

@@ -1,0 +1,38 @@
+/// Parts of error messages that are written alike everywhere.
+package enum ErrorText {
+    /// The number of characters that a message shows of a peer's text.
+    package static let peerTextLimit = 80
+
+    /// Returns `count` with its unit: `1 byte`, `2 bytes`.
+    package static func bytes(_ count: Int) -> String {
+        count == 1 ? "1 byte" : "\(count) bytes"
+    }
+
+    /// Returns `text` in quotation marks, with control characters escaped so that the message stays on one line.
+    ///
+    /// - Parameters:
+    ///   - text: The text. It must not contain secrets.
+    ///   - limit: The maximum number of Unicode scalars shown; the remainder is replaced by “…”.
+    /// - Returns: The quoted text.
+    package static func quoted(_ text: String, limit: Int = .max) -> String {
+        var shown = String.UnicodeScalarView()
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            guard index < limit else {
+                shown.append("…")
+                break
+            }
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator:
+                shown.append(contentsOf: scalar.escaped(asASCII: true).unicodeScalars)
+            default: shown.append(scalar)
+            }
+        }
+        return "“\(String(shown))”"
+    }
+
+    /// Returns `name` in quotation marks, without a “:” and the text after it, which may be a secret value.
+    static func quoted(_ name: Field.Name) -> String {
+        let parts = name.rawValue.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        return quoted(String(parts[0]) + (parts.count > 1 ? ":…" : ""), limit: peerTextLimit)
+    }
+}

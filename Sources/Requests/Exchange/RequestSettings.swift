@@ -1,0 +1,57 @@
+/// The settings of a request that few requests change.
+///
+/// They are one reference, which is nil for most requests; the others share it with the requests prepared from them
+/// (decision 0015).
+struct RequestSettings: Sendable {
+    struct Values: Sendable {
+        var timeouts = Timeouts.standard
+        var validator = ResponseValidator.standard
+        var redirectPolicy = RedirectPolicy.standard
+        var attributes = RequestAttributes()
+        var progressHandler: (@Sendable (TransferProgress) -> Void)?
+    }
+
+    private final class Box: Sendable {
+        let values: Values
+
+        init(_ values: Values) {
+            self.values = values
+        }
+    }
+
+    private var box: Box?
+
+    /// Whether no setting has been changed.
+    var isDefault: Bool { box == nil }
+
+    /// All settings; setting them makes one copy.
+    var values: Values {
+        get { box?.values ?? Values() }
+        set { box = Box(newValue) }
+    }
+
+    var timeouts: Timeouts {
+        get { box?.values.timeouts ?? .standard }
+        set { values.timeouts = newValue }
+    }
+
+    var validator: ResponseValidator {
+        get { box?.values.validator ?? .standard }
+        set { values.validator = newValue }
+    }
+
+    var redirectPolicy: RedirectPolicy {
+        get { box?.values.redirectPolicy ?? .standard }
+        set { values.redirectPolicy = newValue }
+    }
+
+    var attributes: RequestAttributes {
+        get { box?.values.attributes ?? RequestAttributes() }
+        set { values.attributes = newValue }
+    }
+
+    var progressHandler: (@Sendable (TransferProgress) -> Void)? {
+        get { box?.values.progressHandler }
+        set { values.progressHandler = newValue }
+    }
+}

@@ -1,0 +1,106 @@
+/// A check that accepts or rejects a response before its body is decoded.
+public struct ResponseValidator: Sendable {
+    /// Throws an error to reject `head`, whose body has been collected or has not been read yet.
+    private let check: @Sendable (ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool) throws -> Void
+
+    private init(_ check: @escaping @Sendable (ResponseHead, [MediaType], Bool) throws -> Void) {
+        self.check = check
+    }
+
+    /// Creates a validator that accepts a response if `accept` returns true.
+    ///
+    /// If `accept` returns false, the reason is ``RequestError/Reason/unacceptableStatus``. If it throws, its error
+    /// becomes the ``RequestError/underlying`` error.
+    public init(accepting accept: @escaping @Sendable (ResponseHead) throws -> Bool) {
+        self.init { head, _, _ in
+            guard try accept(head) else { throw RequestError(.unacceptableStatus, response: head) }
+        }
+    }
+
+    /// A validator that accepts a 2xx status with a content type that the decoder reads, or with none.
+    ///
+    /// If both are unacceptable, the status is the reason, and the error of the content type is the
+    /// ``RequestError/underlying`` error.
+    public static var standard: ResponseValidator {
+        ResponseValidator { head, accepting, isEmpty in
+            try checkStatus(of: head, isIn: 200..<300, contentType: contentTypeError(head, accepting, isEmpty))
+        }
+    }
+
+    /// A validator that accepts every response.
+    public static var none: ResponseValidator { ResponseValidator { _, _, _ in } }
+
+    /// Returns a validator that accepts the statuses in `range` with any content type.
+    public static func statuses(_ range: Range<Int>) -> ResponseValidator {
+        ResponseValidator { head, _, _ in try checkStatus(of: head, isIn: range, contentType: nil) }
+    }
+
+    /// Returns a validator that accepts the statuses in `range` with a content type that the decoder reads; a missing
+    /// content type is rejected unless the body is empty.
+    public static func strict(_ range: Range<Int> = 200..<300) -> ResponseValidator {
+        ResponseValidator { head, accepting, isEmpty in
+            let isMissing = !isEmpty && !accepting.isEmpty && head.header[.contentType] == nil
+            let problem = isMissing ? missingType(head, accepting) : contentTypeError(head, accepting, isEmpty)
+            try checkStatus(of: head, isIn: range, contentType: problem)
+        }
+    }
+
+    /// Validates a response.
+    ///
+    /// - Throws: ``RequestError`` with the reason and the response; the error of a custom validator is its
+    ///   ``RequestError/underlying`` error.
+    package func validate(_ head: ResponseHead, accepting: [MediaType], isEmpty: Bool) throws(RequestError) {
+        do {
+            try check(head, accepting, isEmpty)
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw RequestError(.unacceptableStatus, underlying: error, response: head)
+        }
+    }
+
+    /// Throws an error for a status outside `range`, with `problem` as its underlying error, or else `problem` itself.
+    private static func checkStatus(
+        of head: ResponseHead, isIn range: Range<Int>, contentType problem: RequestError?
+    ) throws(RequestError) {
+        if range.contains(head.status.code) {
+            if let problem { throw problem }
+            return
+        }
+        let reason: RequestError.Reason = head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus
+        throw RequestError(reason, underlying: problem, response: head)
+    }
+
+    private static func contentTypeError(
+        _ head: ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool
+    ) -> RequestError? {
+        guard !accepting.isEmpty, !isEmpty, !head.status.forbidsBody else { return nil }
+        // Nearly every type is one of the names as it is, and then it need not be parsed.
+        let isNamed = head.header.withOnlyValue(of: .contentType) { value in
+            accepting.contains { $0.isName(of: value) }
+        }
+        if isNamed == true { return nil }
+        guard let value = head.header[.contentType], !value.isEmpty else { return nil }
+        let type = MediaType(value)
+        if let type, accepting.contains(where: { $0.reads(type) }) { return nil }
+        // The value is shown only if it is a media type, because other text of a peer may be anything.
+        let found = type.map(name) ?? "an invalid Content-Type"
+        return RequestError(
+            .unexpectedContentType, detail: "received \(found), expected \(names(of: accepting))", response: head)
+    }
+
+    private static func missingType(_ head: ResponseHead, _ accepting: [MediaType]) -> RequestError {
+        RequestError(
+            .unexpectedContentType, detail: "received no Content-Type, expected \(names(of: accepting))",
+            response: head)
+    }
+
+    private static func names(of types: [MediaType]) -> String {
+        types.map(name).joined(separator: " or ")
+    }
+
+    /// Returns the type without its parameters.
+    private static func name(_ type: MediaType) -> String {
+        MediaType(type: type.type, subtype: type.subtype).rawValue
+    }
+}

@@ -1,0 +1,151 @@
+extension RequestExecutor {
+    /// Performs `request`: sends it, follows redirects, validates and decodes the response.
+    ///
+    /// The call never runs on the actor of the caller.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
+    @concurrent
+    @inlinable
+    public func perform<R: RequestConvertible>(_ request: R) async throws(RequestError) -> R.Resource {
+        try await request.value(from: self)
+    }
+
+    /// Performs `request` and returns the value with the status, header, metrics and history of its response.
+    ///
+    /// The call never runs on the actor of the caller.
+    ///
+    /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
+    @concurrent
+    @inlinable
+    public func response<R: RequestConvertible>(for request: R) async throws(RequestError) -> TypedResponse<R.Resource>
+    {
+        try await request.typedResponse(from: self)
+    }
+}
+
+// MARK: Performing a call
+
+extension RequestConvertible {
+    /// Prepares and executes this request, follows redirects, validates and decodes the response.
+    @inlinable
+    func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
+        let decoder = responseDecoder
+        let accepted = try await prepared().accepted(by: executor)
+        return accepted.typed(try await accepted.value(by: decoder))
+    }
+
+    /// Returns only the decoded value.
+    @inlinable
+    func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
+        let decoder = responseDecoder
+        return try await prepared().accepted(by: executor).value(by: decoder)
+    }
+}
+
+extension PreparedRequest {
+    /// Performs the steps of a call between preparing and decoding, and reports its state to `task` if there is one.
+    @usableFromInline
+    func accepted(
+        by executor: any RequestExecutor, reportingTo task: RequestTask? = nil
+    ) async throws(RequestError) -> AcceptedResponse {
+        var request = self
+        task?.watchProgress(of: &request)
+        // Collecting the body takes time from the total limit of the call.
+        let start = mustBeMeasured ? ContinuousClock.now : nil
+        try await request.collectBodyIfNeeded()
+        return try await CallState(request, now: start ?? .now).accepted(by: executor, reportingTo: task)
+    }
+
+    /// Performs one exchange, or the remaining part of one that has begun.
+    func response(
+        from executor: any RequestExecutor, resuming remaining: RemainingExchange? = nil
+    ) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            if let remaining { return try await remaining() }
+            try checkTime()
+            return try await executor.execute(self)
+        } catch {
+            throw error.adding(request: self)
+        }
+    }
+}
+
+/// The remaining part of an exchange that was begun on a blocked thread.
+typealias RemainingExchange = @Sendable () async throws(RequestError) -> RawResponse
+
+extension CallState {
+    /// Performs the remaining part of a call.
+    ///
+    /// If its exchange has begun, `remaining` finishes that exchange.
+    func accepted(
+        by executor: any RequestExecutor, resuming remaining: RemainingExchange? = nil,
+        reportingTo task: RequestTask? = nil
+    ) async throws(RequestError) -> AcceptedResponse {
+        var (call, remaining) = (self, remaining)
+        while true {
+            task?.execute(call.request, attempt: call.attempts)
+            let response: RawResponse
+            if call.attempts > 1 { try await call.collectBodyIfNeeded() }
+            do throws(RequestError) {
+                if let remaining = remaining.take() {
+                    response = try await remaining()
+                } else {
+                    try call.request.checkTime()
+                    response = try await executor.execute(call.request)
+                }
+            } catch {
+                try call.receive(error)
+                continue
+            }
+            guard try call.receive(response) == .finish else { continue }
+            task?.process()
+            do throws(RequestError) {
+                return try AcceptedResponse(response, endOf: call)
+            } catch {
+                throw await error.withBeginning(of: response.body)
+            }
+        }
+    }
+}
+
+/// Returns the result of `operation` as a value.
+func outcome<Value>(
+    of operation: () async throws(RequestError) -> sending Value
+) async -> sending Result<Value, RequestError> {
+    do throws(RequestError) {
+        return .success(try await operation())
+    } catch {
+        return .failure(error)
+    }
+}
+
+// MARK: Steps of a call
+
+extension PreparedRequest {
+    /// Whether the server requires a length and the length of the body is unknown.
+    var mustBeMeasured: Bool { body.knownLength == nil && options.requiresContentLength == true }
+
+    /// Collects the body if the server requires its length and it is unknown.
+    mutating func collectBodyIfNeeded() async throws(RequestError) {
+        guard mustBeMeasured else { return }
+        do throws(RequestError) {
+            if try body.measuredLength() == nil { body = try await body.collected() }
+        } catch {
+            throw error.beforeSending().adding(request: self)
+        }
+    }
+
+    /// Throws an error if nothing more may be sent, because the task is cancelled or the deadline has passed.
+    func checkTime() throws(RequestError) {
+        if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
+        if hasDeadline, let deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
+    }
+}
+
+extension RequestError {
+    /// Returns this error with the beginning of a body that is still arriving, as evidence.
+    fileprivate func withBeginning(of body: ResponseBody) async -> RequestError {
+        guard case .stream(let stream) = body else { return self }
+        return adding(body: try? await stream.collect(limit: ResponseBody.Delivery.errorBodyLimit))
+    }
+}

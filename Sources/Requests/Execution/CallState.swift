@@ -1,0 +1,126 @@
+/// The state of one call as a value: the request to execute next, and how the call ends.
+///
+/// It performs no I/O, so redirects, limits and deadlines can be tested as tables.
+package struct CallState {
+    /// The next action of a call.
+    package enum NextAction {
+        /// Execute ``CallState/request``, which has changed, and pass the response to ``CallState/receive(_:)``.
+        case execute
+        /// End the call with the response that was received.
+        case finish
+    }
+
+    /// The heads of the redirects that were followed, in order.
+    package private(set) var history: [ResponseHead] = []
+
+    /// The number of requests of the call so far, including the current one.
+    package private(set) var attempts = 1
+
+    /// The targets of the redirects that were HTTP/1.0 responses.
+    private var http10Targets: [TargetURI] = []
+
+    /// The request that is being executed.
+    package private(set) var request: PreparedRequest
+
+    /// Creates the state of a call for `request` that begins at `now`.
+    ///
+    /// A total limit becomes a deadline here, once.
+    package init(_ request: PreparedRequest, now: @autoclosure () -> ContinuousClock.Instant) {
+        self.request = request
+        // Sets a flag in the shared storage instead of a copy, because most calls are not redirected (decision 0021).
+        request.isPartOfCall = true
+        guard let total = request.timeouts.total else { return }
+        let limit = now() + total
+        self.request.deadline = min(request.deadline ?? limit, limit)
+    }
+
+    /// Returns the next action after `response`.
+    ///
+    /// - Throws: ``RequestError`` when a redirect is refused, with the response that is the redirect.
+    package mutating func receive(_ response: RawResponse) throws(RequestError) -> NextAction {
+        // The policy checks this first too; checking it here avoids copying the policy for most responses.
+        guard response.head.status.isFollowable else { return .finish }
+        if response.metrics.isHTTP10 { http10Targets.append(request.target) }
+        var next: PreparedRequest
+        do {
+            guard let following = try request.redirectPolicy.request(following: request, after: response.head) else {
+                return .finish
+            }
+            next = following
+            if http10Targets.contains(where: { $0.hasSameOrigin(as: next.target) }) { try next.avoidChunks() }
+        } catch {
+            throw error.adding(
+                request: request, response: response.head, body: response.collectedBody, attempts: attempts)
+        }
+        guard history.count < request.redirectPolicy.limit else {
+            throw RequestError(
+                .unexpectedRedirect,
+                detail: "more than \(request.redirectPolicy.limit) redirects; see RedirectPolicy.limit",
+                request: request, response: response.head, body: response.collectedBody
+            ).adding(attempts: attempts)
+        }
+        history.append(response.head)
+        attempts += 1
+        request = next
+        return .execute
+    }
+
+    /// Collects the body of a redirected request if the server requires its length.
+    mutating func collectBodyIfNeeded() async throws(RequestError) {
+        do throws(RequestError) {
+            try await request.collectBodyIfNeeded()
+        } catch {
+            throw error.adding(attempts: attempts)
+        }
+    }
+
+    /// Continues the call if `error` concerns only the body of a redirect that is followed (decision 0021).
+    ///
+    /// Our own executors read such a body within ``PreparedRequest/drain(of:)`` and do not fail; this function is for
+    /// other executors.
+    ///
+    /// - Throws: `error` with the request added, or the error of ``receive(_:)-(RawResponse)``.
+    package mutating func receive(_ error: RequestError) throws(RequestError) {
+        let error = error.adding(request: request, attempts: attempts)
+        guard error.isBodyFailure, let head = error.response, request.drain(of: head) != nil else { throw error }
+        let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
+        guard try receive(response) == .execute else { throw error }
+    }
+}
+
+extension RequestError {
+    /// Whether an executor reports this error when it fails to receive the body of a response.
+    ///
+    /// Middleware that refuses a response uses other reasons, and cancellation and the total limit end the call.
+    fileprivate var isBodyFailure: Bool {
+        switch reason {
+        case .connectionLost, .protocolViolation, .tooLarge, .timedOut(.betweenBytes): true
+        default: false
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Marks a body of unknown length to be collected before it is sent, because HTTP/1.0 has no chunks (RFC 9112
+    /// §6.1).
+    ///
+    /// - Throws: ``RequestError`` when the request has trailers, which can be sent only with chunks.
+    fileprivate mutating func avoidChunks() throws(RequestError) {
+        guard !body.isNone else { return }
+        guard trailers == nil else {
+            throw RequestError(
+                .invalidRequest(.trailersNotSupported), detail: "the server uses HTTP/1.0 (RFC 9112 §6.1)")
+        }
+        guard body.knownLength == nil else { return }
+        var options = options
+        options.requiresContentLength = true
+        attributes[RequestOptions.self] = options
+    }
+}
+
+extension RawResponse {
+    /// The body if it is in memory; nil otherwise.
+    var collectedBody: Data? {
+        if case .bytes(let data) = body { data } else { nil }
+    }
+}

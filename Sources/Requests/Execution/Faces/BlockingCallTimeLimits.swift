@@ -1,0 +1,58 @@
+/// The times at which a blocking call that does not end is cancelled and abandoned.
+struct BlockingCallTimeLimits {
+    /// The time at which the call is cancelled.
+    let cancellation: Moment
+
+    /// The time at which the thread stops waiting for the call.
+    let abandonment: Moment
+
+    /// Creates limits 2 s after `limit`, when every call that obeys it has ended, and 1 s later for code that ignores
+    /// cancellation.
+    init(after limit: Duration) {
+        cancellation = .now + (limit + .seconds(2))
+        abandonment = cancellation + .seconds(1)
+    }
+}
+
+/// A monitor that a thread consults while it waits for a call.
+struct CallMonitor {
+    private let task: Task<Void, Never>
+    private let limits: BlockingCallTimeLimits?
+    private var hasCancelled = false
+
+    init(over task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) {
+        self.task = task
+        self.limits = limits
+    }
+
+    /// Cancels the call if it is time or the calling task was cancelled; returns false when the call is abandoned.
+    mutating func shouldContinue() -> Bool {
+        // The cancellation of the task that performs the blocking call, if there is one.
+        if Task.isCancelled { cancel() }
+        guard let limits else { return true }
+        let now = Moment.now
+        if now >= limits.cancellation { cancel() }
+        return now < limits.abandonment
+    }
+
+    private mutating func cancel() {
+        guard !hasCancelled else { return }
+        hasCancelled = true
+        task.cancel()
+    }
+
+    /// Returns the time of the next check, `moment` at the latest.
+    func next(before moment: Moment?) -> Moment? {
+        var next = moment
+        if let limits {
+            let own = hasCancelled ? limits.abandonment : limits.cancellation
+            next = min(next ?? own, own)
+        }
+        // A blocked thread is not notified when the task on it is cancelled, so it checks every 10 ms.
+        if !hasCancelled, withUnsafeCurrentTask(body: { $0 != nil }) {
+            let soon = Moment.now + .milliseconds(10)
+            next = min(next ?? soon, soon)
+        }
+        return next
+    }
+}

@@ -1,0 +1,48 @@
+/// The sleeping tasks of a thread, and when to resume them.
+struct SleepQueue {
+    /// A continuation that is resumed with true at its time, or with false when it is cancelled.
+    typealias Continuation = UnsafeContinuation<Bool, Never>
+
+    private var sleepers: [(id: UInt64, moment: Moment, continuation: Continuation)] = []
+    private var lastID: UInt64 = 0
+    /// The IDs that were cancelled before they were set.
+    private var cancelled: Set<UInt64> = []
+
+    /// The time at which the next task is due.
+    var next: Moment? { sleepers.lazy.map(\.moment).min() }
+
+    var isEmpty: Bool { sleepers.isEmpty }
+
+    /// Whether no ID was ever requested.
+    var isUnused: Bool { lastID == 0 }
+
+    mutating func makeID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// Adds a sleeping task; returns false if it has already been cancelled.
+    mutating func set(_ id: UInt64, to moment: Moment, _ continuation: Continuation) -> Bool {
+        guard cancelled.remove(id) == nil else { return false }
+        sleepers.append((id, moment, continuation))
+        return true
+    }
+
+    /// Removes a sleeping task and returns its continuation; nil if it has not been added yet.
+    mutating func cancel(_ id: UInt64) -> Continuation? {
+        guard let place = sleepers.firstIndex(where: { $0.id == id }) else {
+            cancelled.insert(id)
+            return nil
+        }
+        return sleepers.remove(at: place).continuation
+    }
+
+    /// Removes the tasks that are due and returns their continuations.
+    mutating func takeDue() -> [Continuation] {
+        if sleepers.isEmpty { return [] }
+        let now = Moment.now
+        let due = sleepers.filter { $0.moment <= now }
+        sleepers.removeAll { $0.moment <= now }
+        return due.map(\.continuation)
+    }
+}

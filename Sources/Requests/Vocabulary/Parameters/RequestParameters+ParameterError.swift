@@ -1,0 +1,29 @@
+extension RequestParameters {
+    /// The error of parameters that cannot be written.
+    @nonexhaustive
+    public enum ParameterError: Error, Hashable, Sendable {
+        /// Values are nested more than 512 levels deep.
+        case tooDeeplyNested
+        /// A date is not finite, or its year is before 1 or after 9999.
+        case dateOutOfRange
+        /// A value encodes as a scalar or an array, which have no names.
+        case withoutNames
+        /// A null value, which a property list cannot contain.
+        case nullInPropertyList
+        /// The text of a custom function contains a control character.
+        case controlByteInQuery
+    }
+}
+
+extension RequestParameters.ParameterError: CustomStringConvertible {
+    /// The error in one line.
+    public var description: String {
+        switch self {
+        case .tooDeeplyNested: "the parameters are nested more than 512 levels deep"
+        case .dateOutOfRange: "a date is not finite, or its year is not within 1 to 9999"
+        case .withoutNames: "the value encodes as a scalar or an array; parameters need names"
+        case .nullInPropertyList: "a property list cannot contain null"
+        case .controlByteInQuery: "the query contains a control character"
+        }
+    }
+}

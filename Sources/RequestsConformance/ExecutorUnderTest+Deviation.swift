@@ -1,0 +1,27 @@
+extension ExecutorUnderTest {
+    /// A guarantee that an executor is known not to keep on this platform, with the reason.
+    public struct Deviation: Hashable, Sendable {
+        /// The name of the scenario that fails.
+        public let scenario: String
+
+        /// The reason why it fails and cannot be fixed here.
+        public let reason: String
+
+        /// A part of the message of the scenario's ``ConformanceFailure``; a failure without it is not this deviation.
+        ///
+        /// It may be empty only if the deviation is fatal.
+        public let failure: String
+
+        /// Whether the scenario would end the process or never return, so that it is not run.
+        public let isFatal: Bool
+
+        /// Creates a deviation from the scenario with the name `scenario`, which fails with a message that contains
+        /// `failure`.
+        public init(scenario: String, reason: String, failure: String = "", isFatal: Bool = false) {
+            self.scenario = scenario
+            self.reason = reason
+            self.failure = failure
+            self.isFatal = isFatal
+        }
+    }
+}

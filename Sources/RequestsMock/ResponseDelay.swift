@@ -1,0 +1,41 @@
+/// The waits of a simulated exchange, which end by the time limits and the deadline of its request.
+struct ResponseDelay: Sendable {
+    private let timeouts: Timeouts
+    private let deadline: ContinuousClock.Instant?
+    /// The instant at which all waits for a body end; nil if there is none besides the other limits.
+    private var end: ContinuousClock.Instant?
+
+    init(_ request: PreparedRequest) {
+        timeouts = request.timeouts
+        deadline = request.deadline
+    }
+
+    /// Returns these waits with another limit: `duration` from now for all of them together.
+    func ending(after duration: Duration) -> ResponseDelay {
+        var copy = self
+        copy.end = .now + duration
+        return copy
+    }
+
+    /// Waits for `pause`; throws if the limit of `phase` or the deadline passes first, or if the task is cancelled.
+    func wait(for pause: MockResponse.Pause, phase: RequestError.Phase) async throws(RequestError) {
+        if Task.isCancelled { throw RequestError(.cancelled) }
+        let now = ContinuousClock.now
+        let phaseLimit = (phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes).map { now + $0 }
+        let limit = [phaseLimit, self.end].compactMap(\.self).min()
+        let end: ContinuousClock.Instant? =
+            switch pause {
+            case .lasting(let duration): now + duration
+            case .endless: nil
+            }
+        while true {
+            let now = ContinuousClock.now
+            if let deadline, deadline <= now { throw RequestError(.timedOut(.total)) }
+            if let limit, limit <= now { throw RequestError(.timedOut(phase)) }
+            if let end, end <= now { return }
+            // Without any limit only cancellation ends the wait, and it ends the sleep immediately.
+            let next = [limit, deadline, end].compactMap(\.self).min() ?? now + .seconds(3_600)
+            try await CallingThread.sleep(until: next)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Requests
+import RequestsPOSIX
+
+/// The deadlines for the stages of one call.
+struct SocketTimeLimits: Sendable {
+    let began: Deadline
+    private(set) var connecting: Deadline
+    let total: Deadline
+    private let timeouts: Timeouts
+
+    init(_ request: PreparedRequest) {
+        began = .now
+        timeouts = request.timeouts
+        connecting = began.advanced(by: timeouts.connectLimit)
+        total = request.hasDeadline ? request.deadline.map(Deadline.init) ?? .distantFuture : .distantFuture
+    }
+
+    /// Restarts the connect limit, for a connection that replaces one that was established.
+    mutating func renewConnecting() {
+        connecting = Deadline.now.advanced(by: timeouts.connectLimit)
+    }
+
+    /// The deadline for the first byte of the response, for a wait that begins now.
+    var firstByte: Deadline { Deadline.now.advanced(by: timeouts.firstByteLimit) }
+
+    /// The deadline for the next byte, for a wait that begins now.
+    var betweenBytes: Deadline { Deadline.now.advanced(by: timeouts.betweenBytesLimit) }
+
+    /// Returns the time from the beginning of the call to `now`.
+    func elapsed(at now: Deadline = .now) -> Duration { .nanoseconds(now.nanoseconds &- began.nanoseconds) }
+
+    /// Throws if the call was cancelled or its total limit has passed; for work that does not wait.
+    @inline(never)  // keeps the error out of the frame of the function that suspends (decision 0012)
+    func check() throws(RequestError) {
+        if Task.isCancelled { throw RequestError(.cancelled) }
+        if total != .distantFuture, total.hasPassed { throw RequestError(.timedOut(.total)) }
+    }
+
+    /// Returns the error of a wait that had to end at `limit` or at the total limit.
+    func error(_ error: WaitError, until limit: Deadline, in phase: RequestError.Phase) -> RequestError {
+        switch error {
+        case .timedOut: RequestError(.timedOut(total <= limit ? .total : phase))
+        case .cancelled: RequestError(.cancelled)
+        case .closed: RequestError(.connectionLost, detail: "the connection was closed")
+        case .failed(let error): RequestError(.connectionFailed, detail: error.description, underlying: error)
+        }
+    }
+}
+
+extension Deadline {
+    fileprivate func advanced(by limit: Timeouts.Limit) -> Deadline {
+        advanced(byNanoseconds: limit.nanoseconds)
+    }
+}

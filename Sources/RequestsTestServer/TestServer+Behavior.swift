@@ -1,0 +1,66 @@
+extension TestServer {
+    /// The way in which the server sends one response: its framing, its pace and its faults.
+    ///
+    /// The response itself comes from the executor that is served.
+    public struct Behavior: Sendable {
+        /// The way in which the end of the body is marked.
+        public var framing: Framing
+
+        /// The fault to inject; nil for none.
+        public var fault: Fault?
+
+        /// The pace at which bytes are sent; nil for no pauses.
+        public var pace: Pace?
+
+        /// The statuses of the interim responses (1xx) before the response.
+        public var interim: [HTTPStatus]
+
+        /// Whether a request with `Expect: 100-continue` receives 100 (Continue) before its body is read.
+        public var sendsContinue: Bool
+
+        /// Creates a behavior from its parts.
+        public init(
+            framing: Framing = .automatic, fault: Fault? = nil, pace: Pace? = nil, interim: [HTTPStatus] = [],
+            sendsContinue: Bool = true
+        ) {
+            self.framing = framing
+            self.fault = fault
+            self.pace = pace
+            self.interim = interim
+            self.sendsContinue = sendsContinue
+        }
+
+        /// A correct response that is sent immediately.
+        public static let standard = Behavior()
+
+        /// Returns a behavior with `fault`; nil is a correct response.
+        public static func failing(_ fault: Fault?) -> Behavior { Behavior(fault: fault) }
+
+        /// The way in which the end of a body is marked (RFC 9112 §6).
+        @nonexhaustive
+        public enum Framing: Hashable, Sendable {
+            /// Content-Length if the length is known and there are no trailers, chunks otherwise.
+            ///
+            /// An HTTP/1.0 client receives Content-Length if the length is known, and the end of the connection
+            /// otherwise.
+            case automatic
+            /// Chunks of these sizes, with the last size repeated; a size below 1 counts as 1.
+            case chunked(sizes: [Int])
+            /// The end of the connection; trailers are lost.
+            case untilClose
+        }
+
+        /// A pace at which bytes are sent.
+        public struct Pace: Hashable, Sendable {
+            /// The number of bytes that are sent at a time; a value below 1 counts as 1.
+            public var bytes: Int
+            /// The pause between them.
+            public var interval: Duration
+
+            /// Returns a pace of `bytes` at a time with pauses of `interval` between them.
+            public static func drip(_ bytes: Int, every interval: Duration) -> Pace {
+                Pace(bytes: max(1, bytes), interval: interval)
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+extension TestServer {
+    /// A fault that the server injects instead of, during or after one response.
+    ///
+    /// Counts of body bytes do not include chunk framing. The connection is closed afterwards unless the case says
+    /// otherwise.
+    @nonexhaustive
+    public enum Fault: Hashable, Sendable {
+        /// The request is read to its end, and the connection is closed.
+        case closeBeforeHead
+        /// The request is read to its end, and the connection is reset.
+        case resetBeforeHead
+        /// The request is read to its end, and nothing is sent until the client closes the connection or the server
+        /// stops.
+        case stallBeforeHead
+        /// The head ends after this number of bytes.
+        case truncateHead(atByte: Int)
+        /// The body ends after this number of bytes; at its full length, before its end is marked.
+        case truncateBody(atByte: Int)
+        /// The connection is reset after this number of bytes of the body.
+        case resetBody(atByte: Int)
+        /// After this number of bytes of the body, nothing is sent until the client closes the connection or the server
+        /// stops.
+        case stallBody(atByte: Int)
+        /// These bytes are sent instead of a response.
+        case raw([UInt8])
+        /// These bytes are sent instead of a response, and the connection stays open until the client closes it.
+        case rawWithoutClosing([UInt8])
+        /// A correct response is followed by these unsolicited bytes; the connection stays open.
+        case unsolicitedBytes([UInt8])
+        /// A correct response does not announce that the connection will be closed.
+        case unannouncedClose
+
+        /// Bytes that are not a response.
+        public static let garbage = Fault.raw(Array("garbage, and not a status line\r\n\r\n".utf8))
+
+        /// The number of body bytes after which the fault happens; nil if it does not happen inside the body.
+        var bodyByte: Int? {
+            switch self {
+            case .truncateBody(let byte), .resetBody(let byte), .stallBody(let byte): max(0, byte)
+            default: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Dispatch
+import Requests
+
+/// A step of the tour: its title, the request it describes, and the text of its result.
+struct TourStep: Sendable {
+    let title: String
+    /// Returns the request without sending it.
+    let prepare: @Sendable (Client<Observatory>) throws(RequestError) -> PreparedRequest
+    /// Performs the request and returns the result as text.
+    let perform: @Sendable (Client<Observatory>) async throws(RequestError) -> String
+
+    /// Creates a step that performs `endpoint` and shows the text that `show` makes from its value.
+    init<E: Endpoint>(
+        _ title: String, _ endpoint: E, show: @escaping @Sendable (E.Resource) async throws(RequestError) -> String
+    ) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in try await show(client.perform(endpoint)) }
+    }
+
+    /// Creates a step that performs `endpoint` and shows the error with which it fails.
+    init<E: Endpoint>(failing title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            do throws(RequestError) {
+                _ = try await client.perform(endpoint)
+                return "expected an error, got a response"
+            } catch {
+                let body = error.body.map { String(decoding: $0, as: UTF8.self) } ?? "no body"
+                return "\(error); the response body is “\(body)”"
+            }
+        }
+    }
+
+    /// Creates a step that performs `endpoint` three times: awaited, with a completion handler and blocking.
+    init<E: Endpoint>(callStyles title: String, _ endpoint: E)
+    where E.API == Observatory, E.Resource: Equatable & Sendable {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let awaited = try await client.perform(endpoint)
+            let completed = await withCheckedContinuation { continuation in
+                client.perform(endpoint, on: Self.queue) { continuation.resume(returning: $0) }
+            }
+            let blocking = await withCheckedContinuation { continuation in
+                // A blocking call must not occupy a thread of the concurrency pool.
+                Self.queue.async {
+                    continuation.resume(
+                        returning: Result { () throws(RequestError) in try client.responseAndWait(for: endpoint) })
+                }
+            }
+            let agree = try [completed.get().value, blocking.get().value].allSatisfy { $0 == awaited }
+            return agree ? "awaited, with a completion handler and blocking: \(awaited)" : "three different results"
+        }
+    }
+
+    private static let queue = DispatchQueue(label: "tour.calls")
+}
+
+extension TourStep {
+    /// Returns the steps of the tour in order; downloads are saved in `directory`.
+    static func all(savingTo directory: String) -> [TourStep] {
+        [
+            TourStep("A query, and an array of JSON objects", Call.bodies(nearerThan: 6)) { bodies in
+                "\(bodies.count) bodies: " + bodies.map(\.name).joined(separator: ", ")
+            },
+            TourStep("A path value, encoded within its segment", Bodies.comet) { "\($0)" },
+            TourStep("A JSON body and a bearer token", Call.record(sighting, token: ObservatoryServer.token)) {
+                "\($0)"
+            },
+            TourStep("Basic credentials", Call.whoAmI(name: "vera", password: ObservatoryServer.password)) { $0.name },
+            TourStep("Plain text", Call.motto) { "“\($0)”" },
+            TourStep("A redirect, followed by policy", Bodies.moved) { "\($0)" },
+            TourStep(failing: "An error response, with its evidence", Bodies.missing),
+            TourStep("A streamed response, line by line", Call.log) { lines throws(RequestError) in
+                var years: [Substring] = []
+                for try await line in lines { years.append(line.prefix(4)) }
+                return "\(years.count) lines, from \(years.first ?? "?") to \(years.last ?? "?")"
+            },
+            TourStep("A download to a file", Call.image(savingTo: directory + "/saturn.png")) {
+                url throws(RequestError) in
+                let image = try RequestError.wrapping(.other) { try Data(contentsOf: url) }
+                let isPNG = image.starts(with: [0x89, 0x50, 0x4E, 0x47])
+                return "\(url.lastPathComponent), \(image.count) bytes, \(isPNG ? "a PNG image" : "not a PNG image")"
+            },
+            TourStep("A response without content", Call.forget(1)) { "done" },
+            TourStep(callStyles: "One call in three styles", Bodies.comet),
+        ]
+    }
+
+    private static let sighting = Observation(body: "Saturn", note: "The rings are tilted 4° tonight.")
+}

@@ -1,0 +1,228 @@
+import Requests
+import Testing
+
+@Suite("Call state")
+struct CallStateTests {
+    private func redirect(to location: String, from request: PreparedRequest) -> RawResponse {
+        .stub(302, header: [Field(name: .location, value: location)], "moved", to: request)
+    }
+
+    /// Performs `request` and blocks this thread until the call ends.
+    private func performBlocking<R: RequestConvertible>(
+        _ request: R, with executor: StubExecutor
+    ) throws -> R.Resource {
+        try executor.performAndWait(request)
+    }
+
+    @Test("a redirect back to the first host does not restore secrets that were removed (R-28)")
+    func thereAndBack() throws {
+        var state = CallState(
+            try redirectable(header: [Field(name: .authorization, value: "s"), Field(name: "X-A", value: "1")]),
+            now: .now)
+        for (host, count) in [("b.com", 1), ("a.com", 1)] {
+            let step = try state.receive(redirect(to: "https://\(host)/", from: state.request))
+            guard step == .execute else { throw RequestError(.other, detail: "the redirect was not followed") }
+            let next = state.request
+            #expect(next.target.host == host && next.header.count == count && next.header.contains("X-A"))
+        }
+        #expect(state.attempts == 3 && state.history.map(\.target.host) == ["a.com", "b.com"])
+    }
+
+    @Test(
+        "a redirect is followed even if its body fails (R-20, R-25, T-59)",
+        arguments: [.tooLarge(limit: 5), .connectionLost, .protocolViolation, .timedOut(.betweenBytes)]
+            as [RequestError.Reason])
+    func failedBody(reason: RequestError.Reason) throws {
+        var state = CallState(try redirectable(), now: .now)
+        try state.receive(RequestError(reason, response: redirect(to: "/next", from: state.request).head))
+        #expect(state.request.target.path == "/next" && state.history.map(\.status) == [302])
+        let plain = ResponseHead(status: 200, target: state.request.target)
+        #expect(throws: RequestError.self) { try state.receive(RequestError(reason, response: plain)) }
+        #expect(throws: RequestError.self) { try state.receive(RequestError(reason)) }
+    }
+
+    @Test(
+        "an error that ends the call or rejects the response prevents the redirect (R-20, T-60)",
+        arguments: [
+            .cancelled, .timedOut(.total), .unexpectedRedirect, .unacceptableStatus, .unexpectedContentType, .other,
+        ] as [RequestError.Reason])
+    func endedCall(reason: RequestError.Reason) throws {
+        var state = CallState(try redirectable(), now: .now)
+        let head = redirect(to: "/next", from: state.request).head
+        let error = #expect(throws: RequestError.self) { try state.receive(RequestError(reason, response: head)) }
+        #expect(error?.reason == reason && error?.status == 302)
+    }
+
+    @Test("a redirect that is not followed fails if its body fails (R-20, T-60)")
+    func refusedRedirect() throws {
+        for (policy, location) in [(RedirectPolicy.none, "/next"), (.standard, "ftp://a.com/"), (.standard, "")] {
+            var state = CallState(try redirectable(policy: policy), now: .now)
+            let error = RequestError(.connectionLost, response: redirect(to: location, from: state.request).head)
+            let thrown = #expect(throws: RequestError.self) { try state.receive(error) }
+            #expect(thrown?.reason == .connectionLost && thrown?.status == 302)
+        }
+        var state = CallState(try redirectable(policy: RedirectPolicy(limit: 1)), now: .now)
+        _ = try state.receive(redirect(to: "/x", from: state.request))
+        let error = RequestError(.connectionLost, response: redirect(to: "/y", from: state.request).head)
+        #expect(throws: RequestError.self) { try state.receive(error) }
+    }
+
+    @Test("the body of a redirect is drained only if a call follows the redirect, whatever middleware changes (T-60)")
+    func draining() throws {
+        let request = try redirectable(policy: RedirectPolicy(limit: 1, drainLimit: -1, drainTimeout: .seconds(2)))
+        let head = redirect(to: "/x", from: request).head
+        #expect(request.drain(of: head) == nil)
+        var state = CallState(request, now: .now)
+        let drain = try #require(state.request.drain(of: head))
+        #expect(drain.limit == 0 && drain.timeout == .seconds(2))
+        var changed = state.request
+        changed.header.add(Field(name: "X", value: "y"))
+        #expect(changed.drain(of: head) != nil)
+        #expect(changed.offering(Field(name: "X", value: "y"), streamingCoded: false).drain(of: head) != nil)
+        for other in [
+            ResponseHead(status: 200, header: head.header, target: head.target),
+            ResponseHead(status: 304, header: head.header, target: head.target),
+            ResponseHead(status: 302, target: head.target), redirect(to: "ftp://a.com/", from: request).head,
+        ] {
+            #expect(changed.drain(of: other) == nil)
+        }
+        _ = try state.receive(redirect(to: "/x", from: state.request))
+        #expect(state.request.drain(of: head) == nil)
+    }
+
+    @Test(
+        "a body of unknown length is not sent chunked to an origin that responded with HTTP/1.0 (R-11, R-32, PM-47)",
+        arguments: [("/next", true), ("https://a.com/next", true), ("https://b.com/next", false)])
+    func oldServer(location: String, isOld: Bool) async throws {
+        let body = RequestBody.stream {
+            AsyncStream {
+                $0.yield(Data("hello".utf8)); $0.finish()
+            }
+        }
+        let executor = StubExecutor { request in
+            var response = RawResponse.stub(200, "\(request.body)", to: request)
+            guard request.target.path == "/x" else { return response }
+            response = .stub(307, header: [Field(name: .location, value: location)], to: request)
+            response.metrics.isHTTP10 = true
+            return response
+        }
+        let api = try AnonymousRequestProvider(text: "https://a.com")
+        let request = api.post(.raw(body: body), to: "/x", receiving: .text).validating(.none)
+        #expect(try await executor.perform(request) == (isOld ? "5 bytes" : "a stream"))
+        #expect(try performBlocking(request, with: executor) == (isOld ? "5 bytes" : "a stream"))
+        let trailed = request.sending(trailers: [Field(name: "X-Sum", value: "1")])
+        if isOld {
+            let error = await #expect(throws: RequestError.self) { try await executor.perform(trailed) }
+            #expect(error?.reason == .invalidRequest(.trailersNotSupported) && error?.status == 307)
+        } else {
+            #expect(try await executor.perform(trailed) == "a stream")
+        }
+    }
+
+    @Test("a body that is too long to collect for HTTP/1.0 is a typed error and is not sent (R-11, PM-47)")
+    func oldServerLongBody() async throws {
+        let megabyte = Data(count: 1 << 20)
+        let body = RequestBody.stream { AsyncStream(unfolding: { megabyte }) }
+        let executor = StubExecutor { request in
+            if request.target.path == "/next" { Issue.record("the body was sent") }
+            var response = RawResponse.stub(307, header: [Field(name: .location, value: "/next")], to: request)
+            response.metrics.isHTTP10 = true
+            return response
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(AnonymousRequestProvider.example.post(.raw(body: body), to: "/x"))
+        }
+        #expect(error?.reason == .bodyEncodingFailed && error?.underlying as? BodyProvider.BodyError == .notInMemory)
+        #expect(error?.attempts == 2)
+    }
+
+    @Test(
+        "a redirect loop ends at the limit with an error that contains the last response (R-34, T-59)",
+        arguments: [1, 2, 20])
+    func loop(limit: Int) throws {
+        var state = CallState(try redirectable(policy: RedirectPolicy(limit: limit)), now: .now)
+        for _ in 0..<limit {
+            guard case .execute = try state.receive(redirect(to: "/x", from: state.request)) else {
+                throw RequestError(.other, detail: "the call ended before the limit")
+            }
+        }
+        let error = #expect(throws: RequestError.self) {
+            try state.receive(redirect(to: "/x", from: state.request))
+        }
+        #expect(error?.reason == .unexpectedRedirect && error?.status == 302)
+        #expect(error?.body == Data("moved".utf8) && error?.attempts == limit + 1)
+        #expect(error?.request?.target == state.request.target)
+    }
+
+    @Test(
+        "a 3xx that is not followed is a value if not validated, and otherwise an error with its Location (T-60, C26)",
+        arguments: [302, 304] as [HTTPStatus])
+    func notFollowed(status: HTTPStatus) async throws {
+        let executor = StubExecutor(status, header: [Field(name: .location, value: "/z")])
+        let described = AnonymousRequestProvider.example.get(.data, from: "/x").with(redirectPolicy: .none)
+        let raw = try await executor.response(for: described.validating(.none))
+        #expect(raw.status == status && raw.header[.location] == "/z" && raw.history.isEmpty)
+        let error = await #expect(throws: RequestError.self) { try await executor.perform(described) }
+        #expect(error?.reason == .unexpectedRedirect && error?.response?.header[.location] == "/z")
+        #expect(error?.attempts == 1)
+    }
+
+    @Test("a redirect that preserves the method sends the same body again (R-32, T-59, D-14)")
+    func resent() async throws {
+        let executor = StubExecutor { request in
+            guard case .bytes(let data) = request.body else { return .stub(400, to: request) }
+            return request.target.path == "/api/x"
+                ? .stub(307, header: [Field(name: .location, value: "/z")], to: request)
+                : .stub(200, "\(request.method) \(String(decoding: data, as: UTF8.self))", to: request)
+        }
+        let described = AnonymousRequestProvider.example.post(.text("body"), to: "/x", receiving: .text)
+        #expect(try await executor.perform(described) == "POST body")
+    }
+
+    @Test("the total time limit sets the deadline once, and an earlier deadline takes precedence")
+    func deadline() throws {
+        let start = ContinuousClock.now
+        var limited = try redirectable()
+        limited.timeouts.total = .seconds(5)
+        var state = CallState(limited, now: start)
+        #expect(state.request.deadline == start + .seconds(5))
+        _ = try state.receive(redirect(to: "/z", from: limited))
+        #expect(state.request.deadline == start + .seconds(5))
+        limited.deadline = start + .seconds(1)
+        #expect(CallState(limited, now: start).request.deadline == start + .seconds(1))
+        #expect(CallState(try redirectable(), now: start).request.deadline == nil)
+    }
+
+    @Test("an expired deadline or a cancelled task ends the call before the executor is called")
+    func tooLate() async throws {
+        let executor = StubExecutor { (_) throws(RequestError) in
+            Issue.record("the executor was called")
+            throw RequestError(.other)
+        }
+        let described = AnonymousRequestProvider.example.get(.data, from: "/x")
+        let late = described.with(timeouts: Timeouts(total: .zero))
+        let error = await #expect(throws: RequestError.self) { try await executor.perform(late) }
+        #expect(error?.reason == .timedOut(.total) && error?.mayHaveReachedServer == false && error?.request != nil)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await #expect(throws: RequestError.self) { try await executor.perform(described) }
+        }
+        let cancelled = await task.value
+        #expect(cancelled?.isCancellation == true && cancelled?.mayHaveReachedServer == false)
+    }
+
+    @Test("an executor's error contains its request and the number of attempts (HT-33)")
+    func failing() async throws {
+        let executor = StubExecutor { (request) throws(RequestError) in
+            guard request.target.path == "/z" else {
+                return .stub(302, header: [Field(name: .location, value: "/z")], to: request)
+            }
+            throw RequestError(.connectionLost)
+        }
+        let error = await #expect(throws: RequestError.self) {
+            try await executor.perform(AnonymousRequestProvider.example.get(.data, from: "/x"))
+        }
+        #expect(error?.reason == .connectionLost && error?.attempts == 2)
+        #expect(error?.request?.target.absoluteString == "https://e.com/z")
+    }
+}
