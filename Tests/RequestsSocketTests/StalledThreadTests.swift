@@ -23,6 +23,7 @@ extension SocketExecutor {
     }
 }
 
+// All but the storm run in separate processes: among other tests, a check of the pool can come after a limit has passed.
 @Suite("Blocked threads and pool limits", .timeLimit(.minutes(5)))
 struct StalledThreadTests {
     @Test(
@@ -64,152 +65,162 @@ struct StalledThreadTests {
     }
 
     @Test("a blocked thread opens a connection if the call with the last one cannot run (R-52)")
-    func held() async throws {
-        let peer = try ScriptedPeer { line, number, peer in
-            while line.receiveRequest() != nil {
-                if number == 0 {
-                    peer.note("held")
-                    _ = peer.waitForResume()
+    func held() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, number, peer in
+                while line.receiveRequest() != nil {
+                    if number == 0 {
+                        peer.note("held")
+                        _ = peer.waitForResume()
+                    }
+                    line.send(ok)
                 }
-                line.send(ok)
             }
+            let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
+            let request = try peer.request()
+            try await withThreads(1) { threads in
+                let held = Task(executorPreference: threads) { await executor.text(request) }
+                await eventually { peer.notes == ["held"] }
+                let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
+                await eventually { executor.waiters == 1 }
+                // The limit is not exceeded only because the server is slow.
+                let end = Deadline.after(.milliseconds(400))
+                await eventually { end.hasPassed }
+                #expect(executor.connections.open == 1 && executor.waiters == 1)
+                peer.resume()
+                #expect(await blocked.value == "ok")
+                #expect(await held.value == "ok")
+            }
+            #expect(peer.connections == 2)
+            #expect(executor.connections == (1, 1))
         }
-        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
-        let request = try peer.request()
-        try await withThreads(1) { threads in
-            let held = Task(executorPreference: threads) { await executor.text(request) }
-            await eventually { peer.notes == ["held"] }
-            let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
-            await eventually { executor.waiters == 1 }
-            // The limit is not exceeded only because the server is slow.
-            let end = Deadline.after(.milliseconds(400))
-            await eventually { end.hasPassed }
-            #expect(executor.connections.open == 1 && executor.waiters == 1)
-            peer.resume()
-            #expect(await blocked.value == "ok")
-            #expect(await held.value == "ok")
-        }
-        #expect(peer.connections == 2)
-        #expect(executor.connections == (1, 1))
     }
 
     @Test("a blocked thread gets a connection that a call cannot take, within the limits (R-52)")
-    func untaken() async throws {
-        let peer = try ScriptedPeer { line, _, peer in
-            while line.receiveRequest() != nil {
-                peer.note("request")
-                _ = peer.waitForResume()
-                line.send(ok)
-            }
-        }
-        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
-        let request = try peer.request()
-        // The first call has a separate thread, because other tests can occupy those of the pool.
-        try await withThreads(1) { others in
-            try await withThreads(1) { threads in
-                let first = Task(executorPreference: others) { await executor.text(request) }
-                await eventually { peer.notes.count == 1 }
-                let late = Task(executorPreference: threads) { await executor.text(request) }
-                await eventually { executor.waiters == 1 }
-                let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
-                await eventually { executor.waiters == 2 }
-                peer.resume(3)
-                #expect(await first.value == "ok")
-                #expect(await blocked.value == "ok")
-                #expect(await late.value == "ok")
-            }
-        }
-        #expect(peer.connections == 1)
-        #expect(executor.connections == (1, 1))
-    }
-
-    @Test("a blocked thread opens a connection if one to another origin cannot be used (R-52)")
-    func total() async throws {
-        let peers = try (0..<2).map { _ in
-            try ScriptedPeer { line, _, peer in
+    func untaken() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, _, peer in
                 while line.receiveRequest() != nil {
                     peer.note("request")
                     _ = peer.waitForResume()
                     line.send(ok)
                 }
             }
+            let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
+            let request = try peer.request()
+            // The first call has a separate thread, because other tests can occupy those of the pool.
+            try await withThreads(1) { others in
+                try await withThreads(1) { threads in
+                    let first = Task(executorPreference: others) { await executor.text(request) }
+                    await eventually { peer.notes.count == 1 }
+                    let late = Task(executorPreference: threads) { await executor.text(request) }
+                    await eventually { executor.waiters == 1 }
+                    let blocked = Task(executorPreference: threads) { executor.textInPlace(request) }
+                    await eventually { executor.waiters == 2 }
+                    peer.resume(3)
+                    #expect(await first.value == "ok")
+                    #expect(await blocked.value == "ok")
+                    #expect(await late.value == "ok")
+                }
+            }
+            #expect(peer.connections == 1)
+            #expect(executor.connections == (1, 1))
         }
-        let executor = SocketExecutor.with { $0.maximumConnections = 1 }
-        let requests = try peers.map { try $0.request() }
-        try await withThreads(1) { threads in
-            let held = Task(executorPreference: threads) { await executor.text(requests[0]) }
-            await eventually { peers[0].notes.count == 1 }
-            let blocked = Task(executorPreference: threads) { executor.textInPlace(requests[1]) }
-            await eventually { executor.waiters == 1 }
-            for peer in peers { peer.resume() }
-            #expect(await blocked.value == "ok")
-            #expect(await held.value == "ok")
+    }
+
+    @Test("a blocked thread opens a connection if one to another origin cannot be used (R-52)")
+    func total() async {
+        await #expect(processExitsWith: .success) {
+            let peers = try (0..<2).map { _ in
+                try ScriptedPeer { line, _, peer in
+                    while line.receiveRequest() != nil {
+                        peer.note("request")
+                        _ = peer.waitForResume()
+                        line.send(ok)
+                    }
+                }
+            }
+            let executor = SocketExecutor.with { $0.maximumConnections = 1 }
+            let requests = try peers.map { try $0.request() }
+            try await withThreads(1) { threads in
+                let held = Task(executorPreference: threads) { await executor.text(requests[0]) }
+                await eventually { peers[0].notes.count == 1 }
+                let blocked = Task(executorPreference: threads) { executor.textInPlace(requests[1]) }
+                await eventually { executor.waiters == 1 }
+                for peer in peers { peer.resume() }
+                #expect(await blocked.value == "ok")
+                #expect(await held.value == "ok")
+            }
+            #expect(executor.connections.open == 1)
         }
-        #expect(executor.connections.open == 1)
     }
 
     @Test("a connection that is not established, because no thread can run its call, does not block others (R-52)")
-    func unresolved() async throws {
-        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
-        let lookup = Lock<(@Sendable () -> Void)?>(nil)
-        let executor = SocketExecutor.with {
-            $0.maximumConnections = 1
-            $0.resolver = Resolver(keeping: 0) { _ throws(ResolverError) in
-                lookup.withLock { $0 }?()
-                return [.loopback()]
-            }
-        }
-        let request = try peer.request()
-        // Other tests may occupy the machine for longer than the default of 10 s.
-        let named = PreparedRequest(target: try TargetURI("http://name.example:\(peer.address.port ?? 0)/")).with {
-            $0.timeouts.connect = .seconds(100)
-        }
-        try await withThreads(1) { threads in
-            let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
-            lookup.withLock { lookup in
-                lookup = {
-                    // This call occupies the only thread before the call that waits for the address resumes.
-                    blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
-                    blocked.continuation.finish()
+    func unresolved() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+            let lookup = Lock<(@Sendable () -> Void)?>(nil)
+            let executor = SocketExecutor.with {
+                $0.maximumConnections = 1
+                $0.resolver = Resolver(keeping: 0) { _ throws(ResolverError) in
+                    lookup.withLock { $0 }?()
+                    return [.loopback()]
                 }
             }
-            let held = Task(executorPreference: threads) { await executor.text(named) }
-            for await call in blocked.stream { #expect(await call.value == "ok") }
-            #expect(await held.value == "ok")
+            let request = try peer.request()
+            // Other tests may occupy the machine for longer than the default of 10 s.
+            let named = PreparedRequest(target: try TargetURI("http://name.example:\(peer.address.port ?? 0)/")).with {
+                $0.timeouts.connect = .seconds(100)
+            }
+            try await withThreads(1) { threads in
+                let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
+                lookup.withLock { lookup in
+                    lookup = {
+                        // This call occupies the only thread before the call that waits for the address resumes.
+                        blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
+                        blocked.continuation.finish()
+                    }
+                }
+                let held = Task(executorPreference: threads) { await executor.text(named) }
+                for await call in blocked.stream { #expect(await call.value == "ok") }
+                #expect(await held.value == "ok")
+            }
+            #expect(peer.connections == 2)
+            #expect(executor.connections.open == 1)
         }
-        #expect(peer.connections == 2)
-        #expect(executor.connections.open == 1)
     }
 
     @Test("an upload that suspends, so that another call blocks its thread, does not block that call (R-52)")
-    func yielding() async throws {
-        let peer = try ScriptedPeer { line, number, _ in
-            if number == 0 {
-                _ = line.receiveRequest(bodyLength: 64)
-                line.send(ok)
-            }
-            line.respondToAll(ok)
-        }
-        let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
-        let request = try peer.request()
-        try await withThreads(1) { threads in
-            let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
-            let body = RequestBody.stream(length: 64, isReplayable: false) {
-                SingleBytes(count: 64) { index in
-                    // The new task runs when the upload suspends, after it has sent for long enough.
-                    guard index == 8 else { return }
-                    blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
-                    blocked.continuation.finish()
+    func yielding() async {
+        await #expect(processExitsWith: .success) {
+            let peer = try ScriptedPeer { line, number, _ in
+                if number == 0 {
+                    _ = line.receiveRequest(bodyLength: 64)
+                    line.send(ok)
                 }
+                line.respondToAll(ok)
             }
-            let upload = try peer.request(.put, body: body)
-            let uploading = Task(executorPreference: threads) { await executor.text(upload) }
-            for await call in blocked.stream { #expect(await call.value == "ok") }
-            #expect(await uploading.value == "ok")
+            let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
+            let request = try peer.request()
+            try await withThreads(1) { threads in
+                let blocked = AsyncStream.makeStream(of: Task<String?, Never>.self)
+                let body = RequestBody.stream(length: 64, isReplayable: false) {
+                    SingleBytes(count: 64) { index in
+                        // The new task runs when the upload suspends, after it has sent for long enough.
+                        guard index == 8 else { return }
+                        blocked.continuation.yield(Task(executorPreference: threads) { executor.textInPlace(request) })
+                        blocked.continuation.finish()
+                    }
+                }
+                let upload = try peer.request(.put, body: body)
+                let uploading = Task(executorPreference: threads) { await executor.text(upload) }
+                for await call in blocked.stream { #expect(await call.value == "ok") }
+                #expect(await uploading.value == "ok")
+            }
+            // The upload still used the first connection when the second was opened.
+            #expect(peer.connections == 2)
+            #expect(executor.connections == (1, 1))
         }
-        // The upload still used the first connection when the second was opened.
-        #expect(peer.connections == 2)
-        #expect(executor.connections == (1, 1))
     }
 }
 
