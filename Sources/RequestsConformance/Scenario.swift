@@ -1,4 +1,4 @@
-/// A test of one guarantee of ``RequestExecutor``.
+/// A test of one guarantee of ``/Requests/RequestExecutor``.
 ///
 /// A scenario is written once and runs with every executor, in memory or over sockets:
 ///

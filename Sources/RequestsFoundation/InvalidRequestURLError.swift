@@ -1,6 +1,6 @@
 /// The error of a request whose URL cannot be made from its base URL, its endpoint and its query.
 ///
-/// ``Requests/RequestConvertible/toURLRequest()`` throws it; ``Requests/RequestConvertible/prepared()`` throws a
+/// ``Requests/RequestConvertible/toURLRequest()`` throws it; ``/Requests/RequestConvertible/prepared()`` throws a
 /// `RequestError` instead.
 public struct InvalidRequestURLError: Error, Hashable, Sendable {
     /// The base URL of the API.
@@ -24,7 +24,8 @@ public struct InvalidRequestURLError: Error, Hashable, Sendable {
 extension InvalidRequestURLError: LocalizedError, CustomStringConvertible, CustomReflectable {
     /// The endpoint, the base URL without userinfo and query, and the problem.
     public var description: String {
-        let path = ErrorText.quoted(Redaction.standard.redacted(reference: endpoint.template))
+        let path = ErrorText.quoted(
+            Redaction.standard.redacted(reference: endpoint.template), limit: ErrorText.peerTextLimit)
         return "could not make a URL from \(path) and \(redactedBase): \(problem)"
     }
 

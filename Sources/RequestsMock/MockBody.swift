@@ -5,7 +5,7 @@ extension PreparedRequest {
     ///
     /// - Parameter progress: The reporter for the progress of reading the body.
     /// - Returns: The request as received.
-    /// - Throws: ``RequestError`` if the body cannot be read or does not have its declared length.
+    /// - Throws: ``/Requests/RequestError`` if the body cannot be read or does not have its declared length.
     func received(reportingTo progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
         var received = self
         // In memory there is no proxy that would receive these fields.

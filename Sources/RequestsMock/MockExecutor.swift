@@ -9,13 +9,13 @@
 /// #expect(mock.recordedRequests.count == 1)
 /// ```
 ///
-/// It fulfills the contract of ``RequestExecutor``: a request that cannot be written is refused, bodies are read and
-/// counted, and delivery, limits, timeouts and cancellation are respected.
+/// It fulfills the contract of ``/Requests/RequestExecutor``: a request that cannot be written is refused, bodies are
+/// read and counted, and delivery, limits, timeouts and cancellation are respected.
 public struct MockExecutor: RequestExecutor {
     /// A function that responds to a request.
     ///
     /// The body of the request is in memory, whatever its kind was. An error of the function ends the exchange,
-    /// converted as in ``RequestError/wrapping(_:_:)``.
+    /// converted as in `RequestError.wrapping(_:_:)`.
     public typealias Handler = @Sendable (PreparedRequest) async throws -> MockResponse
 
     private let handler: Handler

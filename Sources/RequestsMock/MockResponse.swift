@@ -12,8 +12,8 @@ public struct MockResponse: Sendable {
     /// The events of the body, in order.
     ///
     /// The body is ignored in a response to HEAD, and with the status 204 or 304. A body that ends before the length
-    /// that the header announces is ``RequestError/Reason/connectionLost``. A longer body is cut there, as over a
-    /// connection.
+    /// that the header announces is ``/Requests/RequestError/Reason/connectionLost``. A longer body is cut there, as
+    /// over a connection.
     public var body: [BodyEvent]
 
     /// The trailer fields.

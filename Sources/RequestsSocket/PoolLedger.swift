@@ -29,9 +29,9 @@ package struct PoolLimits: Sendable {
 
 /// The bookkeeping of a pool: its open connections, the idle ones among them, and the calls that wait.
 ///
-/// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin has
-/// a lane while a connection to it is open; a lane is identified by its place, so that an origin is looked up only when
-/// a request arrives.
+/// A value without a lock, a clock or a socket, and generic, so that a test can compare it with a model. Every origin
+/// has a lane while a connection to it is open; a lane is identified by its place, so that an origin is looked up only
+/// when a request arrives.
 package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnection, Signal: Sendable> {
     struct Lane {
         var origin: Origin

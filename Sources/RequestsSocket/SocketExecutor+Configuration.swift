@@ -29,7 +29,7 @@ extension SocketExecutor {
         /// The maximum size in bytes of a response's status line and header, preceding interim responses included; the
         /// default is 256 KiB.
         ///
-        /// A larger head fails with ``RequestError/Reason/tooLarge(limit:)``.
+        /// A larger head fails with ``/Requests/RequestError/Reason/tooLarge(limit:)``.
         public var maximumHeadSize = 256 << 10
 
         /// The maximum number of fields in a response's header or trailers; the default is 2,000.

@@ -52,8 +52,8 @@ extension SocketExecutor {
         /// Creates a proxy.
         ///
         /// An invalid host, port or authorization makes each request fail with
-        /// ``RequestError/Reason/invalidRequest(_:)`` and ``RequestError/InvalidRequest/invalidProxy`` before it is
-        /// sent.
+        /// ``/Requests/RequestError/Reason/invalidRequest(_:)`` and
+        /// ``/Requests/RequestError/InvalidRequest/invalidProxy`` before it is sent.
         ///
         /// - Parameters:
         ///   - host: The host name or address of the proxy; IPv6 addresses may be in brackets.

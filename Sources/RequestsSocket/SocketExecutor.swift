@@ -8,13 +8,13 @@
 /// down. Reading and writing happen in place, on the thread that runs the calling task, which suspends only if the
 /// kernel is not ready.
 ///
-/// The executor supports http only. It refuses https with ``RequestError/Reason/unsupportedScheme``; use
+/// The executor supports http only. It refuses https with ``/Requests/RequestError/Reason/unsupportedScheme``; use
 /// RequestsURLSession for https. It requests bodies without a content coding (`Accept-Encoding: identity`) unless the
 /// request has an Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
 /// `SocketExecutor().decodingContent()` requests gzip and other codings, and decodes them.
 ///
 /// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
-/// ``RequestError/Reason/connectionFailed``.
+/// ``/Requests/RequestError/Reason/connectionFailed``.
 public struct SocketExecutor: RequestExecutor {
     /// The peer to which an executor connects.
     @nonexhaustive
@@ -25,7 +25,7 @@ public struct SocketExecutor: RequestExecutor {
         ///
         /// The path has at most 107 bytes on Linux, 103 on Darwin. On Linux a leading `@` denotes an abstract name. A
         /// redirect to an origin other than that of the redirected request fails with
-        /// ``RequestError/Reason/unexpectedRedirect``, because this socket does not serve that origin.
+        /// ``/Requests/RequestError/Reason/unexpectedRedirect``, because this socket does not serve that origin.
         case unix(path: String)
     }
 
@@ -37,7 +37,7 @@ public struct SocketExecutor: RequestExecutor {
     ///
     /// - Parameters:
     ///   - destination: The peer to connect to. An invalid unix path fails with
-    ///     ``RequestError/InvalidRequest/invalidSocketPath`` when a request is sent.
+    ///     ``/Requests/RequestError/InvalidRequest/invalidSocketPath`` when a request is sent.
     ///   - configuration: The limits of the executor, and its proxy.
     public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
         handle = PoolHandle(ConnectionPool(destination, configuration))
@@ -45,7 +45,7 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Sends `request` and returns the response.
     ///
-    /// - Throws: ``RequestError`` with the request, and a reason that is the same for every executor.
+    /// - Throws: ``/Requests/RequestError`` with the request, and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await Exchange(request, over: handle).run()
@@ -56,10 +56,10 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
     ///
-    /// It is possible if a connection is idle, the body is in memory, and the response is to be collected. Otherwise the
-    /// exchange, or its remaining part, is deferred to a task.
+    /// It is possible if a connection is idle, the body is in memory, and the response is to be collected. Otherwise
+    /// the exchange, or its remaining part, is deferred to a task.
     ///
-    /// - Throws: ``RequestError`` with a reason that is the same for every executor.
+    /// - Throws: ``/Requests/RequestError`` with a reason that is the same for every executor.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         try Exchange(request, over: handle).runInPlace()
     }

@@ -3,7 +3,7 @@ import RequestsPOSIX
 
 /// The requests that arrive on one connection.
 struct RequestInput {
-    private let connection: Connection
+    private let connection: ServerConnection
     private let state: ServerState
     private var buffer: [UInt8] = []
     private var start = 0
@@ -13,7 +13,7 @@ struct RequestInput {
     /// The number of bytes that are read ahead during a pause; more stay in the socket (decision 0026).
     private static var readAhead: Int { 256 << 10 }
 
-    init(_ connection: Connection, _ state: ServerState) {
+    init(_ connection: ServerConnection, _ state: ServerState) {
         self.connection = connection
         self.state = state
     }

@@ -12,7 +12,7 @@ struct ResponseOutput {
     /// The number of bytes that are collected before they are sent.
     private static var pieceSize: Int { 256 << 10 }
 
-    private let connection: Connection
+    private let connection: ServerConnection
     private let behavior: TestServer.Behavior
     private var framing = Framing.none
     /// Bytes that have not been sent yet.
@@ -25,7 +25,7 @@ struct ResponseOutput {
     /// Whether bytes were sent, so that a pace requires a pause before the next ones.
     private var hasSent = false
 
-    init(_ connection: Connection, _ behavior: TestServer.Behavior) {
+    init(_ connection: ServerConnection, _ behavior: TestServer.Behavior) {
         self.connection = connection
         self.behavior = behavior
     }

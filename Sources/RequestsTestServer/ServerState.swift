@@ -10,7 +10,7 @@ final class ServerState: Sendable {
 
     private struct State {
         var record: TestServer.Record
-        var connections: [Int: Connection] = [:]
+        var connections: [Int: ServerConnection] = [:]
         var listener: Listener?
         var isStopping = false
         var threads = 0
@@ -105,7 +105,7 @@ extension ServerState {
     /// Serves `socket` on its own thread, unless the server is stopping.
     func serve(_ socket: consuming Socket) throws(SystemError) {
         let index = state.withLock { $0.record.acceptedConnections }
-        let connection = try Connection(
+        let connection = try ServerConnection(
             index, socket, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
         state.withLock { $0.connections[index] = connection }
         change { record in

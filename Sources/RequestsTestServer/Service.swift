@@ -3,14 +3,14 @@ import RequestsPOSIX
 
 /// Serves one connection on its thread: reads a request, executes it, writes the response, and repeats.
 struct Service {
-    private let connection: Connection
+    private let connection: ServerConnection
     private let state: ServerState
     private var input: RequestInput
     private var exchange = 0
     /// The body of the request in progress, if the executor receives it.
     private var body = Data()
 
-    init(_ connection: Connection, _ state: ServerState) {
+    init(_ connection: ServerConnection, _ state: ServerState) {
         self.connection = connection
         self.state = state
         input = RequestInput(connection, state)

@@ -39,7 +39,7 @@ extension URLSession {
     /// 3. `validateResponse` accepts or rejects the response.
     /// 4. The decoder makes the value. It does not run for `Void`.
     ///
-    /// The request's own ``Requests/RequestConvertible/validator`` is not used: a 404 whose body decodes is a success.
+    /// The request's own ``/Requests/RequestConvertible/validator`` is not used: a 404 whose body decodes is a success.
     ///
     /// - Parameters:
     ///   - request: The request to perform. Its body provider runs on the calling thread.

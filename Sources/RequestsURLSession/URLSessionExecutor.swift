@@ -10,8 +10,8 @@
 /// The executor copies the configuration and overrides these keys of the copy: `httpCookieStorage`, `urlCache` and
 /// `urlCredentialStorage` are nil, `httpShouldSetCookies` is false, `requestCachePolicy` is
 /// `.reloadIgnoringLocalCacheData`, and `timeoutIntervalForRequest` and `timeoutIntervalForResource` are one week. The
-/// executor itself enforces the time limits of the request's ``Requests/Timeouts``. All other keys keep the values that
-/// you set.
+/// executor itself enforces the time limits of the request's ``/Requests/Timeouts``. All other keys keep the values
+/// that you set.
 ///
 /// A streamed request body is stored before anything is sent, because a session stalls while a read waits: up to 1 MiB
 /// in memory, more in a file in the temporary directory that only its owner can read and that is removed with the call.
@@ -21,7 +21,7 @@
 /// `Docs/Executors.md` lists how the URLSession of each platform differs.
 public struct URLSessionExecutor: RequestExecutor {
     /// A function that responds to a challenge about the connection (ServerTrust or ClientCertificate); see
-    /// ``init(configuration:challengeHandler:)``.
+    /// ``URLSessionExecutor/init(configuration:challengeHandler:spoolLimit:)``.
     public typealias ChallengeHandler =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
@@ -53,7 +53,7 @@ public struct URLSessionExecutor: RequestExecutor {
 
     /// Sends `request` and returns the response.
     ///
-    /// - Throws: ``Requests/RequestError`` with the request and a reason that is the same for every executor.
+    /// - Throws: ``/Requests/RequestError`` with the request and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try await execute(request) { _ in }
     }

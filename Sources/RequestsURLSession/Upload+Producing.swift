@@ -138,7 +138,9 @@ private struct CollectedBody: ~Copyable {
     }
 
     private var tooLarge: RequestError {
-        RequestError(.tooLarge(limit: limit), detail: "streamed request body, stored before sending; see spoolLimit")
+        RequestError(
+            .tooLarge(limit: limit),
+            detail: "the stored body of a stream is longer than \(ErrorText.bytes(limit)); see spoolLimit")
     }
 
     /// Returns the upload of the collected body.

@@ -3,9 +3,9 @@ extension ResponseDecoder where Response == XMLValue {
     ///
     /// The document is parsed strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a
     /// document type declaration is rejected, and with it every entity except the five of XML itself. A document that
-    /// is not well-formed fails with ``RequestError/Reason/decodingFailed`` and an underlying ``XMLValue/SyntaxError``.
-    /// An empty body fails with ``RequestError/Reason/unexpectedNoContent``. Use `accepting(_:)` to accept other types,
-    /// such as `application/rss+xml`.
+    /// is not well-formed fails with ``/Requests/RequestError/Reason/decodingFailed`` and an underlying
+    /// ``XMLValue/SyntaxError``. An empty body fails with ``/Requests/RequestError/Reason/unexpectedNoContent``. Use
+    /// `accepting(_:)` to accept other types, such as `application/rss+xml`.
     ///
     /// - Parameters:
     ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``.
@@ -31,7 +31,7 @@ extension ResponseDecoder {
     ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``. Foundation's parser on Linux has
     ///     its own limit of 256.
     ///   - limit: The maximum size of the body in bytes.
-    ///   - parse: Runs the parser. An error that it throws becomes ``RequestError/Reason/decodingFailed``.
+    ///   - parse: Runs the parser. An error that it throws becomes ``/Requests/RequestError/Reason/decodingFailed``.
     /// - Returns: The decoder.
     public static func xml(
         depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit,

@@ -3,7 +3,8 @@
 /// Comments and processing instructions are not kept, and CDATA becomes text. Names and text are compared by code
 /// points, not by canonical equivalence as Swift strings are.
 public struct XMLValue: Sendable {
-    /// The maximum depth at which elements are read, whatever the limit of the decoder: 512, as for ``JSONValue``.
+    /// The maximum depth at which elements are read, whatever the limit of the decoder: 512, as for
+    /// ``/Requests/JSONValue``.
     ///
     /// Releasing a value recurses from each element into those in it, which takes stack; nothing else recurses
     /// (decision 0025).

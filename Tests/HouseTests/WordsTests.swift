@@ -19,7 +19,8 @@ struct WordsTests {
         ("who waits", "a waiting call"), ("is no redirect", "is not a redirect"), ("nobody", "no client, no one"),
         ("goes on", "continues"), ("go on", "continue"), ("asks for", "requests"), ("asked for", "requested"),
         ("is told", "receives"), ("tells", "reports"), ("stands", "is, is established"), ("borne", "tolerated"),
-        ("gives back", "returns"), ("looked at", "checked"), ("takes note", "records"),
+        ("gives back", "returns"), ("looked at", "checked"), ("takes note", "records"), ("told", "notified"),
+        ("ask", "request"), ("asks", "requests"), ("in vain", "without effect"),
     ]
 
     /// The allowed uses: the file, the phrase, and the reason.
@@ -57,6 +58,73 @@ struct WordsTests {
         }
     }
 
+    @Test("the names of tests use the terms of the field")
+    func testNames() throws {
+        let name = /@(?:Test|Suite)\("([^"]*)"|^\s+"([^"]*\([A-Z]+-\d[^"]*\))"/
+        for file in try Repository.here.swiftFiles(in: "Tests") {
+            for (index, line) in file.lines.enumerated() {
+                guard let match = line.firstMatch(of: name), let text = match.1 ?? match.2 else { continue }
+                for (phrase, term) in Self.phrases where Self.contains(phrase, in: String(text)) {
+                    Issue.record("\(file.path):\(index + 1): “\(phrase)” → “\(term)”")
+                }
+            }
+        }
+    }
+
+    @Test("code in articles and in documentation comments is at most 80 columns wide")
+    func codeWidth() throws {
+        for path in Repository.here.documents() where path.hasPrefix("Sources") {
+            let lines = try Repository.here.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
+            Self.checkCode(lines.map(String.init), in: path)
+        }
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            let comments = file.lines.map { line in
+                line.firstMatch(of: /^\s*\/\/\/ ?(.*)$/).map { String($0.1) } ?? ""
+            }
+            Self.checkCode(comments, in: file.path)
+        }
+    }
+
+    private static func checkCode(_ lines: [String], in path: String) {
+        var isCode = false
+        for (index, line) in lines.enumerated() {
+            if line.hasPrefix("```") {
+                isCode.toggle()
+            } else if isCode {
+                #expect(line.count <= 80, "\(path):\(index + 1)")
+            }
+        }
+    }
+
+    @Test("every public enumeration is nonexhaustive, or a decision says why it is not")
+    func enumerations() throws {
+        let decision = try Repository.here.text(of: "Docs/Decisions/0027-public-names.md")
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for (index, line) in file.lines.enumerated() {
+                guard let match = line.firstMatch(of: /public (?:indirect )?enum (\w+)/) else { continue }
+                let isMarked = index > 0 && file.lines[index - 1].contains("@nonexhaustive")
+                let isListed = decision.contains(try Regex("[`.]\(match.1)`[^\n]*\\| exhaustive"))
+                #expect(isMarked != isListed, "\(match.1) in \(file.path)")
+            }
+        }
+    }
+
+    @Test("no two targets declare a top-level type of the same name")
+    func typeNames() throws {
+        let declaration =
+            /^(?:@\w+(?:\([^)]*\))? )*(?:public |package )?(?:final |indirect )*(?:struct|enum|class|protocol|actor) (\w+)/
+        var targets: [String: Set<String>] = [:]
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for line in file.lines {
+                guard let match = line.firstMatch(of: declaration) else { continue }
+                targets[String(match.1), default: []].insert(file.target)
+            }
+        }
+        for (name, declaring) in targets where declaring.count > 1 {
+            Issue.record("\(name) is declared in \(declaring.sorted())")
+        }
+    }
+
     @Test("the number of public top-level types is within bounds", arguments: typeLimits.keys.sorted())
     func types(target: String) throws {
         let declaration =
@@ -84,9 +152,13 @@ struct WordsTests {
 
     /// Whether `text` contains the words of `phrase` as whole words, in any case.
     private static func contains(_ phrase: String, in text: String) -> Bool {
-        guard let range = text.range(of: phrase, options: .caseInsensitive) else { return false }
-        let before = range.lowerBound == text.startIndex ? nil : text[text.index(before: range.lowerBound)]
-        let after = range.upperBound == text.endIndex ? nil : text[range.upperBound]
-        return before?.isLetter != true && after?.isLetter != true
+        var remaining = text[...]
+        while let range = remaining.range(of: phrase, options: .caseInsensitive) {
+            let before = range.lowerBound == text.startIndex ? nil : text[text.index(before: range.lowerBound)]
+            let after = range.upperBound == text.endIndex ? nil : text[range.upperBound]
+            if before?.isLetter != true, after?.isLetter != true { return true }
+            remaining = remaining[range.upperBound...]
+        }
+        return false
     }
 }

@@ -28,7 +28,9 @@ public protocol Endpoint<API, Resource>: Sendable {
 ///
 /// ```swift
 /// extension Call<GitHub, [Repo]> {
-///     static func repos(of login: String) -> Self { Call { $0.get(.json(), from: "/users/\(login)/repos") } }
+///     static func repos(of login: String) -> Self {
+///         Call { $0.get(.json(), from: "/users/\(login)/repos") }
+///     }
 /// }
 /// let repos = try await client.perform(.repos(of: "octocat"))
 /// ```

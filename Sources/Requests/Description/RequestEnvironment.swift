@@ -7,8 +7,11 @@
 /// struct GitHub: RequestProviding {
 ///     var environment: RequestEnvironment
 ///     var baseURL: URL { environment.baseURL }
-///     func request(to endpoint: RequestPath, using method: HTTPMethod) -> Request<GitHub, Void> {
-///         Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method).within(environment)
+///     func request(
+///         to endpoint: RequestPath, using method: HTTPMethod
+///     ) -> Request<GitHub, Void> {
+///         Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
+///             .within(environment)
 ///     }
 /// }
 /// ```

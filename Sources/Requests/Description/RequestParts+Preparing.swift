@@ -125,11 +125,7 @@ extension RequestParts {
 
     /// Returns the detail of an error in a path or a reference, with its secrets redacted.
     fileprivate static func detail(_ kind: String, _ text: String, base: TargetURI) -> String {
-        var shown = Redaction.standard.redacted(reference: text)
-        // The text before an “@” may be credentials even if it is not userinfo, as in “user:password@host”.
-        if let at = Array(shown.utf8).lastIndex(of: UInt8(ascii: "@")) {
-            shown = Redaction.placeholder + shown.droppingFirstBytes(at)
-        }
+        let shown = Redaction.standard.redacted(reference: text)
         return "\(kind) \(ErrorText.quoted(shown, limit: ErrorText.peerTextLimit)), base URL \(base)"
     }
 

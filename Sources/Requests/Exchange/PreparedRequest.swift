@@ -138,7 +138,8 @@ public struct PreparedRequest: Sendable {
 
     /// Whether there is a ``deadline``.
     ///
-    /// This is faster than reading the deadline, because the layout of an instant is determined at run time; see ``Moment``.
+    /// This is faster than reading the deadline, because the layout of an instant is determined at run time; see
+    /// ``Moment``.
     package var hasDeadline: Bool { box.parts.deadline != nil }
 
     /// The rules for redirects.

@@ -8,7 +8,8 @@
 /// ```swift
 /// executor.intercepting { request, next in
 ///     var request = request
-///     request.header[.authorization] = "Bearer \(token)"  // sent only to the origin of the call
+///     // Sent only to the origin of the call.
+///     request.header[.authorization] = "Bearer \(token)"
 ///     return try await next.execute(request)
 /// }
 /// ```

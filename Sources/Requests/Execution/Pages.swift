@@ -136,7 +136,8 @@ extension Client {
     /// Returns the pages of a list that begins with `first`, each requested when the previous one has been received.
     ///
     /// ```swift
-    /// for try await repos in client.pages(of: api.get(.json([Repo].self), from: "/repos"), by: .linkHeader) { … }
+    /// let first = api.get(.json([Repo].self), from: "/repos")
+    /// for try await repos in client.pages(of: first, by: .linkHeader) { … }
     /// ```
     public func pages<Page>(of first: Request<API, Page>, by strategy: Pages<API, Page>.Strategy) -> Pages<API, Page> {
         Pages(client: self, first: first, strategy: strategy)

@@ -2,9 +2,12 @@
 ///
 /// ```swift
 /// extension GitHub {
-///     static let shared = SharedClient { Client(GitHub.production, executor: SocketExecutor()) }
+///     static let shared = SharedClient {
+///         Client(GitHub.production, executor: SocketExecutor())
+///     }
 /// }
-/// GitHub.shared.bootstrap { Client(GitHub.staging, executor: SocketExecutor()) }  // perhaps, at launch
+/// // Optional, at launch:
+/// GitHub.shared.bootstrap { Client(GitHub.staging, executor: SocketExecutor()) }
 /// let user = try await GitHub.shared.client.perform(Users.me)
 /// ```
 /// It is meant for applications; libraries take a ``Client`` from their caller. Other clients can exist beside it.

@@ -91,12 +91,14 @@ extension Redaction {
 
     /// Returns `text` with everything that could be userinfo replaced by ``placeholder``.
     ///
-    /// The userinfo ends at the last `@`, because a password may contain a character that ends an authority.
+    /// The userinfo ends at the last `@`, because a password may contain a character that ends an authority. The text
+    /// before an `@` may be credentials even without `//`, as in `user:password@host`, but not in a path, which begins
+    /// with a slash.
     private static func withoutUserinfo(_ text: String) -> String {
         let bytes = Array(text.utf8)
-        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")),
-            let slash = bytes[..<at].indices.dropFirst().first(where: { bytes[$0 - 1] == 0x2F && bytes[$0] == 0x2F })
-        else { return text }
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return text }
+        guard let slash = bytes[..<at].indices.dropFirst().first(where: { bytes[$0 - 1] == 0x2F && bytes[$0] == 0x2F })
+        else { return bytes.first == 0x2F ? text : placeholder + text.droppingFirstBytes(at) }
         return text.droppingLastBytes(bytes.count - slash - 1) + placeholder + text.droppingFirstBytes(at)
     }
 }

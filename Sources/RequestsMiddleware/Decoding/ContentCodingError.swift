@@ -1,4 +1,4 @@
-/// The reason why a body could not be decoded; the ``RequestError/underlying`` of such an error.
+/// The reason why a body could not be decoded; the ``/Requests/RequestError/underlying`` of such an error.
 public struct ContentCodingError: Error, Hashable, Sendable {
     /// The kind of problem.
     @nonexhaustive

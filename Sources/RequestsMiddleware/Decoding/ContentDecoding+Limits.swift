@@ -1,12 +1,14 @@
 extension ContentDecoding {
     /// The limits on decoded bodies.
     ///
-    /// A body over a size limit fails with ``RequestError/Reason/tooLarge(limit:)``, and nothing more of it is read.
+    /// A body over a size limit fails with ``/Requests/RequestError/Reason/tooLarge(limit:)``, and nothing more of it
+    /// is read.
     public struct Limits: Hashable, Sendable {
         /// The maximum size of a decoded body in bytes; the default is 16 GiB.
         ///
-        /// A collected body also has the limit of its ``ResponseBody/Delivery/collected(limit:)``, which counts decoded
-        /// bytes. Before decoding, such a body may have twice as many bytes as that limit, and always 16 MiB.
+        /// A collected body also has the limit of its ``/Requests/ResponseBody/Delivery/collected(limit:)``, which
+        /// counts decoded bytes. Before decoding, such a body may have twice as many bytes as that limit, and always 16
+        /// MiB.
         public var bodySize = 16 << 30
 
         /// The maximum ratio of decoded to encoded bytes; the default is 256.
@@ -17,7 +19,7 @@ extension ContentDecoding {
 
         /// The maximum number of codings, one applied to another; the default is 5.
         ///
-        /// More codings fail with ``RequestError/Reason/protocolViolation``.
+        /// More codings fail with ``/Requests/RequestError/Reason/protocolViolation``.
         public var codings = 5
 
         /// Creates the default limits.

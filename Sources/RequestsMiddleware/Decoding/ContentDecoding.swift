@@ -9,14 +9,14 @@ package import RequestsPOSIX
 ///
 /// It requests gzip and deflate in Accept-Encoding, and br and zstd, each if the system has its library (zlib,
 /// libbrotlidec, libzstd). The libraries are found at run time; nothing is linked. Bodies are decoded in every
-/// ``ResponseBody/Delivery``: streams as they arrive, one piece at a time, and files while they are written. The
-/// decoded response has neither Content-Encoding nor Content-Length; its ``RawResponse/Metrics`` contain both. Progress
-/// counts encoded bytes.
+/// ``/Requests/ResponseBody/Delivery``: streams as they arrive, one piece at a time, and files while they are written.
+/// The decoded response has neither Content-Encoding nor Content-Length; its ``/Requests/RawResponse/Metrics`` contain
+/// both. Progress counts encoded bytes.
 ///
-/// ``Limits`` bound the decoded size. A body beyond them fails with ``RequestError/Reason/tooLarge(limit:)``. A body
-/// that cannot be decoded fails with ``RequestError/Reason/protocolViolation`` and a ``ContentCodingError``: its coding
-/// is corrupt, truncated or unknown, or bytes follow its end. Several gzip members, or several Zstandard frames, form
-/// one body. Deflate is decoded with and without its zlib wrapper.
+/// ``Limits`` bound the decoded size. A body beyond them fails with ``/Requests/RequestError/Reason/tooLarge(limit:)``.
+/// A body that cannot be decoded fails with ``/Requests/RequestError/Reason/protocolViolation`` and a
+/// ``ContentCodingError``: its coding is corrupt, truncated or unknown, or bytes follow its end. Several gzip members,
+/// or several Zstandard frames, form one body. Deflate is decoded with and without its zlib wrapper.
 ///
 /// These requests and their responses are not changed:
 ///
@@ -58,7 +58,7 @@ public struct ContentDecoding: Middleware {
 
     /// Performs `request` with `next`, and decodes the response.
     ///
-    /// - Throws: The ``RequestError`` of `next`, or one for a body that cannot be decoded.
+    /// - Throws: The ``/Requests/RequestError`` of `next`, or one for a body that cannot be decoded.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -71,7 +71,7 @@ public struct ContentDecoding: Middleware {
 
     /// Performs `request` on the calling thread and decodes the response, if its body is collected.
     ///
-    /// - Throws: The ``RequestError`` of `next`, or one for a body that cannot be decoded.
+    /// - Throws: The ``/Requests/RequestError`` of `next`, or one for a body that cannot be decoded.
     /// - Returns: The response, or the remaining work if it has to suspend.
     public func interceptBlocking(
         _ request: PreparedRequest, next: any RequestExecutor

@@ -4,7 +4,8 @@ internal import RequestsPOSIX
 ///
 /// ```swift
 /// let client = Client(api, executor: SocketExecutor().resumingDownloads())
-/// let file = try await client.perform(api.get(.download(to: URL(filePath: "/tmp/big.iso")), from: "/big.iso"))
+/// let url = URL(filePath: "/tmp/big.iso")
+/// let file = try await client.perform(api.get(.download(to: url), from: "/big.iso"))
 /// ```
 ///
 /// If a call fails before the download is complete, the received bytes are kept in a file next to the destination,
@@ -14,22 +15,22 @@ internal import RequestsPOSIX
 /// download starts over. Once all bytes have arrived, the file replaces an existing one at the destination in one step.
 /// The middleware does not repeat a failed call; the caller does, or a retry middleware before this one.
 ///
-/// The middleware handles GET requests whose ``ResponseBody/Delivery`` is a file and that have no Range; other requests
-/// pass unchanged. It adds `Accept-Encoding: identity` to requests without an Accept-Encoding, because ranges count
-/// stored bytes. The response of a resumed download has status 200 and the fields of the last response, without
-/// Content-Range.
+/// The middleware handles GET requests whose ``/Requests/ResponseBody/Delivery`` is a file and that have no Range;
+/// other requests pass unchanged. It adds `Accept-Encoding: identity` to requests without an Accept-Encoding, because
+/// ranges count stored bytes. The response of a resumed download has status 200 and the fields of the last response,
+/// without Content-Range.
 ///
-/// A second download to the same path at the same time fails with ``RequestError/Reason/other``. The bytes are not
-/// forced to the disk, so after a failure of the machine the end of the partial file may be missing or wrong; remove
-/// the partial file in that case. On Linux, URLSession keeps received bytes in memory until they are written.
+/// A second download to the same path at the same time fails with ``/Requests/RequestError/Reason/other``. The bytes
+/// are not forced to the disk, so after a failure of the machine the end of the partial file may be missing or wrong;
+/// remove the partial file in that case. On Linux, URLSession keeps received bytes in memory until they are written.
 public struct ResumingDownloads: Middleware {
     /// Creates the middleware.
     public init() {}
 
     /// Downloads the response to `request` into its file, or resumes that download; other requests pass unchanged.
     ///
-    /// - Throws: The ``RequestError`` that ended the download, or ``RequestError/Reason/other`` with the error of the
-    ///   file system.
+    /// - Throws: The ``/Requests/RequestError`` that ended the download, or ``/Requests/RequestError/Reason/other``
+    ///   with the error of the file system.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {

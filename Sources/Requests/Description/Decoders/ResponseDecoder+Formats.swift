@@ -2,7 +2,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body with the given strategies for dates and keys.
     ///
     /// ```swift
-    /// api.get(.json(dates: .flexibleISO8601, keys: .convertFromSnakeCase), from: "/user")
+    /// let decoder = .json(dates: .flexibleISO8601, keys: .convertFromSnakeCase)
     /// ```
     public static func json(
         _ type: Response.Type = Response.self, dates: JSONDecoder.DateDecodingStrategy,

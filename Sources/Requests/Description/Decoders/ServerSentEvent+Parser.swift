@@ -94,7 +94,7 @@ extension ServerSentEvent {
             // The sum cannot overflow, because each count is that of an array in memory.
             isOverLimit = isOverLimit || line.count + bytes.count + data.count + type.count > limit
             guard !isOverLimit else {
-                throw RequestError(.tooLarge(limit: limit), detail: "an event is longer than \(limit) bytes")
+                throw RequestError(.tooLarge(limit: limit), detail: "an event is longer than \(ErrorText.bytes(limit))")
             }
             line.append(contentsOf: bytes)
         }

@@ -5,7 +5,8 @@ extension MultipartForm {
     /// `%XX`; all other text is sent as UTF-8.
     ///
     /// ```swift
-    /// api.post(.multipart([.text("Hello", name: "message"), .file(at: photo, name: "photo")]), to: "/posts")
+    /// let parts = [.text("Hello", name: "message"), .file(at: photo, name: "photo")]
+    /// api.post(.multipart(parts), to: "/posts")
     /// ```
     public struct Part: Sendable {
         enum Content: Sendable {

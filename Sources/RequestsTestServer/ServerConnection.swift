@@ -12,7 +12,7 @@ enum ConnectionEnd: Error {
 /// One connection: its socket, and the signal that ends its waits.
 ///
 /// It belongs to the thread that serves it.
-final class Connection: Sendable {
+final class ServerConnection: Sendable {
     let index: Int
     let socket: Socket
     private let onStall: @Sendable () -> Void
