@@ -9,7 +9,7 @@
 /// #expect(mock.recordedRequests.count == 1)
 /// ```
 ///
-/// It fulfills the contract of ``RequestExecutor``: a request that cannot be written is refused, bodies are read and
+/// It fulfills the contract of ``RequestExecutor``: an invalid request is refused, bodies are read and
 /// counted, and delivery, limits, timeouts and cancellation are respected.
 public struct MockExecutor: RequestExecutor {
     /// A function that responds to a request.

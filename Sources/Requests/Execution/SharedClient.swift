@@ -1,10 +1,10 @@
-/// A client that an application shares, set up once.
+/// A client that the parts of an application share.
 ///
 /// ```swift
 /// extension GitHub {
 ///     static let shared = SharedClient { Client(GitHub.production, executor: SocketExecutor()) }
 /// }
-/// GitHub.shared.bootstrap { Client(GitHub.staging, executor: SocketExecutor()) }  // perhaps, at launch
+/// GitHub.shared.bootstrap { Client(GitHub.staging, executor: SocketExecutor()) }  // optional, at launch
 /// let user = try await GitHub.shared.client.perform(Users.me)
 /// ```
 /// It is meant for applications; libraries take a ``Client`` from their caller. Other clients can exist beside it.
@@ -17,7 +17,7 @@ public final class SharedClient<API: RequestProviding>: Sendable {
 
     private let stage: Lock<Stage>
 
-    /// Creates a shared client that `make` creates, unless ``bootstrap(_:)`` replaces that function in time.
+    /// Creates a shared client whose client `make` creates, unless ``bootstrap(_:)`` replaces that function.
     public init(_ make: @escaping @Sendable () -> Client<API>) {
         stage = Lock(.initial(make))
     }
