@@ -1,5 +1,5 @@
 extension ExecutorUnderTest {
-    /// A guarantee that an executor is known not to keep on this platform, with the reason.
+    /// A guarantee that an executor is known not to keep on this platform, and the reason.
     public struct Deviation: Hashable, Sendable {
         /// The name of the scenario that fails.
         public let scenario: String

@@ -23,15 +23,15 @@ extension RequestBody {
 }
 
 extension BodyProvider {
-    /// Provides a body of type `contentType` that reads the input stream made by `stream`, a new one for each
-    /// transmission.
+    /// Returns a provider of a body of type `contentType` that reads the input stream made by `stream`, a new one for
+    /// each transmission.
     public static func raw(
         stream: @escaping @Sendable () -> sending InputStream, contentType: MediaType = .binary
     ) -> BodyProvider {
         raw(body: .stream(stream), contentType: contentType)
     }
 
-    /// Provides a body of type `contentType` that reads `stream` and can be sent once.
+    /// Returns a provider of a body of type `contentType` that reads `stream` and can be sent once.
     public static func raw(stream: sending InputStream, contentType: MediaType = .binary) -> BodyProvider {
         raw(body: .stream(stream), contentType: contentType)
     }

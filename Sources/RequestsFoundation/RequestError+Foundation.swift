@@ -35,7 +35,7 @@ extension RequestError: CustomNSError {
         }
     }
 
-    /// The evidence under the keys of ``UserInfoKey``, without the secrets of the exchange.
+    /// The details of the error under the keys of ``UserInfoKey``, without the secrets of the exchange.
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
@@ -79,7 +79,7 @@ extension RequestError: CustomNSError {
 }
 
 extension RequestError {
-    /// The keys of the evidence in the `userInfo` of an `NSError`.
+    /// The keys of the details in the `userInfo` of an `NSError`.
     public enum UserInfoKey {
         /// The status code of the response, an `Int`.
         public static let statusCode = "statusCode"

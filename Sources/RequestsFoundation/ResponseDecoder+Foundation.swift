@@ -4,7 +4,8 @@ extension ResponseDecoder {
     /// The overload is disfavored, so that a closure that does not name its types receives a `ResponseHead`, which
     /// costs nothing.
     ///
-    /// - Parameter decode: Makes the response. An error that it throws becomes `RequestError.Reason.decodingFailed`.
+    /// - Parameter decode: The function that makes the value. An error that it throws becomes
+    ///   `RequestError.Reason.decodingFailed`.
     @_disfavoredOverload
     public init(_ decode: @escaping @Sendable (HTTPURLResponse, Data) throws -> Response) {
         self.init { (head: ResponseHead, data: Data) in
@@ -17,7 +18,7 @@ extension ResponseDecoder {
 }
 
 extension ResponseDecoder where Response == String {
-    /// Decodes the body as text in `encoding`.
+    /// Returns a decoder of the body as text in `encoding`.
     ///
     /// A body that is not text in that encoding fails with `RequestError.Reason.decodingFailed`, whose underlying error
     /// is `CocoaError.fileReadInapplicableStringEncoding` with the encoding's raw value under

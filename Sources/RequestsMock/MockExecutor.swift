@@ -9,8 +9,8 @@
 /// #expect(mock.recordedRequests.count == 1)
 /// ```
 ///
-/// It fulfills the contract of ``/Requests/RequestExecutor``: a request that cannot be written is refused, bodies are
-/// read and counted, and delivery, limits, timeouts and cancellation are respected.
+/// It fulfills the contract of ``/Requests/RequestExecutor``: an invalid request is refused, bodies are read and
+/// counted, and delivery, limits, timeouts and cancellation are respected.
 public struct MockExecutor: RequestExecutor {
     /// A function that responds to a request.
     ///

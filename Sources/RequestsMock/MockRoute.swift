@@ -1,4 +1,4 @@
-/// An entry in the table of a mock: a pattern of requests and the function that responds to them.
+/// A route of a mock executor: a pattern of requests and the function that responds to them.
 public struct MockRoute: Sendable {
     /// The method of the requests; nil for any method.
     public let method: HTTPMethod?
@@ -55,7 +55,7 @@ public struct MockRoute: Sendable {
 }
 
 extension MockExecutor {
-    /// Creates an executor that responds by the first of `routes` that matches, or with ``MockResponse/unmatched(_:)``.
+    /// Creates an executor that uses the first of `routes` that matches, or ``MockResponse/unmatched(_:)``.
     public init(routes: [MockRoute]) {
         self.init { request in
             guard let route = routes.first(where: { $0.matches(request) }) else { return .unmatched(request) }
@@ -63,15 +63,15 @@ extension MockExecutor {
         }
     }
 
-    /// Creates an executor that responds by the first of `routes` that matches, or with ``MockResponse/unmatched(_:)``.
+    /// Creates an executor that uses the first of `routes` that matches, or ``MockResponse/unmatched(_:)``.
     public init(routes: MockRoute...) {
         self.init(routes: routes)
     }
 }
 
 extension MockResponse {
-    /// Returns the response to a request that matches no route: 500, not to be cached, and marked by the field
-    /// X-Requests-Mock.
+    /// Returns the response to a request that matches no route: a 500 that must not be stored, with the field
+    /// `X-Requests-Mock: unmatched`.
     public static func unmatched(_ request: PreparedRequest) -> MockResponse {
         .status(500, "no mock route matches \(request.method) \(request.target.path)")
             .adding(headerField: Field(name: .cacheControl, value: "no-store"))

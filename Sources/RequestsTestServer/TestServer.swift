@@ -97,7 +97,7 @@ extension TestServer {
 
     /// Waits until the record satisfies `condition`, which is checked after every change.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled or the server stops before.
+    /// - Throws: `CancellationError` if the task is cancelled or the server stops first.
     public func waitUntil(_ condition: @escaping @Sendable (Record) -> Bool) async throws {
         try await state.waitUntil(condition)
     }

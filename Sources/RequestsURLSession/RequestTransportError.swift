@@ -6,7 +6,7 @@ public typealias NetworkResult<Resource> = Result<(HTTPURLResponse, Resource), R
 ///
 /// Use ``error`` in new code; the other members are those of Requests 0.3.2.
 public struct RequestTransportError: Error {
-    /// The error as every executor reports it, with the evidence.
+    /// The error as every executor reports it, with the request, the response and the cause.
     public let error: RequestError
 
     /// The error that Requests 0.3.2 reported.

@@ -1,5 +1,5 @@
 extension ResponseDecoder where Response == XMLValue {
-    /// Decodes the body as XML, `application/xml` or `text/xml`, and returns its root element with all its content.
+    /// Returns a decoder of a body in XML, `application/xml` or `text/xml`: its root element with all its content.
     ///
     /// The document is parsed strictly (XML 1.0, fifth edition; Namespaces in XML 1.0), and nothing is loaded: a
     /// document type declaration is rejected, and with it every entity except the five of XML itself. A document that
@@ -17,12 +17,12 @@ extension ResponseDecoder where Response == XMLValue {
         }
     }
 
-    /// Decodes the body as XML, nested at most 100 deep, and returns its root element with all its content.
+    /// A decoder of a body in XML, nested at most 100 deep: its root element with all its content.
     public static var xml: ResponseDecoder { xml() }
 }
 
 extension ResponseDecoder {
-    /// Decodes the body with Foundation's event parser; `parse` sets its delegate and runs it.
+    /// Returns a decoder that reads the body with Foundation's event parser; `parse` sets its delegate and runs it.
     ///
     /// The document is first parsed as by `.xml`, so it is well-formed, has no document type and is at most `depth`
     /// deep. The parser loads nothing.
@@ -31,7 +31,8 @@ extension ResponseDecoder {
     ///   - depth: The maximum depth of elements, at most ``XMLValue/maximumDepth``. Foundation's parser on Linux has
     ///     its own limit of 256.
     ///   - limit: The maximum size of the body in bytes.
-    ///   - parse: Runs the parser. An error that it throws becomes ``/Requests/RequestError/Reason/decodingFailed``.
+    ///   - parse: A function that runs the parser and returns the value. An error that it throws becomes
+    ///     ``/Requests/RequestError/Reason/decodingFailed``.
     /// - Returns: The decoder.
     public static func xml(
         depth: Int = 100, limit: Int = ResponseBody.Delivery.defaultLimit,
@@ -48,8 +49,8 @@ extension ResponseDecoder {
 
 #if os(macOS) || os(Linux)
 extension ResponseDecoder where Response == XMLDocument {
-    /// Decodes the body as Foundation's document, after checking it as `.xml` does; not available on iOS, tvOS, watchOS
-    /// and visionOS.
+    /// Returns a decoder of the body as Foundation's document, checked first as by `.xml`; not available on iOS, tvOS,
+    /// watchOS and visionOS.
     ///
     /// - Parameters:
     ///   - options: Foundation's options. Nothing is loaded, whatever they are.

@@ -59,7 +59,7 @@ extension XMLValue.Attributes: Collection {
 extension XMLValue.Attributes: ExpressibleByDictionaryLiteral {
     /// Creates the attributes of a dictionary literal.
     ///
-    /// The last value of a repeated name counts.
+    /// If a name is repeated, the last value is kept.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { self[name] = value }
     }

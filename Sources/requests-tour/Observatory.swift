@@ -42,12 +42,12 @@ extension Observation: CustomStringConvertible {
     var description: String { "no. \(number.map(String.init) ?? "–"), \(body): “\(note)”" }
 }
 
-/// The user whose credentials a request has.
+/// The user to whom the credentials of a request belong.
 struct Observer: Codable, Equatable {
     let name: String
 }
 
-/// Endpoints whose response is one body: an enum with one line per case.
+/// The endpoints whose response is one celestial body, as an enum with one line for each case.
 enum Bodies: Endpoint, CaseIterable {
     case comet, moved, missing
 
@@ -60,7 +60,7 @@ enum Bodies: Endpoint, CaseIterable {
     }
 }
 
-// Calls with their own types: each determines the type of its result.
+// Calls: each has its own result type.
 
 extension Call<Observatory, [CelestialBody]> {
     static func bodies(nearerThan distance: Double) -> Self {

@@ -51,7 +51,7 @@ struct TourStep: Sendable {
                 }
             }
             let agree = try [completed.get().value, blocking.get().value].allSatisfy { $0 == awaited }
-            return agree ? "awaited, with a completion handler and blocking: \(awaited)" : "three different results"
+            return agree ? "awaited, with a completion handler and blocking: \(awaited)" : "the results differ"
         }
     }
 
@@ -71,8 +71,8 @@ extension TourStep {
             },
             TourStep("Basic credentials", Call.whoAmI(name: "vera", password: ObservatoryServer.password)) { $0.name },
             TourStep("Plain text", Call.motto) { "“\($0)”" },
-            TourStep("A redirect, followed by policy", Bodies.moved) { "\($0)" },
-            TourStep(failing: "An error response, with its evidence", Bodies.missing),
+            TourStep("A redirect that is followed", Bodies.moved) { "\($0)" },
+            TourStep(failing: "An error response, with its body", Bodies.missing),
             TourStep("A streamed response, line by line", Call.log) { lines throws(RequestError) in
                 var years: [Substring] = []
                 for try await line in lines { years.append(line.prefix(4)) }

@@ -99,7 +99,7 @@ extension BodyProvider {
     }
 }
 
-/// An error of encoding text as a body.
+/// The error of text that cannot be encoded as a body.
 public enum TextBodyEncodingError: Error, Hashable, Sendable {
     /// The text has no UTF-8 form. Every Swift string has one, so only custom providers throw this error.
     case utf8EncodingFailed

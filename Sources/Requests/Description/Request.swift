@@ -124,7 +124,7 @@ extension Request {
         @inlinable set { parts.redirectPolicy = newValue }
     }
 
-    /// Values for middleware and executors, which are never sent.
+    /// Values for middleware and executors.
     public var attributes: RequestAttributes {
         @inlinable get { parts.attributes }
         @inlinable set { parts.attributes = newValue }

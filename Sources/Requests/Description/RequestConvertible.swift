@@ -46,7 +46,7 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// The rules for following redirects. The default is ``RedirectPolicy/standard``.
     var redirectPolicy: RedirectPolicy { get }
 
-    /// Values for middleware and executors, which are never sent. There are none by default.
+    /// Values for middleware and executors. There are none by default.
     var attributes: RequestAttributes { get }
 
     /// A function that receives the progress of the exchange. The default is nil.

@@ -1,6 +1,6 @@
 /// Values that accompany a request to middleware and executors, stored by typed key.
 ///
-/// Your own attributes are never sent.
+/// The attributes that you define are never sent.
 public struct RequestAttributes: Sendable {
     private var values: [ObjectIdentifier: any Sendable] = [:]
 

@@ -1,4 +1,4 @@
-/// A request body, which can be produced again unless it says otherwise.
+/// A request body, which can be produced again for each transmission unless ``isReplayable`` is false.
 public enum RequestBody: Sendable {
     /// No body.
     case none
@@ -15,7 +15,7 @@ public enum RequestBody: Sendable {
     /// it is sent chunked. `make` is called for each transmission, and only once if `isReplayable` is false.
     case stream(length: Int?, isReplayable: Bool, make: @Sendable () throws -> sending any RequestBody.Source)
 
-    /// Bytes in memory, with the spelling of Requests 0.3.2.
+    /// Returns a body of bytes in memory, in the form of Requests 0.3.2.
     public static func data(_ data: Data) -> RequestBody { .bytes(data) }
 }
 

@@ -1,14 +1,14 @@
-/// The error of a call: a reason that is the same for every executor, with the evidence.
+/// The error of a call: a reason that is the same for every executor, the request, the response and the cause.
 ///
 /// Its descriptions contain the method, the URL, the status and the problem, and never a secret. A value has 24 bytes,
-/// because the evidence is a shared reference.
+/// because everything except the reason is in one shared reference.
 public struct RequestError: Error {
     /// The reason for the failure.
     public let reason: Reason
 
     private var evidence: Evidence
 
-    /// Creates an error from its reason and the available evidence.
+    /// Creates an error from its reason and the available details.
     ///
     /// - Parameters:
     ///   - reason: The reason for the failure.

@@ -1,9 +1,9 @@
 /// Preferences for systems that offer a choice; nil leaves the choice to the executor.
 ///
-/// The socket and memory executors offer none of these choices: they keep no cookies, do not pipeline and use any
-/// available network. `toURLRequest()` passes on what Foundation still offers: cellular access, cookies and the service
-/// type; on Linux, Foundation stores the first and the last without effect. ``requiresContentLength`` is a feature of
-/// this library and works with every executor.
+/// The socket and memory executors offer none of these choices: they keep no cookies and use any available network.
+/// `toURLRequest()` passes on what Foundation still offers: cellular access, cookies and the service type; on Linux,
+/// Foundation stores the first and the last without effect. ``requiresContentLength`` is a feature of this library and
+/// works with every executor.
 public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     /// The attribute that carries the options.
     public typealias Value = RequestOptions
@@ -35,7 +35,7 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     /// The priority of the request, for middleware and executors that order requests.
     public var priority: TaskPriority?
 
-    /// Whether the server does not accept chunked bodies.
+    /// Whether the server requires Content-Length and does not accept chunked bodies.
     ///
     /// If true, a body of unknown length is collected before the request is sent, with its deferred parts evaluated, up
     /// to ``ResponseBody/Delivery/defaultLimit`` bytes. A longer body is ``RequestError/Reason/bodyEncodingFailed``,

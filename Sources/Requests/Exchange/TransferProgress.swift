@@ -12,7 +12,7 @@ public struct TransferProgress: Hashable, Sendable {
     /// The length of the response body in bytes; nil if it is unknown.
     public var bytesExpectedToReceive: Int?
 
-    /// Creates a progress from its counts.
+    /// Creates a progress value from its counts.
     public init(
         bytesSent: Int = 0, bytesExpectedToSend: Int? = nil, bytesReceived: Int = 0, bytesExpectedToReceive: Int? = nil
     ) {

@@ -13,7 +13,8 @@
 ///     return try await next.execute(request)
 /// }
 /// ```
-/// Middleware that must act only once per call does so when ``PreparedRequest/redirectedFrom`` is nil.
+///
+/// Middleware that must act only once for each call checks whether ``PreparedRequest/redirectedFrom`` is nil.
 public protocol Middleware: Sendable {
     /// Handles `request` and returns the response to it.
     ///
@@ -70,7 +71,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
 
 /// Middleware that consists of a function.
 public struct FunctionMiddleware: Middleware {
-    /// The type of the function.
+    /// A function that handles a request with the next executor.
     ///
     /// Errors that are not a ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
     public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
@@ -95,12 +96,13 @@ public struct FunctionMiddleware: Middleware {
 }
 
 extension RequestExecutor {
-    /// Returns this executor wrapped in `middleware`; the last one added sees a request first.
+    /// Returns this executor wrapped in `middleware`; the middleware that was added last receives a request first.
     public func intercepted<M: Middleware>(by middleware: M) -> Intercepted<Self, M> {
         Intercepted(self, by: middleware)
     }
 
-    /// Returns this executor wrapped in middleware that calls `function`; the last one added sees a request first.
+    /// Returns this executor wrapped in middleware that calls `function`; the middleware that was added last receives a
+    /// request first.
     public func intercepting(
         _ function: @escaping FunctionMiddleware.Function
     ) -> Intercepted<Self, FunctionMiddleware> {

@@ -62,9 +62,9 @@ extension Pages: Sendable {}
 extension Pages {
     /// A strategy that finds the request for the next page of a list.
     public struct Strategy: Sendable {
-        /// The type of the function.
+        /// A function that finds the request for the next page.
         ///
-        /// It receives the page and its request, and returns the request for the next page, or nil at the end.
+        /// It receives a page and its request, and returns the request for the next page, or nil at the end.
         public typealias Next = @Sendable (TypedResponse<Page>, Request<API, Page>) throws -> Request<API, Page>?
 
         let next: Next

@@ -2,8 +2,8 @@ extension Client {
     /// Server-sent events that continue when the connection is lost (WHATWG HTML §9.2.3).
     ///
     /// When the stream ends or the connection is lost, the sequence waits as long as the server has requested, and then
-    /// requests the stream again with the ID of the last event. A 204 response ends the sequence. A refused response,
-    /// another content type and cancellation are errors.
+    /// requests the stream again with the ID of the last event. A 204 response ends the sequence. A rejected response
+    /// and cancellation are errors.
     public struct ReconnectingEvents: AsyncSequence {
         /// The error that ended the events.
         public typealias Failure = RequestError
@@ -94,11 +94,11 @@ extension RequestError {
 }
 
 extension Client {
-    /// Returns the events of `request`, continuing over lost connections with Last-Event-ID.
+    /// Returns the events of `request`; when the connection is lost, the stream is requested again with Last-Event-ID.
     ///
     /// - Parameters:
     ///   - request: The request for the event stream.
-    ///   - maximumFailures: The maximum number of consecutive failures; one more ends the events with its error.
+    ///   - maximumFailures: The maximum number of consecutive failures; the error of a further one ends the events.
     ///   - pause: The function that waits between two connections. It receives 3 s unless the server has requested
     ///     another time.
     /// - Returns: The events. Nothing is requested before you iterate over them.

@@ -1,4 +1,4 @@
-/// A client that an application shares, set up once.
+/// A client that the parts of an application share.
 ///
 /// ```swift
 /// extension GitHub {
@@ -20,7 +20,7 @@ public final class SharedClient<API: RequestProviding>: Sendable {
 
     private let stage: Lock<Stage>
 
-    /// Creates a shared client that `make` creates, unless ``bootstrap(_:)`` replaces that function in time.
+    /// Creates a shared client whose client `make` creates, unless ``bootstrap(_:)`` replaces that function.
     public init(_ make: @escaping @Sendable () -> Client<API>) {
         stage = Lock(.initial(make))
     }

@@ -1,7 +1,8 @@
 /// The names of the fields and query items whose values are secrets.
 ///
-/// Every description, log, curl command and recording of this library is redacted unless you pass
-/// ``Secrets/revealed``.
+/// Every description, dump, wire text and curl command of this library is redacted unless you pass
+/// ``Secrets/revealed``. Values are not redacted: a header, or a request that a mock has recorded, contains its
+/// secrets.
 public struct Redaction: Hashable, Sendable {
     /// The names of fields whose values are never shown.
     public var fieldNames: Set<Field.Name>

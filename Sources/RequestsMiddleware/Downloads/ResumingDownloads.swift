@@ -21,8 +21,9 @@ internal import RequestsPOSIX
 /// without Content-Range.
 ///
 /// A second download to the same path at the same time fails with ``/Requests/RequestError/Reason/other``. The bytes
-/// are not forced to the disk, so after a failure of the machine the end of the partial file may be missing or wrong;
-/// remove the partial file in that case. On Linux, URLSession keeps received bytes in memory until they are written.
+/// are not forced to the disk, so after a crash of the system or a power failure, the end of the partial file may be
+/// missing or wrong; remove the partial file in that case. On Linux, URLSession keeps received bytes in memory until
+/// they are written.
 public struct ResumingDownloads: Middleware {
     /// Creates the middleware.
     public init() {}

@@ -6,8 +6,7 @@ extension BodyProvider {
         case textNotEncodable(BodyProvider.Charset)
         /// The URL is not a file URL, because it has another scheme or none.
         case notAFileURL(scheme: String?)
-        /// The body cannot be compressed, because it is not in memory, or collected, because it is longer than the
-        /// limit.
+        /// The body is not in memory and cannot be compressed, or it is longer than the limit and cannot be collected.
         case notInMemory
         /// The boundary is empty, longer than 70 characters, ends in a space or contains a character that is not
         /// allowed (RFC 2046 §5.1.1).

@@ -48,8 +48,9 @@ extension BodyProvider {
     /// Returns this provider with its body compressed by `compress`, and `coding` added to Content-Encoding (RFC 9110
     /// §8.4).
     ///
-    /// Only a body in memory can be compressed; for a file or a stream, preparing the request throws
-    /// ``BodyProvider/BodyError/notInMemory``. A request without a body stays without one.
+    /// Only a body in memory can be compressed; a file or a stream fails with
+    /// ``RequestError/Reason/bodyEncodingFailed``, with ``BodyProvider/BodyError/notInMemory`` as the underlying error.
+    /// A request without a body stays without one.
     public func compressed(
         as coding: String, _ compress: @escaping @Sendable (Data) throws -> Data
     ) -> BodyProvider {

@@ -19,7 +19,7 @@ extension MultipartForm {
         /// Creates a fixed boundary.
         ///
         /// It must have 1 to 70 of the characters of RFC 2046 §5.1.1 and not end in a space; otherwise preparing the
-        /// request throws ``BodyProvider/BodyError/invalidBoundary``.
+        /// request fails with ``BodyProvider/BodyError/invalidBoundary`` as the underlying error.
         public init(_ text: String) {
             make = { text }
             isGenerated = false

@@ -80,8 +80,8 @@ extension BodyProvider {
     /// are. A form with only small contents is sent from one buffer.
     ///
     /// A random boundary that occurs in content in memory is generated again. The content of files and streams is not
-    /// searched; there the 128 random bits must suffice. A fixed boundary that occurs in content fails with
-    /// ``BodyProvider/BodyError/boundaryInContent``.
+    /// searched; there the 128 random bits must suffice. For a fixed boundary that occurs in content,
+    /// preparing the request fails with ``BodyProvider/BodyError/boundaryInContent`` as the underlying error.
     ///
     /// - Parameters:
     ///   - parts: The parts.

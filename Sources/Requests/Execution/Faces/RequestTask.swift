@@ -6,7 +6,7 @@
 public final class RequestTask: Sendable {
     /// The state of a call.
     public enum State: Hashable, Sendable {
-        /// The call has not been started, or is waiting for its response.
+        /// The call has not ended its exchange: it is not started, or it waits for its response.
         case running
         /// The exchange has ended. The response is validated and decoded, or the result waits for the completion queue.
         case processing
