@@ -10,8 +10,9 @@
 ///     func request(
 ///         to endpoint: RequestPath, using method: HTTPMethod
 ///     ) -> Request<GitHub, Void> {
-///         Request(api: self, endpoint: endpoint, responseDecoder: .none, method: method)
-///             .within(environment)
+///         Request(
+///             api: self, endpoint: endpoint, responseDecoder: .none, method: method
+///         ).within(environment)
 ///     }
 /// }
 /// ```

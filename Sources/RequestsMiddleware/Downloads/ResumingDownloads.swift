@@ -5,7 +5,8 @@ internal import RequestsPOSIX
 /// ```swift
 /// let client = Client(api, executor: SocketExecutor().resumingDownloads())
 /// let url = URL(filePath: "/tmp/big.iso")
-/// let file = try await client.perform(api.get(.download(to: url), from: "/big.iso"))
+/// let request = api.get(.download(to: url), from: "/big.iso")
+/// let file = try await client.perform(request)
 /// ```
 ///
 /// If a call fails before the download is complete, the received bytes are kept in a file next to the destination,
