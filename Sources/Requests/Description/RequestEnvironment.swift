@@ -11,7 +11,8 @@
 ///         to endpoint: RequestPath, using method: HTTPMethod
 ///     ) -> Request<GitHub, Void> {
 ///         Request(
-///             api: self, endpoint: endpoint, responseDecoder: .none, method: method
+///             api: self, endpoint: endpoint, responseDecoder: .none,
+///             method: method
 ///         ).within(environment)
 ///     }
 /// }
