@@ -26,12 +26,12 @@ extension RequestConvertible {
             return error
         } catch let failure {
             guard case .invalidRequest(let problem) = failure.reason else { return failure }
-            return InvalidRequestURLError(baseURL: baseURL, endpoint: endpoint, problem: problem)
+            return InvalidRequestURLError(baseURL: baseURL, endpoint: endpoint.requestPath, problem: problem)
         }
     }
 
     /// Whether the URL of the request is its base URL.
     private var isBaseURL: Bool {
-        endpoint.encoded.isEmpty && queryItems.isEmpty
+        endpoint.requestPath.encoded.isEmpty && queryItems.requestQuery.isEmpty
     }
 }

@@ -64,6 +64,7 @@ final class SessionExchange: Sendable {
         self.upload = upload
         self.isAlone = isAlone
         task = Platform.task(for: urlRequest, sending: upload, in: session)
+        if let priority = request.options.priority { task.priority = priority.ofSessionTask }
         key = ExchangeRegistry.Key(session, task)
         self.registry = registry
         state = Lock(State(timeLimits: SessionTimeLimits(request)))

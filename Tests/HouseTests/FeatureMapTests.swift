@@ -8,7 +8,7 @@ struct FeatureMapTests {
         let id: String
         let state: String
 
-        /// The test files that the row names, or nil if the row does not say that it is tested.
+        /// The test files that the row names, as `Target/File`, or nil if the row does not say that it is tested.
         var files: [String]? {
             guard state.hasPrefix("tested: ") else { return nil }
             return state.dropFirst("tested: ".count).split(separator: ",").map {
@@ -25,11 +25,11 @@ struct FeatureMapTests {
         }
     }
 
-    /// The ids at the end of test names and in the rows of scenarios, by file name.
+    /// The ids at the end of test names and in the rows of scenarios, by `Target/File`.
     static func proven() throws -> [String: Set<String>] {
         var proven: [String: Set<String>] = [:]
         for file in try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources") {
-            let name = URL(filePath: file.path).deletingPathExtension().lastPathComponent
+            let name = "\(file.target)/\(URL(filePath: file.path).deletingPathExtension().lastPathComponent)"
             for match in file.text.matches(of: /@(?:Test|Suite)\(\s*"(?:[^"\\]|\\.)*\(([^()"]*)\)"/) {
                 proven[name, default: []].formUnion(ids(in: match.1))
             }
@@ -54,7 +54,7 @@ struct FeatureMapTests {
         }
     }
 
-    @Test("the files of a tested row contain its id")
+    @Test("the files of a tested row, each in its target, contain its id")
     func tested() throws {
         let proven = try Self.proven()
         for row in try Self.rows() {

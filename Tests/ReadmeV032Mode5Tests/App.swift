@@ -106,6 +106,21 @@ struct DeleteBook: ExampleRequest {
     var method: HTTPMethod { return .delete }
 }
 
+// A request type with the property types of 0.3.2.
+
+struct SearchBooks: RequestConvertible {
+    typealias Resource = String
+
+    let text: String
+
+    var baseURL: URL { return URL("https://dev.example.com/api") }
+    var endpoint: String { return "/books/search" }
+    var method: HTTPMethod { return .get }
+    var header: Header { return [.accept(.plainText)] }
+    var queryItems: [URLQueryItem] { return [URLQueryItem(name: "query", value: text)] }
+    var timeoutInterval: TimeInterval { return 15 }
+}
+
 // The calls of that README, with one correction: the cases of the result are those of the code.
 
 struct App {

@@ -153,4 +153,13 @@ struct ReadmeTests {
         #expect(try DeleteBook(identifier: 7).toURLRequest().httpMethod == "DELETE")
         try await FixedResponse(body: []).perform(DeleteBook(identifier: 7))
     }
+
+    @Test("a request type with the property types of 0.3.2 keeps its endpoint, query and timeout (RQ-2, RQ-35)")
+    func oldPropertyTypes() async throws {
+        let request = try SearchBooks(text: "a b").toURLRequest()
+        #expect(request.url?.absoluteString == "https://dev.example.com/api/books/search?query=a%20b")
+        #expect(request.timeoutInterval == 15)
+        #expect(request.allHTTPHeaderFields == ["Accept": "text/plain; charset=utf-8"])
+        #expect(try await FixedResponse(body: [0x61]).perform(SearchBooks(text: "")) == "a")
+    }
 }

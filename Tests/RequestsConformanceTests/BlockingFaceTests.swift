@@ -147,7 +147,7 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("middleware, child tasks and actors run on the calling thread (HT-3, C29)", arguments: Peer.allCases)
+    @Test("middleware, child tasks and actors run on the calling thread (C29)", arguments: Peer.allCases)
     func staysOnThread(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .milliseconds(5)))
         try await peer.run(serving: mock) { client, _ in

@@ -74,7 +74,7 @@ struct URLRequestTests {
     }
 
     @Test(
-        "the error of an invalid URL contains its base URL and endpoint (RQ-4, RQ-32)",
+        "the error of an invalid URL contains its base URL and endpoint (RQ-4, RQ-32, HT-33)",
         arguments: [
             ("https://e.com", RequestPath("/a?b"), RequestError.InvalidRequest.queryInPath),
             ("https://e.com", RequestPath("/a#b"), .fragmentInPath),

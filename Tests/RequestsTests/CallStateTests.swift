@@ -211,7 +211,7 @@ struct CallStateTests {
         #expect(cancelled?.isCancellation == true && cancelled?.mayHaveReachedServer == false)
     }
 
-    @Test("an executor's error contains its request and the number of attempts (HT-33)")
+    @Test("an executor's error contains its request and the number of attempts")
     func failing() async throws {
         let executor = StubExecutor { (request) throws(RequestError) in
             guard request.target.path == "/z" else {

@@ -22,6 +22,8 @@ struct HTTPDateCases: Decodable {
     struct Case: Decodable {
         var input: String
         var expect: Int?
+        /// The reading of curl, which accepts much more than a date of HTTP.
+        var curl: Int?
         var now: Double?
         var either: Bool?
     }

@@ -11,6 +11,18 @@ struct ExportsTests {
 
     @Test("methods compare byte by byte, match in a switch and can be written as literals (RQ-20, PM-23, HT-11, L11)")
     func methods() {
+        let methods: [HTTPMethod] = [.connect, .delete, .get, .head, .options, .patch, .post, .put, .trace]
+        #expect(
+            methods.map(\.rawValue) == [
+                "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+            ])
+        #expect(methods.allSatisfy { HTTPMethod(rawValue: $0.rawValue) == $0 && $0.isValid })
+        #expect(Set(methods).count == 9 && !Set(methods).contains("get"))
+        switch HTTPMethod("PURGE") {
+        case .get, "purge": Issue.record("another method matches")
+        case "PURGE": break
+        default: Issue.record("the literal does not match")
+        }
         #expect(HTTPMethod.get == "GET")
         #expect(HTTPMethod.get != "get")
         #expect(HTTPMethod("PURGE").rawValue == "PURGE")

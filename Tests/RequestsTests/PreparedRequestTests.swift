@@ -1,4 +1,5 @@
 import Requests
+import Synchronization
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -20,6 +21,23 @@ struct PreparedRequestTests {
         let request = PreparedRequest(method: method, target: try TargetURI("http://e.com/"), body: body)
         let head = request.wireText.prefix { $0 != "<" }
         #expect(head.hasPrefix("\(method) / HTTP/1.1\nHost: e.com\n\(field)\n"), "\(request.wireText)")
+    }
+
+    @Test("preparing evaluates no deferred part, and the wire text does not need its length (PM-29)")
+    func deferred() async throws {
+        let count = Mutex(0)
+        let part = MultipartForm.Part.deferred {
+            count.withLock { $0 += 1 }
+            return [.text("x", name: "a")]
+        }
+        let request = try AnonymousRequestProvider(text: "https://e.com")
+            .post(.multipart([part], boundary: "B"), to: "/x")
+            .with(options: RequestOptions(requiresContentLength: true)).prepared()
+        #expect(request.options.requiresContentLength == true && request.body.knownLength == nil)
+        #expect(request.wireText.hasPrefix("POST /x HTTP/1.1\nHost: e.com\n"))
+        #expect(count.withLock { $0 } == 0)
+        _ = try await request.body.collected()
+        #expect(count.withLock { $0 } == 1)
     }
 
     @Test("the wire text is the request as sent, with secrets redacted unless revealed (R-8, PM-29)")

@@ -20,7 +20,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "a secret appears in no description, debug description or dump (R-8)",
+        "a secret appears in no description, debug description or dump (R-8, R-74)",
         arguments: [
             "Authorization", "authorization", "Proxy-Authorization", "Cookie", "SET-COOKIE", "x-api-key",
             "X-Auth-Token", "X-CSRF-Token",

@@ -223,7 +223,7 @@ struct RedirectEnvironmentTests {
         #expect(try self.fields(from: Self.below, through: ["https://b.com/"], own: fields) == ["X-Tenant=mine"])
     }
 
-    @Test("defaults applied to a foreign target are kept within its origin only (T-40, R-27)")
+    @Test("defaults applied to a foreign target are kept within its origin only (PM-8, R-27)")
     func forced() throws {
         #expect(try fields(from: "https://b.com/x", through: ["/y"], forced: true) == Self.all)
         #expect(try fields(from: "https://b.com/x", through: ["https://c.com/"], forced: true) == [])

@@ -243,14 +243,47 @@ struct RequestConvertibleTests {
         #expect(try own.prepared().header.values(of: .accept) == ["image/png"])
     }
 
+    @Test("describing and preparing execute nothing, and every executor performs the same request (RQ-1)")
+    func executors() async throws {
+        let calls = Mutex(0)
+        let counting = StubExecutor { request in
+            calls.withLock { $0 += 1 }
+            return .stub(200, "counted", to: request)
+        }
+        let request = api.get(.text, from: "/x")
+        _ = ("\(request)", try request.prepared(), try request.prepared().wireText)
+        #expect(calls.withLock { $0 } == 0)
+        for (executor, text) in [(counting, "counted"), (StubExecutor(200, "other"), "other")] {
+            #expect(try await executor.perform(request) == text)
+        }
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test("an executor performs any type that describes a request (RQ-27)")
+    func ownType() async throws {
+        struct Ping: RequestConvertible {
+            typealias Resource = String
+            let baseURL = URL("https://e.com/api")
+            var endpoint: RequestPath { "/ping/\(7)" }
+        }
+        let executor: any RequestExecutor = StubExecutor { .stub(200, $0.target.path, to: $0) }
+        #expect(try await executor.perform(Ping()) == "/api/ping/7")
+    }
+
     @Test("the description builds only the URL and runs no provider (RQ-7)")
     func description() {
         let request = api.get(.json([Int].self), from: "/x").sending(
             BodyProvider { _ in
                 Issue.record("the body provider ran")
                 return .none
-            })
+            }
+        )
+        .authenticated(
+            with: AuthenticationProvider { _ in Issue.record("the authentication provider ran") })
         #expect("\(request)" == "Request<Array<Int>> [GET] (https://e.com/api/x)")
+        #expect(
+            "\(request.using(method: .put).adding(queryItem: ("token", "hunter2")).adding(queryItem: ("a", "b c")))"
+                == "Request<Array<Int>> [PUT] (https://e.com/api/x?token=<redacted>&a=b%20c)")
         #expect("\(api.head("/a?b"))" == "Request<()> (INVALID)")
     }
 }

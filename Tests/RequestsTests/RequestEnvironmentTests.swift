@@ -129,6 +129,14 @@ struct RequestEnvironmentTests {
         let second = Shop(try Self.environment("https://two/b")).get(.data, from: "/x")
         #expect(try first.preparedURL() == "https://one/a/x" && second.preparedURL() == "https://two/b/x")
         #expect(try first.prepared().header[.authorization] == "Bearer 1" && second.prepared().header.isEmpty)
+        // Replacing the environment of an API replaces its credentials; requests made before keep theirs.
+        var shop = Shop(one)
+        let early = shop.get(.data, from: "/x")
+        shop = Shop(try Self.environment("https://two/b"))
+        #expect(try shop.get(.data, from: "/x").prepared().header[.authorization] == nil)
+        #expect(try early.preparedURL() == "https://one/a/x" && early.prepared().header[.authorization] == "Bearer 1")
+        shop = Shop(one)
+        #expect(try shop.get(.data, from: "/x").prepared().header[.authorization] == "Bearer 1")
         let same = try Self.environment("https://one/a/")
         #expect(same == one && same.hashValue == one.hashValue && "\(same)" == "https://one/a/")
     }
@@ -148,6 +156,10 @@ struct RequestEnvironmentTests {
         #expect(prepared.timeouts.firstByte == .seconds(5) && prepared.body.isNone)
         #expect(prepared.header.dictionaryValue == ["A": "own", "B": "base", "Authorization": "Bearer t"])
         #expect(try base.prepared().method == .post && base.prepared().contentType == .plainText)
+        let sets = base.adding(parameters: ["k": "base", "m": "base"], in: .query).deriving()
+            .adding(parameters: ["k": "own"], in: .query)
+        #expect(try sets.prepared().target.query == "a=1&m=base&k=own")
+        #expect(try sets.timeout(after: .seconds(2)).prepared().timeouts.firstByte == .seconds(2))
         // A query is not part of a path; it is added separately.
         expectInvalid(.queryInPath) { try base.deriving(to: "?q").prepared() }
         #expect(try base.deriving().adding(queryItem: ("q", String?.none)).preparedURL() == "https://h.com/api?a=1&q")

@@ -121,5 +121,12 @@ struct RequestProvidingTests {
         #expect(try request.preparedURL() == "https://e.com/a")
         #expect(request.method == .put)
         #expect(try Request(method: .get, baseURL: url, endpoint: "b").preparedURL() == "https://e.com/a/b")
+        #expect(try Request(method: .get, baseURL: url, endpoint: "").preparedURL() == "https://e.com/a")
+    }
+
+    @Test("a literal that is not a URL ends the process (RQ-11, RQ-33)")
+    func invalidLiteral() async {
+        await #expect(processExitsWith: .failure) { _ = URL("http://[") }
+        await #expect(processExitsWith: .failure) { _ = AnonymousRequestProvider("http://[") }
     }
 }

@@ -98,7 +98,8 @@ struct RequestTaskTests {
             let task = executor.perform(text, on: queue, completion: results.record)
             await results.next()
             #expect(task.state == state)
-            #expect(throws: RequestError.self) { try results.all[0].get() }
+            let error = #expect(throws: RequestError.self) { try results.all[0].get() }
+            #expect(error?.reason == reason && error?.isCancellation == (state == .cancelled))
         }
     }
 

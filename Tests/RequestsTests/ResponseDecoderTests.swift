@@ -101,7 +101,28 @@ struct ResponseDecoderTests {
         #expect(response.history.map(\.status) == [302])
     }
 
-    @Test("a decoder of the whole body collects a streamed body up to its limit (PM-60)")
+    @Test(
+        "a decoding function receives every accepted response, of any content type, and an empty body of a 204 (PM-60)")
+    func function() async throws {
+        let decoder = ResponseDecoder { head, data in "\(head.status.rawValue) \(String(decoding: data, as: UTF8.self))"
+        }
+        let request = api.get(decoder, from: "/x")
+        #expect(try request.prepared().acceptedTypes.isEmpty && !request.prepared().header.contains(.accept))
+        #expect(try request.prepared().cachePolicy == .useProtocolCachePolicy)
+        for type in [MediaType.html, .json, nil] {
+            let header = type.map { Header([.contentType($0)]) } ?? .empty
+            #expect(try await StubExecutor(200, header: header, "a").perform(request) == "200 a")
+        }
+        #expect(try await StubExecutor(204).perform(request) == "204 ")
+        struct Unreadable: Error {}
+        let failing = ResponseDecoder<Int> { _, _ in throw Unreadable() }
+        let error = await #expect(throws: RequestError.self) {
+            try await StubExecutor(200, "a").perform(api.get(failing, from: "/x"))
+        }
+        #expect(error?.reason == .decodingFailed && error?.underlying is Unreadable && error?.body == Data("a".utf8))
+    }
+
+    @Test("a decoder of the whole body collects a streamed body up to its limit")
     func collected() async throws {
         let executor = StubExecutor { request in
             let stream = ResponseStream(Data("12345".utf8))

@@ -160,6 +160,7 @@ struct SourceSystemTests {
         #expect(try query.prepared().target.query == text)
         let form = api.post(.none, to: "/x").adding(parameters: parameters, in: .form(.alamofire))
         #expect(try form.prepared().body.text == text)
+        #expect(try form.prepared().header[.contentType] == "application/x-www-form-urlencoded")
         expectInvalid(.bodyNotAllowed) {
             try api.get(.data, from: "/x").adding(parameters: ["a": 1], in: .json).prepared()
         }
@@ -182,6 +183,52 @@ struct SourceSystemTests {
             return response
         }
         #expect(try await mended.perform(api.get(.data, from: "/x")) == Data("{\"message\":\"full\"}".utf8))
+    }
+
+    @Test(
+        "a transport is an executor with middleware, whose requests select their validation and time limits (HT-3, HT-22)"
+    )
+    func transport() throws {
+        let steps = Mutex<[String]>([])
+        func recording(_ name: String) -> FunctionMiddleware {
+            FunctionMiddleware { request, next in
+                steps.withLock { $0.append("\(name) request") }
+                let response = try await next.execute(request)
+                steps.withLock { $0.append("\(name) response") }
+                return response
+            }
+        }
+        let transport = StubExecutor(500, "x").intercepted(by: recording("second"))
+            .intercepted(by: recording("first"))
+        let request = api.get(.text, from: "/x").with(timeouts: Timeouts(total: .seconds(30)))
+        #expect(try request.prepared().timeouts.total == .seconds(30))
+        #expect(try transport.performAndWait(request.validating(.none)) == "x")
+        #expect(
+            steps.withLock { $0 } == ["first request", "second request", "second response", "first response"])
+        // Performing the request again runs each middleware once, and the response is validated after them.
+        let error = #expect(throws: RequestError.self) { try transport.performAndWait(request) }
+        #expect(error?.reason == .unacceptableStatus)
+        #expect(steps.withLock { $0.count } == 8)
+    }
+
+    @Test("a request whose URL is malformed is not executed (HT-33)")
+    func malformed() async throws {
+        let calls = Mutex(0)
+        let executor = StubExecutor { request in
+            calls.withLock { $0 += 1 }
+            return .stub(200, to: request)
+        }
+        for text in ["mailto:a", "nothing"] {
+            let base = try #require(URL(string: text))
+            let error = await #expect(throws: RequestError.self) {
+                try await executor.perform(AnonymousRequestProvider(baseURL: base).get(.data, from: "/x"))
+            }
+            guard case .invalidRequest? = error?.reason else {
+                Issue.record("\(text): \(String(describing: error?.reason))")
+                continue
+            }
+        }
+        #expect(calls.withLock { $0 } == 0)
     }
 
     @Test("the result of an action has the response head and, if there is content, the JSON (C18)")

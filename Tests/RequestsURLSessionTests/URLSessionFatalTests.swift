@@ -7,7 +7,7 @@ import Testing
 /// When a test fails, Foundation has been fixed, and the deviation can be removed.
 @Suite("URLSession: responses that end the process", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
 struct URLSessionFatalTests {
-    @Test("a chunked response with trailers ends the process (L18)")
+    @Test("a chunked response with trailers ends the process (D-22)")
     func trailers() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n")

@@ -15,22 +15,41 @@ struct URLSessionLifeTests {
             let received = try await executor.execute(server.request())
             let stalled = try server.request(.get, "/stalled")
             let gate = AsyncStream<Data>.makeStream()
-            let unsent = try server.request(.put, body: .stream { gate.stream })
             let isProduced = AsyncStream<Void>.makeStream()
+            let unsent = try server.request(
+                .put,
+                body: .stream {
+                    isProduced.continuation.finish()
+                    return gate.stream
+                })
             let running = Task { await executor.failure(of: stalled) }
-            let waiting = Task {
-                isProduced.continuation.finish()
-                return await executor.failure(of: unsent)
-            }
+            let waiting = Task { await executor.failure(of: unsent) }
             try await server.waitUntil { $0.exchanges.count { $0.isComplete } == 2 }
             for await _ in isProduced.stream {}
-            await Task.yield()
             copy.reset()
             gate.continuation.finish()
             #expect(await running.value?.reason == .cancelled)
-            _ = await waiting.value
+            #expect(await waiting.value?.reason == .cancelled)
             #expect(received.text == "here")
             #expect(try await copy.execute(server.request()).text == "here")
+            #expect(server.exchanges.count == 3)
+        }
+    }
+
+    @Test("a response that is being decoded is not affected by a reset (PM-11, T-62)")
+    func resetWhileDecoding() async throws {
+        try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
+            let executor = URLSessionExecutor()
+            let decoder = ResponseDecoder<String> { _, data in
+                executor.reset()
+                return String(decoding: data, as: UTF8.self)
+            }
+            let api = ServerAPI(baseURL: server.baseURL)
+            let texts = [
+                try await executor.perform(api.get(decoder, from: "/x")),
+                try await executor.perform(api.get(.text, from: "/x")),
+            ]
+            #expect(texts == ["here", "here"])
         }
     }
 

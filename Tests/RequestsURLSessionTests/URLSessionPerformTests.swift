@@ -271,6 +271,19 @@ struct URLSessionPerformTaskTests {
         let text = try outcome.get()
         #expect(text == "200 /here for ours")
     }
+
+    @Test(
+        "the task of a request has its priority (PM-27)",
+        arguments: [
+            (RequestOptions.userInitiated, 0.75), (RequestOptions(priority: .background), 0.25),
+            (RequestOptions(priority: .medium), 0.5), (RequestOptions(), 0.5),
+        ] as [(RequestOptions, Float)])
+    func priority(options: RequestOptions, priority: Float) async throws {
+        let request = ServerAPI(baseURL: URL("http://127.0.0.1:1")).get(.text, from: "/x").with(options: options)
+        var found: Float?
+        _ = try await session.outcome(of: request, configureTask: { found = $0.priority })
+        #expect(found == priority)
+    }
 }
 
 /// Responds in the process: to `/moved` with a redirect, to other paths with the path and the description of the task.

@@ -125,11 +125,7 @@ extension Request {
     /// Infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
     @inlinable
     public consuming func timeout(after seconds: Double) -> Self {
-        let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil
-        var timeouts = parts.timeouts
-        timeouts.firstByte = limit
-        timeouts.betweenBytes = limit
-        parts.timeouts = timeouts
+        parts.timeouts = parts.timeouts.with(interval: seconds)
         return self
     }
 

@@ -100,6 +100,14 @@ extension Request {
         @inlinable set { parts.timeouts = newValue }
     }
 
+    /// The longer of the limits for the first byte and between bytes in seconds, infinite if either has none.
+    ///
+    /// Setting it sets both; infinity, NaN and values of a magnitude of 1e15 or more mean no limit.
+    public var timeoutInterval: Double {
+        get { timeouts.interval }
+        set { self = timeout(after: newValue) }
+    }
+
     /// The provider of the body.
     public var bodyProvider: BodyProvider {
         @inlinable get { parts.bodyProvider }

@@ -10,8 +10,14 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// The base URL of the API, by convention without a trailing slash.
     var baseURL: URL { get }
 
-    /// The path below the base URL; empty for the base URL itself.
-    var endpoint: RequestPath { get }
+    /// The type of ``endpoint``: ``RequestPath``, or `String` as in Requests 0.3.2.
+    associatedtype EndpointPath: RequestPath.Convertible = RequestPath
+
+    /// The type of ``queryItems``: ``QueryItems``, or `[URLQueryItem]` as in Requests 0.3.2.
+    associatedtype QueryList: QueryItems.Convertible = QueryItems
+
+    /// The path below the base URL; empty for the base URL itself. A `String` is trusted like a literal.
+    var endpoint: EndpointPath { get }
 
     /// The HTTP method. The default is GET.
     var method: HTTPMethod { get }
@@ -20,7 +26,7 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     var header: Header { get }
 
     /// The query items, appended to the query of the base URL. The default is empty.
-    var queryItems: QueryItems { get }
+    var queryItems: QueryList { get }
 
     /// The parameters and their destinations. There are none by default.
     var parameterSets: [ParameterSet] { get }
@@ -28,7 +34,12 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// The policy for responses from a cache. The default is that of the protocol.
     var cachePolicy: PreparedRequest.CachePolicy { get }
 
-    /// The time limits of the exchange. The default is ``Timeouts/standard``.
+    /// The limit for the first byte and between bytes in seconds, as in Requests 0.3.2. The default is 60.
+    ///
+    /// Only the default implementation of ``timeouts`` reads it.
+    var timeoutInterval: Double { get }
+
+    /// The time limits of the exchange. The default is ``Timeouts/standard`` with the limits of ``timeoutInterval``.
     var timeouts: Timeouts { get }
 
     /// The provider of the body. The default is no body.
@@ -72,6 +83,8 @@ public enum DefaultValue {
     public static var queryItems: QueryItems { .empty }
     /// The default cache policy, which is that of the protocol.
     public static var cachePolicy: PreparedRequest.CachePolicy { .useProtocolCachePolicy }
+    /// The default limit for the first byte and between bytes: 60 s.
+    public static var timeoutInterval: Double { 60 }
     /// The default time limits: 10 s to connect, 60 s for the first byte and between bytes, and no total limit.
     public static var timeouts: Timeouts { .standard }
     /// The default body, which is none.
@@ -91,8 +104,14 @@ extension RequestConvertible {
     public var parameterSets: [ParameterSet] { [] }
     /// The default cache policy, which is that of the protocol.
     public var cachePolicy: PreparedRequest.CachePolicy { DefaultValue.cachePolicy }
-    /// The default time limits: 10 s to connect, 60 s for the first byte and between bytes, and no total limit.
-    public var timeouts: Timeouts { DefaultValue.timeouts }
+    /// The default limit for the first byte and between bytes: 60 s.
+    public var timeoutInterval: Double { DefaultValue.timeoutInterval }
+    /// The default time limits: 10 s to connect, ``timeoutInterval`` for the first byte and between bytes, and no total
+    /// limit.
+    public var timeouts: Timeouts {
+        timeoutInterval == DefaultValue.timeoutInterval
+            ? DefaultValue.timeouts : DefaultValue.timeouts.with(interval: timeoutInterval)
+    }
     /// The default body, which is none.
     public var bodyProvider: BodyProvider { DefaultValue.bodyProvider }
     /// The default credentials, which are none.

@@ -52,10 +52,10 @@ struct RequestParts: Sendable {
             self = request.parts
             return
         }
-        endpoint = request.endpoint
+        endpoint = request.endpoint.requestPath
         method = request.method
         header = request.header
-        queryItems = request.queryItems
+        queryItems = request.queryItems.requestQuery
         bodyProvider = request.bodyProvider
         authenticationProvider = request.authenticationProvider
         parameterSets = request.parameterSets

@@ -33,6 +33,9 @@ public struct RequestOptions: Equatable, Sendable, RequestAttributes.Key {
     public var serviceType: ServiceType?
 
     /// The priority of the request, for middleware and executors that order requests.
+    ///
+    /// `URLSessionExecutor` gives its task `URLSessionTask.highPriority` above `.medium` and `.lowPriority` below it.
+    /// Body and response are encoded and decoded at the priority of the calling task.
     public var priority: TaskPriority?
 
     /// Whether the server requires Content-Length and does not accept chunked bodies.

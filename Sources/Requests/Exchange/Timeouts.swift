@@ -61,6 +61,25 @@ public struct Timeouts: Hashable, Sendable {
 }
 
 extension Timeouts {
+    /// The longer of the limits for the first byte and between bytes in seconds; infinite if either has none.
+    var interval: Double {
+        guard let firstByte, let betweenBytes else { return .infinity }
+        return max(firstByte, betweenBytes) / .seconds(1)
+    }
+
+    /// Returns these limits with `seconds` for the first byte and between bytes; infinity, NaN and values of a
+    /// magnitude of 1e15 or more mean no limit.
+    @usableFromInline
+    func with(interval seconds: Double) -> Timeouts {
+        var copy = self
+        let limit: Duration? = seconds.isFinite && abs(seconds) < 1e15 ? .seconds(seconds) : nil
+        copy.firstByte = limit
+        copy.betweenBytes = limit
+        return copy
+    }
+}
+
+extension Timeouts {
     /// A limit in nanoseconds; the largest number is no limit.
     package struct Limit: Hashable, Sendable {
         package let nanoseconds: Int64

@@ -61,8 +61,11 @@ extension Scenario {
                         let form = BodyProvider.multipart(chosen, boundary: "B")
                         let body = try form.body(updating: &header)
                         let text = try await client.text(try client.request(.put, body: body))
-                        guard case .bytes(let expected) = try await body.collected() else { continue }
+                        guard case .bytes(let expected) = try await body.collected() else {
+                            throw ConformanceFailure("the form cannot be collected")
+                        }
                         try expect("the form", text, is: String(decoding: expected, as: UTF8.self))
+                        try expect(text.hasSuffix("\r\nstream\r\n--B--\r\n"), "the form ends with its stream: \(text)")
                     }
                 }
             }

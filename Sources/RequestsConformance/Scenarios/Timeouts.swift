@@ -2,7 +2,7 @@ extension Scenario {
     private static let limit = Duration.milliseconds(60)
 
     static let timeouts: [Scenario] = [
-        Scenario(name: "the first-byte limit ends the wait for a response", rows: ["R-48"], group: .timeouts) {
+        Scenario(name: "the first-byte limit ends the wait for a response", rows: ["R-48", "T-83"], group: .timeouts) {
             context in
             try await context.run(fault: .stallBeforeHead) { client in
                 var request = try client.request()
