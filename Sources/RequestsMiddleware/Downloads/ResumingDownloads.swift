@@ -19,7 +19,7 @@ internal import RequestsPOSIX
 /// stored bytes. The response of a resumed download has status 200 and the fields of the last response, without
 /// Content-Range.
 ///
-/// A second download to the same path at the same time fails with ``RequestError/Reason/other``. The bytes are not
+/// A second download to the same path at the same time fails with ``RequestError/Reason/fileAccessFailed``. The bytes are not
 /// forced to the disk, so after a failure of the machine the end of the partial file may be missing or wrong; remove
 /// the partial file in that case. On Linux, URLSession keeps received bytes in memory until they are written.
 public struct ResumingDownloads: Middleware {
@@ -28,8 +28,8 @@ public struct ResumingDownloads: Middleware {
 
     /// Downloads the response to `request` into its file, or resumes that download; other requests pass unchanged.
     ///
-    /// - Throws: The ``RequestError`` that ended the download, or ``RequestError/Reason/other`` with the error of the
-    ///   file system.
+    /// - Throws: The ``RequestError`` that ended the download, or ``RequestError/Reason/fileAccessFailed`` with the
+    ///   error of the file system.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
