@@ -31,7 +31,7 @@ final class ConnectionPool: Sendable {
         to proxy: SocketExecutor.Proxy, _ additions: [RequestHeadWriter.Addition]
     ) -> Result<ProxyRoute, RequestError> {
         guard let route = ProxyRoute(proxy, adding: additions) else {
-            return .failure(RequestError(.invalidRequest(.invalidProxy)).beforeSending())
+            return .failure(RequestError(.invalidRequest(.invalidProxy), detail: proxy.problemText).beforeSending())
         }
         return .success(route)
     }

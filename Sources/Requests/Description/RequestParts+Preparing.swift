@@ -125,12 +125,7 @@ extension RequestParts {
 
     /// Returns the detail of an error in a path or a reference, with its secrets redacted.
     fileprivate static func detail(_ kind: String, _ text: String, base: TargetURI) -> String {
-        var shown = Redaction.standard.redacted(reference: text)
-        // The text before an “@” may be credentials even if it is not userinfo, as in “user:password@host”.
-        if let at = Array(shown.utf8).lastIndex(of: UInt8(ascii: "@")) {
-            shown = Redaction.placeholder + shown.droppingFirstBytes(at)
-        }
-        return "\(kind) \(ErrorText.quoted(shown, limit: ErrorText.peerTextLimit)), base URL \(base)"
+        "\(kind) \(ErrorText.quoted(url: text)), base URL \(base)"
     }
 
     private func target(below baseURL: URL, _ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {
