@@ -13,7 +13,7 @@ extension InputStream {
         case .file(let path, nil):
             guard FileManager.default.isReadableFile(atPath: path), let stream = InputStream(fileAtPath: path) else {
                 let detail = "\(ErrorText.quoted(path)) does not exist or is not readable"
-                throw RequestError(.invalidRequest(.unreadableFile), detail: detail)
+                throw RequestError(.fileAccessFailed, detail: detail)
             }
             return stream
         case .file(let path, let range?): return InputStream(data: try bytes(of: path, in: range))
@@ -27,14 +27,14 @@ extension InputStream {
     }
 
     private static func bytes(of path: String, in range: Range<Int>) throws(RequestError) -> Data {
-        let data = try RequestError.wrapping(.invalidRequest(.unreadableFile)) { () throws -> Data? in
+        let data = try RequestError.wrapping(.fileAccessFailed) { () throws -> Data? in
             let file = try FileHandle(forReadingFrom: URL(filePath: path))
             try file.seek(toOffset: UInt64(clamping: range.lowerBound))
             return try file.read(upToCount: range.count)
         }
         guard range.lowerBound >= 0, let data = range.isEmpty ? Data() : data, data.count == range.count else {
             let detail = "byte range \(range) is outside \(ErrorText.quoted(path))"
-            throw RequestError(.invalidRequest(.unreadableFile), detail: detail)
+            throw RequestError(.fileAccessFailed, detail: detail)
         }
         return data
     }

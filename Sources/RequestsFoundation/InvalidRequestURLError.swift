@@ -24,8 +24,7 @@ public struct InvalidRequestURLError: Error, Hashable, Sendable {
 extension InvalidRequestURLError: LocalizedError, CustomStringConvertible, CustomReflectable {
     /// The endpoint, the base URL without userinfo and query, and the problem.
     public var description: String {
-        let path = ErrorText.quoted(
-            Redaction.standard.redacted(reference: endpoint.template), limit: ErrorText.peerTextLimit)
+        let path = ErrorText.quoted(url: endpoint.template)
         return "could not make a URL from \(path) and \(redactedBase): \(problem)"
     }
 

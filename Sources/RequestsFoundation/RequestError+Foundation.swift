@@ -22,6 +22,7 @@ extension RequestError: CustomNSError {
         case .bodyEncodingFailed: 11
         case .bodyNotReplayable: 12
         case .unsupportedScheme: 13
+        case .fileAccessFailed: 14
         case .hostNotFound: 20
         case .connectionFailed: 21
         case .connectionLost: 22

@@ -21,6 +21,15 @@ package struct KeepAlive: Hashable, Sendable {
         }
     }
 
+    /// Returns the time in nanoseconds for which a connection is used that its peer keeps for `seconds`.
+    ///
+    /// It is 1 s less, or half of a shorter time, so that no request is sent at the moment at which the peer closes.
+    package static func usableNanoseconds(ofSeconds seconds: Int) -> Int64 {
+        // The seconds are limited before the multiplication, which could overflow (decision 0022).
+        let announced = Int64(Swift.max(0, min(seconds, 1_000_000_000))) * 1_000_000_000
+        return announced - min(1_000_000_000, announced / 2)
+    }
+
     private static func number(_ text: Substring.UTF8View) -> Int? {
         text.allSatisfy(Octet.isDigit) ? Int(Substring(text)) : nil
     }

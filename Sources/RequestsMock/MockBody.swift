@@ -38,7 +38,7 @@ extension PreparedRequest {
 
     /// Returns the error of all executors for a body file that cannot be read.
     private static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
-        RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
+        RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }
 
     private static func bytes(
@@ -112,7 +112,7 @@ extension MockResponse {
         case .file(let path) where status.isSuccess:
             // The limit of a collected body does not apply to files.
             let data = try await stream.collect(limit: .max)
-            try RequestError.wrapping(.other) { try data.write(to: URL(filePath: path), options: .atomic) }
+            try RequestError.wrapping(.fileAccessFailed) { try data.write(to: URL(filePath: path), options: .atomic) }
             return .file(path: path)
         case .file:
             let limit = ResponseBody.Delivery.errorBodyLimit

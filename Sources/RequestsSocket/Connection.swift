@@ -13,6 +13,8 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     /// Whether this was the only connection of its origin in use when it was taken.
     // Written only under the pool's lock, so that exclusivity needs no check at run time.
     @exclusivity(unchecked) var wasAlone = false
+    /// Whether it has carried an exchange before the current one.
+    @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
     private var hasStandingReports = false
     /// The instant until which the connection may be used again.
@@ -22,13 +24,6 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
         self.channel = channel
         self.slot = slot
         slot.holding.begin(channel)
-    }
-
-    /// Returns whether an idle connection can carry another request.
-    ///
-    /// Its idle time has not ended, the peer has not closed it, and no unsolicited bytes have arrived.
-    func isUsable(at now: Deadline) -> Bool {
-        now < idleUntil && channel.socket.liveness() == .idle
     }
 }
 

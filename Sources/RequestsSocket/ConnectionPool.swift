@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsHTTP1
 import RequestsPOSIX
 
 /// The connections of an executor: it counts those in use and keeps idle ones.
@@ -31,7 +32,7 @@ final class ConnectionPool: Sendable {
         to proxy: SocketExecutor.Proxy, _ additions: [RequestHeadWriter.Addition]
     ) -> Result<ProxyRoute, RequestError> {
         guard let route = ProxyRoute(proxy, adding: additions) else {
-            return .failure(RequestError(.invalidRequest(.invalidProxy)).beforeSending())
+            return .failure(RequestError(.invalidRequest(.invalidProxy), detail: proxy.problemText).beforeSending())
         }
         return .success(route)
     }
@@ -107,7 +108,7 @@ extension ConnectionPool {
         // Checked before the lock, which a thread that a forked child does not have may have held.
         if isInherited { return nil }
         while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
-            if connection.isUsable(at: now) { return connection }
+            if isUsable(connection, at: now) { return connection }
         }
         return nil
     }
@@ -189,11 +190,23 @@ extension ConnectionPool {
     /// Replaces an idle connection that is not usable with another one, or with its slot.
     private func check(_ lease: Lease, at now: Deadline) -> Lease {
         var lease = lease
-        while case .connection(let connection) = lease, !connection.isUsable(at: now) {
+        while case .connection(let connection) = lease, !isUsable(connection, at: now) {
             let next = state.withLock { $0.ledger.takeIdle(connection.slot.origin) }
             lease = next.map { .connection($0) } ?? .slot(connection.slot)
         }
         return lease
+    }
+
+    /// Returns whether an idle connection can carry another request; records that its peer has closed it.
+    private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
+        guard now < connection.idleUntil else { return false }
+        switch connection.channel.socket.liveness() {
+        case .idle: return true
+        case .closed:
+            noteClosing(by: connection.slot.origin)
+            return false
+        case .strayBytes: return false
+        }
     }
 
     /// Returns the reactor on which calls wait.
@@ -208,22 +221,39 @@ extension ConnectionPool {
     }
 }
 
+// MARK: Peers that close
+
+extension ConnectionPool {
+    /// Records that `origin` has closed an idle connection.
+    func noteClosing(by origin: Origin) {
+        state.withLock { $0.ledger.closingPeers.noteClosing(by: origin, at: .now) }
+    }
+
+    /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
+    func closesAfterResponses(_ origin: Origin) -> Bool {
+        if isInherited { return false }
+        return state.withLock { !$0.ledger.closingPeers.isEmpty && $0.ledger.closingPeers.contains(origin, at: .now) }
+    }
+}
+
 // MARK: Giving back
 
 extension ConnectionPool {
-    /// Keeps a connection after a successful exchange, for at most `lifetime` if the server has set one.
+    /// Keeps a connection after a successful exchange, for less than `lifetime` if the server has set one.
     func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
-        // The seconds are limited before the multiplication, which could overflow (decision 0022).
-        let timeout = min(idleNanoseconds, lifetime.map { Int64(min($0, 1_000_000_000)) * 1_000_000_000 } ?? .max)
+        let timeout = min(idleNanoseconds, lifetime.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0 else { return }
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
         connection.inbound.shrink()
-        putBack(connection)
+        putBack(connection, afterReuse: connection.isReused)
     }
 
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
-    private func putBack(_ connection: Connection) {
+    ///
+    /// After the successful reuse of a connection, its peer is no longer one that closes connections after responses.
+    private func putBack(_ connection: Connection, afterReuse: Bool = false) {
         let waiter: Ledger.Waiter? = state.withLock { state in
+            if afterReuse { state.ledger.closingPeers.noteReuse(by: connection.slot.origin) }
             if state.isClosed { return nil }
             switch state.ledger.putBack(connection) {
             case .granted(let waiter): return waiter

@@ -10,7 +10,9 @@ struct Connector: Sendable {
     /// Returns a new connection to `origin`, established within the connect limit.
     func connect(to origin: Origin) async throws(RequestError) -> Channel {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
-        guard let port = UInt16(exactly: origin.port) else { throw RequestError(.invalidRequest(.malformedURL)) }
+        guard let port = UInt16(exactly: origin.port) else {
+            throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.port)")
+        }
         var host = origin.host
         if let zone = origin.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
         let addresses = try await addresses(of: host, port)

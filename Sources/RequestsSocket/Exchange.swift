@@ -178,10 +178,20 @@ extension Exchange {
         } catch {
             throw error.beforeSending()
         }
-        guard let connection = pool.takeIdle(origin, at: timeLimits.began) else { return nil }
+        guard !needsNewConnection, let connection = pool.takeIdle(origin, at: timeLimits.began) else { return nil }
         if connection.wasAlone { connection.endReports() }
+        return reuse(connection)
+    }
+
+    private func reuse(_ connection: Connection) -> Connection {
         metrics.isReusedConnection = true
+        connection.isReused = true
         return connection
+    }
+
+    /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
+    private var needsNewConnection: Bool {
+        request.method != .get && !request.method.isIdempotent && pool.closesAfterResponses(origin)
     }
 
     private func obtainConnection() async throws(RequestError) -> Connection {
@@ -189,8 +199,8 @@ extension Exchange {
             let lease = try await pool.lease(origin, timeLimits)
             switch lease {
             case .connection(let connection):
-                metrics.isReusedConnection = true
-                return connection
+                // The new connection takes the slot of the idle one, which is closed.
+                return needsNewConnection ? try await connect(in: connection.slot) : reuse(connection)
             case .slot(let slot): return try await connect(in: slot)
             }
         } catch {
@@ -222,6 +232,9 @@ extension Exchange {
         _ error: RequestError, _ transfer: inout Transfer
     ) throws(RequestError) -> RetryableFailure {
         let hasWritten = transfer.written > 0
+        if metrics.isReusedConnection == true, error.reason == .connectionLost, !transfer.hasBegunResponse {
+            pool.noteClosing(by: origin)
+        }
         guard metrics.isReusedConnection, error.reason == .connectionLost, !transfer.hasBegunResponse,
             !hasWritten || (request.method.isIdempotent && request.body.isReplayable)
         else { throw hasWritten ? error : error.beforeSending() }

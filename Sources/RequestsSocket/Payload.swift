@@ -47,7 +47,7 @@ enum Payload: Sendable {
     }
 
     private static func unreadable(_ detail: String, _ error: FileError?) -> RequestError {
-        RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
+        RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }
 
     /// The bytes if they are in memory, empty without a body; nil if they have to be read.

@@ -49,6 +49,8 @@ package struct PoolLedger<Origin: Hashable & Sendable, Connection: PooledConnect
     private var recent = 0
     /// The calls that wait, in the order of their arrival; a call stays until it takes its grant.
     var queue: [Waiter] = []
+    /// The peers that close their connections after each response.
+    package var closingPeers = ClosingPeers<Origin>()
     /// The number of grants made.
     package internal(set) var grants = 0
 

@@ -23,7 +23,9 @@ extension SocketExecutor {
 
         /// The time after which an idle connection is closed; the default is 30 s.
         ///
-        /// A server can shorten it (`Keep-Alive: timeout=5`). With zero or less, connections are not reused.
+        /// A server can shorten it: with `Keep-Alive: timeout=5`, a connection is used for 4 s, so that no request is
+        /// sent at the moment at which the server closes. The margin is 1 s, or half of a shorter time. With zero or
+        /// less, connections are not reused.
         public var idleTimeout: Duration = .seconds(30)
 
         /// The maximum size in bytes of a response's status line and header, preceding interim responses included; the

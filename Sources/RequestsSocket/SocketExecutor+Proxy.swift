@@ -77,6 +77,11 @@ extension SocketExecutor {
     }
 }
 
+extension SocketExecutor.Proxy {
+    /// The host and the port for an error, without the credentials.
+    var problemText: String { "host \(ErrorText.quoted(url: host)), port \(port)" }
+}
+
 /// The route of requests to a proxy, computed once for an executor.
 struct ProxyRoute: Sendable {
     let proxy: SocketExecutor.Proxy

@@ -40,7 +40,7 @@ extension Transfer {
         } catch let error as RequestError {
             throw error.adding(response: head)
         } catch {
-            throw RequestError(.other, detail: "\(error)", underlying: error, response: head)
+            throw RequestError(.fileAccessFailed, detail: "\(error)", underlying: error, response: head)
         }
     }
 

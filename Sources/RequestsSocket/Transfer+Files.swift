@@ -93,7 +93,7 @@ extension Transfer {
         do throws(FileError) {
             return try file.reader.read(into: room, at: position)
         } catch {
-            throw RequestError(.bodyEncodingFailed, detail: error.description, underlying: error)
+            throw RequestError(.fileAccessFailed, detail: error.description, underlying: error)
         }
     }
 

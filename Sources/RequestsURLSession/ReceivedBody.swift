@@ -55,6 +55,6 @@ final class ReceivedFile: Sendable {
     }
 
     private static func failure(_ error: any Error) -> RequestError {
-        RequestError(.other, detail: "\(error)", underlying: error)
+        RequestError(.fileAccessFailed, detail: "\(error)", underlying: error)
     }
 }

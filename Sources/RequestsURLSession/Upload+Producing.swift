@@ -56,7 +56,7 @@ private func describingFileErrors(_ work: () throws -> Void) throws(RequestError
     do {
         try work()
     } catch {
-        throw RequestError(.bodyEncodingFailed, detail: "\(error)", underlying: error)
+        throw RequestError(.fileAccessFailed, detail: "\(error)", underlying: error)
     }
 }
 

@@ -71,7 +71,7 @@ extension Upload {
             let range = range ?? 0..<size
             guard range.lowerBound >= 0, range.upperBound <= size else {
                 throw RequestError(
-                    .invalidRequest(.unreadableFile),
+                    .fileAccessFailed,
                     detail: "\(ErrorText.quoted(path)): byte range \(range) is outside the file of "
                         + ErrorText.bytes(size))
             }
@@ -92,7 +92,7 @@ extension Upload {
             throw error.beforeSending()
         } catch {
             let detail = range.map { "byte range \($0): \(error)" } ?? "\(error)"
-            throw RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
+            throw RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
         }
     }
 }
@@ -114,7 +114,7 @@ extension FileReader {
             let count = try read(into: piece, at: Int64(offset))
             guard count > 0 else {
                 throw RequestError(
-                    .invalidRequest(.unreadableFile),
+                    .fileAccessFailed,
                     detail: "\(ErrorText.quoted(path)): the file shrank while it was being read")
             }
             try body(UnsafeRawBufferPointer(rebasing: piece.prefix(count)))

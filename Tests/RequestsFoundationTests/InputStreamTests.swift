@@ -78,7 +78,7 @@ struct InputStreamTests {
         ]
         for body in rejected {
             let error = #expect(throws: RequestError.self) { try InputStream.reading(body) }
-            #expect(error?.reason == .invalidRequest(.unreadableFile))
+            #expect(error?.reason == .fileAccessFailed)
         }
     }
 

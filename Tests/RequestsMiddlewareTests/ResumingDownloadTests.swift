@@ -319,7 +319,7 @@ struct ResumingDownloadTests {
         async let first = download(api, executor)
         for await _ in started { break }
         let error = await failure(api, executor)
-        #expect(error?.reason == .other, "\(String(describing: error))")
+        #expect(error?.reason == .fileAccessFailed, "\(String(describing: error))")
         releasedContinuation.yield()
         _ = try await first
         #expect(isWhole() && folder.names == ["f"])
@@ -348,7 +348,7 @@ struct ResumingDownloadTests {
             let error = await #expect(throws: RequestError.self) {
                 try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
             }
-            #expect(error?.reason == .other)
+            #expect(error?.reason == .fileAccessFailed)
         }
         try folder.write("x", to: "file")
         try FileManager.default.createDirectory(atPath: folder.path("g.partial"), withIntermediateDirectories: true)
@@ -356,7 +356,7 @@ struct ResumingDownloadTests {
             let error = await #expect(throws: RequestError.self) {
                 try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
             }
-            #expect(error?.reason == .other, "\(path)")
+            #expect(error?.reason == .fileAccessFailed, "\(path)")
         }
     }
 }

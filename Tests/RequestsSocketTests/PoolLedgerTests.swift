@@ -3,7 +3,7 @@ import RequestsSocket
 import Testing
 
 /// A repeatable generator of random numbers (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

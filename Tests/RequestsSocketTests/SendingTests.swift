@@ -120,7 +120,7 @@ struct SendingTests {
             .file(path: path, range: 0..<700_001),
         ] {
             let error = await SocketExecutor().failure(of: try peer.request(.put, body: body))
-            #expect(error?.reason == .invalidRequest(.unreadableFile))
+            #expect(error?.reason == .fileAccessFailed)
             #expect(error?.mayHaveReachedServer == false)
         }
         #expect(peer.connections == 1)

@@ -92,7 +92,7 @@ struct TrailerTests {
         let missing = try peer.request(.put, body: .file(path: "/nowhere")).with {
             $0.trailers = PreparedRequest.Trailers([Field(name: "X-Sum", value: "1")])
         }
-        #expect(await SocketExecutor().failure(of: missing)?.reason == .invalidRequest(.unreadableFile))
+        #expect(await SocketExecutor().failure(of: missing)?.reason == .fileAccessFailed)
         #expect(peer.connections == 2)
     }
 }

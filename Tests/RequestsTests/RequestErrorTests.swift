@@ -14,6 +14,7 @@ struct RequestErrorTests {
         "an error reports whether the server may have received the request",
         arguments: [
             (RequestError.Reason.invalidRequest(.malformedURL), false), (.bodyEncodingFailed, true),
+            (.fileAccessFailed, true),
             (.bodyNotReplayable, false), (.credentialsUnavailable, false), (.unsupportedScheme, false),
             (.hostNotFound, false), (.connectionFailed, false), (.connectionLost, true), (.protocolViolation, true),
             (.tooLarge(limit: 1), true), (.unacceptableStatus, true), (.unexpectedRedirect, true),

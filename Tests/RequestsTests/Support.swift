@@ -58,6 +58,13 @@ func expectInvalid<Value>(
     #expect(error?.mayHaveReachedServer != true, "\(label)", sourceLocation: sourceLocation)
 }
 
+/// Expects that `body` throws the error of a file that cannot be read, before anything is sent.
+func expectUnreadable<Value>(sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Value) {
+    let error = #expect(throws: RequestError.self, sourceLocation: sourceLocation) { _ = try body() }
+    #expect(error?.reason == .fileAccessFailed, sourceLocation: sourceLocation)
+    #expect(error?.mayHaveReachedServer != true, sourceLocation: sourceLocation)
+}
+
 /// A small seeded generator, which makes a random test repeatable.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64

@@ -130,7 +130,7 @@ struct URLSessionRequestTests {
                 #expect(server.exchanges.allSatisfy { !$0.header.contains(.transferEncoding) })
                 if Support.isOnLinux { #expect(server.exchanges.allSatisfy { !$0.header.contains(.expect) }) }
                 let folderError = await executor.failure(of: try server.request(.put, body: .file(path: folder)))
-                #expect(folderError?.reason == .invalidRequest(.unreadableFile))
+                #expect(folderError?.reason == .fileAccessFailed)
             }
         }
     }

@@ -125,8 +125,7 @@ extension RequestParts {
 
     /// Returns the detail of an error in a path or a reference, with its secrets redacted.
     fileprivate static func detail(_ kind: String, _ text: String, base: TargetURI) -> String {
-        let shown = Redaction.standard.redacted(reference: text)
-        return "\(kind) \(ErrorText.quoted(shown, limit: ErrorText.peerTextLimit)), base URL \(base)"
+        "\(kind) \(ErrorText.quoted(url: text)), base URL \(base)"
     }
 
     private func target(below baseURL: URL, _ parameters: ResolvedParameters?) throws(RequestError) -> TargetURI {

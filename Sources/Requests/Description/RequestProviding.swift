@@ -126,20 +126,21 @@ public struct AnonymousRequestProvider: RequestProviding, Hashable {
 
     /// Creates a provider with a base URL written in the source.
     ///
-    /// A malformed URL is a programming error and traps.
-    public init(_ baseURL: StaticString) {
-        self.init(baseURL: URL(baseURL))
+    /// A malformed URL is a programming error and traps at the line of the call.
+    public init(_ baseURL: StaticString, file: StaticString = #fileID, line: UInt = #line) {
+        self.init(baseURL: URL(baseURL, file: file, line: line))
     }
 }
 
 extension URL {
     /// Creates a URL from a literal.
     ///
-    /// A malformed literal is a programming error and traps. For text known only at run time, use `URL(string:)`, which
-    /// returns nil for malformed text.
-    public init(_ literal: StaticString) {
+    /// A malformed literal is a programming error and traps at the line of the call. For text known only at run time,
+    /// use `URL(string:)`, which returns nil for malformed text.
+    public init(_ literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         guard let url = URL(string: "\(literal)") else {
-            preconditionFailure("malformed URL literal: \(literal)")  // a mistake in the source, found at first use
+            // Not `preconditionFailure`, which prints no message in release builds.
+            fatalError("malformed URL literal: \(literal)", file: file, line: line)
         }
         self = url
     }

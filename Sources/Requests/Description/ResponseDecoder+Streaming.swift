@@ -25,7 +25,7 @@ extension ResponseDecoder where Response == URL {
         return ResponseDecoder(delivery: .file(path: path)) { response in
             if case .file(let written) = response.body, written.hasSameBytes(as: path) { return url }
             let data = try await response.body.collected(limit: ResponseBody.Delivery.defaultLimit)
-            try RequestError.wrapping(.other) { try data.write(to: url, options: .atomic) }
+            try RequestError.wrapping(.fileAccessFailed) { try data.write(to: url, options: .atomic) }
             return url
         }
     }

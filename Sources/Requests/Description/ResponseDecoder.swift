@@ -109,7 +109,7 @@ extension ResponseBody {
         case .bytes(let data): return data
         case .stream(let stream): return try await stream.collect(limit: limit)
         case .file(let path):
-            return try RequestError.wrapping(.other) { try Data(contentsOf: URL(filePath: path)) }
+            return try RequestError.wrapping(.fileAccessFailed) { try Data(contentsOf: URL(filePath: path)) }
         }
     }
 
@@ -119,7 +119,8 @@ extension ResponseBody {
         case .stream(let stream): return stream
         case .bytes(let data): return ResponseStream(data)
         case .file(let path):
-            return ResponseStream(try RequestError.wrapping(.other) { try Data(contentsOf: URL(filePath: path)) })
+            return ResponseStream(
+                try RequestError.wrapping(.fileAccessFailed) { try Data(contentsOf: URL(filePath: path)) })
         }
     }
 }

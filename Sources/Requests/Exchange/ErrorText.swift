@@ -30,6 +30,21 @@ package enum ErrorText {
         return "“\(String(shown))”"
     }
 
+    /// Returns the text of a URL or a reference in quotation marks, with its secrets redacted.
+    package static func quoted(url text: String) -> String {
+        quoted(Redaction.standard.redacted(reference: text), limit: peerTextLimit)
+    }
+
+    /// Returns the place of the first byte that a field value cannot have; the value is not shown, because it may be a
+    /// secret.
+    static func invalidByte(in value: String) -> String? {
+        guard let (offset, byte) = value.utf8.enumerated().first(where: { Token.isForbiddenInValue($1) }) else {
+            return nil
+        }
+        let digits = String(byte, radix: 16, uppercase: true)
+        return "byte 0x\(byte < 16 ? "0" : "")\(digits) at offset \(offset)"
+    }
+
     /// Returns `name` in quotation marks, without a “:” and the text after it, which may be a secret value.
     static func quoted(_ name: Field.Name) -> String {
         let parts = name.rawValue.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false)

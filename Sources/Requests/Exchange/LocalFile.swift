@@ -12,7 +12,7 @@ enum LocalFile {
 
     /// Returns the bytes to send of the file at `path`: `range`, or the whole file in its present size.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile`` if the file is missing, not
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed`` if the file is missing, not
     ///   readable or not a regular file, or if it does not contain the range.
     static func extent(of path: String, _ range: Range<Int>?) throws(RequestError) -> Range<Int> {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw unreadable("the path is empty or contains NUL") }
@@ -42,7 +42,7 @@ enum LocalFile {
 
     /// Returns the error for a body file that cannot be read, which is known before anything is sent.
     static func unreadable(_ detail: String, _ error: (any Error)? = nil) -> RequestError {
-        RequestError(.invalidRequest(.unreadableFile), detail: detail, underlying: error).beforeSending()
+        RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }
 }
 
@@ -58,7 +58,7 @@ final class FileChunks: RequestBody.Source {
 
     /// Opens the file at `path` to read the bytes of `extent`.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile``.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed``.
     init(path: String, extent: Range<Int>, chunkSize: Int = 256 << 10) throws(RequestError) {
         let absolute = URL(filePath: path).absoluteURL.path(percentEncoded: false)
         // The value of O_RDONLY: this module does not import libc.

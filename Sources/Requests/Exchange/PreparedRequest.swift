@@ -223,7 +223,7 @@ extension TargetURI {
         do {
             self = try TargetURI(text)
         } catch {
-            throw RequestError(.invalidRequest(error))
+            throw RequestError(.invalidRequest(error), detail: ErrorText.quoted(url: text))
         }
     }
 }

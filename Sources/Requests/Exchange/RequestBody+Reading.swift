@@ -5,7 +5,7 @@ extension RequestBody {
     /// 256 KiB.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyNotReplayable`` for a second source of a body that can
-    ///   be sent once, with ``RequestError/InvalidRequest/unreadableFile`` for a file that cannot be read, or with the
+    ///   be sent once, with ``RequestError/Reason/fileAccessFailed`` for a file that cannot be read, or with the
     ///   error of the function that makes a stream.
     public func makeSource() throws(RequestError) -> sending any RequestBody.Source {
         switch self {
@@ -18,7 +18,7 @@ extension RequestBody {
 
     /// Returns the length in bytes, which is read from the file system for a file; nil for an open-ended stream.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile`` for a file that cannot be read.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed`` for a file that cannot be read.
     public func measuredLength() throws(RequestError) -> Int? {
         if case .file(let path, let range) = self { return try LocalFile.extent(of: path, range).count }
         return knownLength

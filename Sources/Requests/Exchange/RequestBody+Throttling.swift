@@ -6,7 +6,7 @@ extension RequestBody {
     ///   - delay: The pause before each packet but the first.
     ///   - clock: The clock that measures the pauses.
     /// - Returns: The throttled body.
-    /// - Throws: ``RequestError`` with ``RequestError/InvalidRequest/unreadableFile`` for a file that cannot be read.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed`` for a file that cannot be read.
     public func throttled(
         packetSize: Int = 16 << 10, delay: Duration = .milliseconds(200),
         clock: any Clock<Duration> = ContinuousClock()

@@ -8,21 +8,22 @@ extension RequestBody {
     /// ``RequestBody/file(path:range:)``. One chunk is in memory at a time. The bytes are written to a temporary file
     /// in the same directory, which then replaces the file at `url`. If writing fails, the temporary file is removed.
     ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/bodyEncodingFailed`` and the error of the body or the file
-    ///   system. A `RequestError` of the body is thrown as it is.
+    /// - Throws: ``RequestError`` with ``RequestError/Reason/fileAccessFailed`` and the error of the file system, or
+    ///   with ``RequestError/Reason/bodyEncodingFailed`` and the error of the body. A `RequestError` of the body is
+    ///   thrown as it is.
     @concurrent
     public func write(to url: URL) async throws(RequestError) {
         try await RequestError.wrapping(.bodyEncodingFailed) {
             let path = try LocalFile.path(of: url)
             let expected = try measuredLength()
             let temporaryPath = path + ".part-" + UUID().uuidString
-            try Data().write(to: URL(filePath: temporaryPath))
+            try RequestError.wrapping(.fileAccessFailed) { try Data().write(to: URL(filePath: temporaryPath)) }
             do {
                 let written = try await write(toExistingFileAt: temporaryPath)
                 if let expected, written != expected {
                     throw BodyProvider.BodyError.wrongLength(expected: expected, found: written)
                 }
-                try LocalFile.move(temporaryPath, to: path)
+                try RequestError.wrapping(.fileAccessFailed) { try LocalFile.move(temporaryPath, to: path) }
             } catch {
                 try? FileManager.default.removeItem(atPath: temporaryPath)
                 throw error
@@ -55,7 +56,7 @@ private final class FileSink {
         let channel = DispatchIO(
             type: .random, path: absolute, oflag: writeOnly, mode: 0, queue: .global(), cleanupHandler: { _ in })
         guard let channel else {
-            throw RequestError(.bodyEncodingFailed, detail: "invalid file path \(ErrorText.quoted(path))")
+            throw RequestError(.fileAccessFailed, detail: "invalid file path \(ErrorText.quoted(path))")
         }
         self.channel = channel
     }
@@ -73,7 +74,7 @@ private final class FileSink {
                     continuation.resume()
                 } else {
                     let detail = "could not write the file (errno \(error))"
-                    continuation.resume(throwing: RequestError(.bodyEncodingFailed, detail: detail))
+                    continuation.resume(throwing: RequestError(.fileAccessFailed, detail: detail))
                 }
             }
         }

@@ -1,34 +1,15 @@
 extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The method, the URL, the status, the reason and the detail in one line, without secrets.
+    /// The method, the URL, the status, the reason and its cause in one line, without secrets.
+    ///
+    /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`.
     public var description: String { line(redactedBy: secrets) }
 
+    /// The ``description``.
+    ///
+    /// Without RequestsFoundation, an `any Error` that stores this error has the platform's generic text instead.
+    public var localizedDescription: String { description }
+
     private var secrets: SecretFinder { request?.secrets() ?? SecretFinder([]) }
-
-    private func line(redactedBy secrets: SecretFinder) -> String {
-        var parts: [String] = []
-        if let request { parts.append("\(request.method) \(request.target)") }
-        if let status { parts.append("\(status)") }
-        parts.append("\(reason)")
-        if let cause = detail ?? causeText(redactedBy: secrets) { parts.append(cause) }
-        return Self.singleLine(secrets.redacted(parts.joined(separator: ": ")))
-    }
-
-    /// The cause of an error without a detail, as far as the underlying error is one whose text is known to be short.
-    private func causeText(redactedBy secrets: SecretFinder) -> String? {
-        switch underlying {
-        case let error as DecodingError:
-            let (problem, context) = Self.problem(of: error)
-            // Redacted before it is cut, because part of a secret would not be found.
-            let path = secrets.redacted(Self.text(of: context.codingPath))
-            let limit = ErrorText.peerTextLimit
-            let isLong = path.unicodeScalars.count > limit
-            let shown = isLong ? String(path.unicodeScalars.prefix(limit)) + "…" : path
-            return "\(problem) at \(shown)"
-        case is JSONValue.SyntaxError, is BodyProvider.BodyError, is RequestParameters.ParameterError:
-            return underlying.map { "\($0)" }
-        default: return nil
-        }
-    }
 
     /// The ``description`` and further details, one on each line, without secrets.
     ///
@@ -103,7 +84,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     }
 
     /// Returns `text` with spaces in place of scalars that break a line or control a terminal.
-    private static func singleLine(_ text: String) -> String {
+    static func singleLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
@@ -124,26 +105,5 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         // The search goes beyond the excerpt, so that a secret which begins inside it is found whole.
         let redacted = secrets.redacted(Array(body.prefix(limit + secrets.reach)), upTo: shown)
         return singleLine(String(decoding: redacted, as: UTF8.self)) + (body.count > limit ? "…" : "")
-    }
-
-    private static func explanation(of error: any Error) -> String {
-        guard let error = error as? DecodingError else { return "\(error)" }
-        let (problem, context) = problem(of: error)
-        return "\(problem) at \(text(of: context.codingPath)): \(context.debugDescription)"
-    }
-
-    private static func text(of path: [any CodingKey]) -> String {
-        let text = path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
-        return text.isEmpty ? "the top level" : text
-    }
-
-    private static func problem(of error: DecodingError) -> (String, DecodingError.Context) {
-        switch error {
-        case .typeMismatch(let type, let context): ("expected \(type)", context)
-        case .valueNotFound(let type, let context): ("expected \(type), found null", context)
-        case .keyNotFound(let key, let context): ("no value for “\(key.stringValue)”", context)
-        case .dataCorrupted(let context): ("malformed", context)
-        @unknown default: ("could not decode", DecodingError.Context(codingPath: [], debugDescription: "\(error)"))
-        }
     }
 }

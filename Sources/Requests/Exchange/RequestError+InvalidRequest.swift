@@ -35,8 +35,6 @@ extension RequestError {
         case colonInUsername
         /// The method does not allow a body: GET, HEAD and TRACE (RFC 9110 §9.3).
         case bodyNotAllowed
-        /// The file that is the body cannot be read.
-        case unreadableFile
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
         /// The trailers contain a field that is not allowed after the body (RFC 9110 §6.5.1).
@@ -74,7 +72,6 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
                 + "(RFC 6265 §4.2)"
         case .colonInUsername: "the user name contains a colon, which Basic credentials do not allow (RFC 7617 §2)"
         case .bodyNotAllowed: "the method does not allow a body (RFC 9110 §9.3)"
-        case .unreadableFile: "could not read the body file"
         case .parametersNotEncoded: "could not encode the parameters"
         case .fieldNotAllowedInTrailers: "a field is not allowed in trailers (RFC 9110 §6.5.1)"
         case .trailersWithoutBody: "trailers require a body"

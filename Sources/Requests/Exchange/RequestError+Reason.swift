@@ -6,6 +6,10 @@ extension RequestError {
         case invalidRequest(RequestError.InvalidRequest)
         /// The request body could not be produced, or did not have its declared length.
         case bodyEncodingFailed
+        /// A file could not be read or written: the file of a request body, or the file of a download.
+        ///
+        /// A missing, unreadable or too short body file is found before anything is sent.
+        case fileAccessFailed
         /// A redirect or retry needs a body that can be sent only once.
         case bodyNotReplayable
         /// The credentials of the request are unavailable; nothing was sent.
@@ -75,6 +79,7 @@ extension RequestError.Reason: CustomStringConvertible {
         switch self {
         case .invalidRequest(let problem): "invalid request: \(problem)"
         case .bodyEncodingFailed: "could not produce the request body"
+        case .fileAccessFailed: "could not access a file"
         case .bodyNotReplayable: "the request body cannot be sent again"
         case .credentialsUnavailable: "credentials unavailable"
         case .unsupportedScheme: "unsupported URL scheme"

@@ -23,27 +23,26 @@ public struct RequestError: Error {
     ) {
         self.reason = reason
         evidence = Evidence(
-            detail: detail, underlying: underlying, request: request, response: response, body: body,
-            nothingWasSent: false, attempts: 1)
+            Values(detail: detail, underlying: underlying, request: request, response: response, body: body))
     }
 
     /// The value or the cause in one line; nil if the reason says everything.
-    public var detail: String? { evidence.detail }
+    public var detail: String? { evidence.values.detail }
 
     /// The error that caused this one; nil if there is none.
-    public var underlying: (any Error)? { evidence.underlying }
+    public var underlying: (any Error)? { evidence.values.underlying }
 
     /// The request as it was, or would have been, sent; nil if it could not be prepared.
-    public var request: PreparedRequest? { evidence.request }
+    public var request: PreparedRequest? { evidence.values.request }
 
     /// The head of the response; nil if it was not received.
-    public var response: ResponseHead? { evidence.response }
+    public var response: ResponseHead? { evidence.values.response }
 
     /// The received part of the body, if it was collected; for a truncated body, its beginning.
-    public var body: Data? { evidence.body }
+    public var body: Data? { evidence.values.body }
 
     /// The number of requests of the call, including redirects and retries; at least 1.
-    public var attempts: Int { evidence.attempts }
+    public var attempts: Int { evidence.values.attempts }
 
     /// The status of the response; nil if it was not received.
     public var status: HTTPStatus? { response?.status }
@@ -53,7 +52,7 @@ public struct RequestError: Error {
 
     /// Whether the server may have received the request and acted on it; check this before a retry.
     public var mayHaveReachedServer: Bool {
-        if evidence.nothingWasSent { return false }
+        if evidence.values.nothingWasSent { return false }
         return switch reason {
         case .invalidRequest, .bodyNotReplayable, .credentialsUnavailable, .unsupportedScheme, .hostNotFound,
             .connectionFailed:
@@ -65,49 +64,59 @@ public struct RequestError: Error {
 }
 
 extension RequestError {
-    /// The values that accompany an error; they are shared, and copied when one is added.
-    private final class Evidence: Sendable {
-        let detail: String?
-        let underlying: (any Error)?
-        let request: PreparedRequest?
-        let response: ResponseHead?
-        let body: Data?
-        let nothingWasSent: Bool
-        let attempts: Int
+    /// The values that accompany an error.
+    private struct Values: Sendable {
+        var detail: String?
+        var underlying: (any Error)?
+        var request: PreparedRequest?
+        var response: ResponseHead?
+        var body: Data?
+        var decodedType: String?
+        var nothingWasSent = false
+        var attempts = 1
+    }
 
-        init(
-            detail: String?, underlying: (any Error)?, request: PreparedRequest?, response: ResponseHead?, body: Data?,
-            nothingWasSent: Bool, attempts: Int
-        ) {
-            self.detail = detail
-            self.underlying = underlying
-            self.request = request
-            self.response = response
-            self.body = body
-            self.nothingWasSent = nothingWasSent
-            self.attempts = attempts
+    /// The shared storage of the values, which are copied when one is added.
+    private final class Evidence: Sendable {
+        let values: Values
+
+        init(_ values: Values) {
+            self.values = values
         }
+    }
+
+    private func changing(_ change: (inout Values) -> Void) -> RequestError {
+        var (copy, values) = (self, evidence.values)
+        change(&values)
+        copy.evidence = Evidence(values)
+        return copy
+    }
+
+    /// The name of the type that the body could not be decoded as; nil if it is unknown.
+    var decodedType: String? { evidence.values.decodedType }
+
+    /// Returns this error with the type that the body could not be decoded as, unless it has one.
+    func decoding(_ type: Any.Type) -> RequestError {
+        // The type of an inner decoder describes the failure better than that of the whole response.
+        if decodedType != nil { return self }
+        return changing { $0.decodedType = String(describing: type) }
     }
 
     /// Returns this error with missing values filled in; existing values are kept, except for the number of attempts.
     public func adding(
         request: PreparedRequest? = nil, response: ResponseHead? = nil, body: Data? = nil, attempts: Int? = nil
     ) -> RequestError {
-        var copy = self
-        copy.evidence = Evidence(
-            detail: detail, underlying: underlying, request: self.request ?? request,
-            response: self.response ?? response, body: self.body ?? body, nothingWasSent: evidence.nothingWasSent,
-            attempts: attempts ?? self.attempts)
-        return copy
+        changing { values in
+            values.request = values.request ?? request
+            values.response = values.response ?? response
+            values.body = values.body ?? body
+            values.attempts = attempts ?? values.attempts
+        }
     }
 
     /// Returns this error, marked as thrown before any byte of the request was sent.
     public func beforeSending() -> RequestError {
-        var copy = self
-        copy.evidence = Evidence(
-            detail: detail, underlying: underlying, request: request, response: response, body: body,
-            nothingWasSent: true, attempts: attempts)
-        return copy
+        changing { $0.nothingWasSent = true }
     }
 
     /// Runs `operation` and throws its errors as `RequestError`.

@@ -207,13 +207,14 @@ extension PreparedRequest {
 
     private func check() throws(RequestError) {
         if method != .get {
-            guard method.isValid else { throw invalid(.invalidMethod) }
+            guard method.isValid else {
+                throw invalid(.invalidMethod, detail: ErrorText.quoted(method.rawValue, limit: ErrorText.peerTextLimit))
+            }
             guard method != .connect else { throw invalid(.unsupportedMethod) }
         }
         if let problem = target.problem { throw invalid(problem, detail: "\(target)") }
         if let (problem, name) = header.problem {
-            let field = name ?? header.first { !$0.name.isValid }?.name
-            throw invalid(problem, detail: field.map { ErrorText.quoted($0) })
+            throw invalid(problem, detail: Self.detail(of: problem, name, in: header))
         }
         if let trailers {
             if let (problem, name) = trailers.problem {
@@ -226,6 +227,16 @@ extension PreparedRequest {
         case .get, .head, .trace: throw invalid(.bodyNotAllowed, detail: "\(method) with \(body)")
         default: return
         }
+    }
+
+    /// Returns the name of the first invalid field, and the place in its value.
+    private static func detail(
+        of problem: RequestError.InvalidRequest, _ name: Field.Name?, in header: Header
+    ) -> String? {
+        guard let name = name ?? header.first(where: { !$0.name.isValid })?.name else { return nil }
+        guard problem == .invalidFieldValue else { return ErrorText.quoted(name) }
+        let place = header.lazy.filter { $0.name == name }.compactMap { ErrorText.invalidByte(in: $0.value) }.first
+        return ErrorText.quoted(name) + (place.map { ": \($0)" } ?? "")
     }
 
     private func invalid(_ problem: RequestError.InvalidRequest, detail: String? = nil) -> RequestError {

@@ -14,6 +14,8 @@ public enum ResponseBody: Sendable {
 /// request; releasing the last reference before the end closes the connection.
 public final class ResponseStream: Sendable {
     private let source: any ResponseBody.Source
+    /// The evidence for errors, set when a call has accepted the response.
+    private let context = Lock<(request: PreparedRequest, response: ResponseHead, attempts: Int)?>(nil)
 
     /// The total length in bytes; nil if the header does not specify it.
     public let length: Int?
@@ -29,7 +31,11 @@ public final class ResponseStream: Sendable {
     /// - Throws: The error that ended the body early. After an error or a cancellation, every further call throws as
     ///   well.
     public func next() async throws(RequestError) -> Data? {
-        try await source.next()
+        do throws(RequestError) {
+            return try await source.next()
+        } catch {
+            throw failure(error)
+        }
     }
 
     /// The trailer fields (RFC 9110 §6.5); empty until the end has been read.
@@ -42,13 +48,24 @@ public final class ResponseStream: Sendable {
     /// - Throws: ``RequestError/Reason/tooLarge(limit:)`` if there are more bytes than `limit`, or the error that ended
     ///   the body early.
     public func collect(limit: Int = ResponseBody.Delivery.defaultLimit) async throws(RequestError) -> Data {
-        if let length, length > limit { throw Self.tooLarge(limit) }
+        if let length, length > limit { throw failure(Self.tooLarge(limit)) }
         var whole = Data()
         while let chunk = try await next() {
-            guard chunk.count <= limit - whole.count else { throw Self.tooLarge(limit) }
+            guard chunk.count <= limit - whole.count else { throw failure(Self.tooLarge(limit)) }
             whole.append(chunk)
         }
         return whole
+    }
+
+    /// Sets the request and the response that errors of this stream contain.
+    func setContext(request: PreparedRequest, response: ResponseHead, attempts: Int) {
+        context.withLock { $0 = (request, response, attempts) }
+    }
+
+    /// Returns `error` with the request and the response of the call, if they are known.
+    func failure(_ error: RequestError) -> RequestError {
+        guard let context = context.withLock({ $0 }) else { return error }
+        return error.adding(request: context.request, response: context.response, attempts: context.attempts)
     }
 
     private static func tooLarge(_ limit: Int) -> RequestError {

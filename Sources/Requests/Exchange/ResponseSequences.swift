@@ -122,11 +122,15 @@ extension ResponseStream {
             /// Appends the bytes of the chunk before `end` to `line`.
             private func take(upTo end: Int, into line: inout [UInt8]) throws(RequestError) {
                 guard line.count + (end - chunk.startIndex) <= limit else {
-                    throw RequestError(
-                        .tooLarge(limit: limit), detail: "a line is longer than \(ErrorText.bytes(limit))")
+                    throw failure(
+                        RequestError(
+                            .tooLarge(limit: limit), detail: "a line is longer than \(ErrorText.bytes(limit))"))
                 }
                 line.append(contentsOf: chunk[..<end])
             }
+
+            /// Returns `error` with the request and the response of the call, if they are known.
+            func failure(_ error: RequestError) -> RequestError { stream.failure(error) }
         }
     }
 }

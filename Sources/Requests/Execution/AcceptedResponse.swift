@@ -22,15 +22,18 @@ struct AcceptedResponse: Sendable {
         }
         self.response = response
         self.call = call
+        if case .stream(let stream) = response.body {
+            stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
+        }
     }
 
     /// The heads of the redirects that were followed, in order.
     @usableFromInline var history: [ResponseHead] { call.history }
 
-    /// Returns the error of a response that could not be decoded because of `error`.
+    /// Returns the error of a response that could not be decoded as `type` because of `error`.
     @usableFromInline
-    func failure(decoding error: any Error) -> RequestError {
-        RequestError(wrapping: error, as: .decodingFailed).adding(
+    func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
+        RequestError(wrapping: error, as: .decodingFailed).decoding(type).adding(
             request: call.request, response: response.head, body: response.collectedBody,
             attempts: call.attempts)
     }
@@ -43,7 +46,7 @@ extension AcceptedResponse {
         do {
             return try await decoder.value(from: response)
         } catch {
-            throw failure(decoding: error)
+            throw failure(decoding: Resource.self, error)
         }
     }
 
@@ -53,7 +56,7 @@ extension AcceptedResponse {
         do {
             if let value = try decoder.immediateValue(from: response) { return value }
         } catch {
-            throw failure(decoding: error)
+            throw failure(decoding: Resource.self, error)
         }
         return try valueInTask(by: decoder)
     }

@@ -123,7 +123,7 @@ extension Scenario {
             context in
             try await context.run { client in
                 let request = try client.request(.put, body: .file(path: "/nowhere/there"))
-                let error = try await expectFailure(.invalidRequest(.unreadableFile)) { try await client.send(request) }
+                let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
                 try expect(!error.mayHaveReachedServer, "nothing has reached the server")
                 try expect("requests", client.received.count, is: 0)
             }

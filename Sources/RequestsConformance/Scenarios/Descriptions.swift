@@ -242,7 +242,7 @@ extension Scenario {
                     }
                 }
                 for body in [BodyProvider.file(at: missing), .multipart([.file(at: missing, name: "f")])] {
-                    let error = try await expectFailure(.invalidRequest(.unreadableFile)) {
+                    let error = try await expectFailure(.fileAccessFailed) {
                         try await client.executor.value(api.post(body, to: "/x"))
                     }
                     try expect(!error.mayHaveReachedServer, "a missing file sends nothing")

@@ -153,7 +153,7 @@ extension Scenario {
         ) { context in
             try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
                 let request = try client.request(delivery: .file(path: "/nowhere/there/new"))
-                let error = try await expectFailure(.other) { try await client.send(request) }
+                let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
                 try expect(error.underlying != nil || error.detail != nil, "the error has a cause: \(error)")
             }
         },

@@ -23,7 +23,8 @@ extension ContentDecoding {
             throw error.adding(request: request, response: response.head)
         } catch {
             throw RequestError(
-                .other, detail: "\(error)", underlying: error, request: request, response: response.head)
+                .fileAccessFailed, detail: "\(error)", underlying: error, request: request,
+                response: response.head)
         }
         var written = response
         written.body = .file(path: path)

@@ -12,14 +12,15 @@ struct Download {
 
     /// Opens the files that an earlier download to `path` has left.
     ///
-    /// - Throws: `RequestError.Reason.other` if another download to the same path is in progress, or if the partial
-    ///   file is not a regular file.
+    /// - Throws: `RequestError.Reason.fileAccessFailed` if another download to the same path is in progress, or if the
+    ///   partial file is not a regular file.
     init(_ path: String) throws(RequestError) {
         self.path = path
         partialPath = path + ".partial"
         pointPath = path + ".partial.json"
         guard !path.isEmpty, !path.hasByteSuffix("/"), !path.utf8.contains(0) else {
-            throw RequestError(.other, detail: "the path is empty, ends in “/” or contains NUL").beforeSending()
+            throw RequestError(.fileAccessFailed, detail: "the path is empty, ends in “/” or contains NUL")
+                .beforeSending()
         }
         (file, count) = try Self.reporting {
             let file = try PartialFile.open(path + ".partial", creating: false)
@@ -116,7 +117,7 @@ struct Download {
         do {
             return try body()
         } catch {
-            throw RequestError(.other, detail: "\(error)", underlying: error)
+            throw RequestError(.fileAccessFailed, detail: "\(error)", underlying: error)
         }
     }
 }

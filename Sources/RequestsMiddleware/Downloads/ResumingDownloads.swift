@@ -21,18 +21,18 @@ internal import RequestsPOSIX
 /// ranges count stored bytes. The response of a resumed download has status 200 and the fields of the last response,
 /// without Content-Range.
 ///
-/// A second download to the same path at the same time fails with ``/Requests/RequestError/Reason/other``. The bytes
-/// are not forced to the disk, so after a crash of the system or a power failure, the end of the partial file may be
-/// missing or wrong; remove the partial file in that case. On Linux, URLSession keeps received bytes in memory until
-/// they are written.
+/// A second download to the same path at the same time fails with ``/Requests/RequestError/Reason/fileAccessFailed``.
+/// The bytes are not forced to the disk, so after a crash of the system or a power failure, the end of the partial file
+/// may be missing or wrong; remove the partial file in that case. On Linux, URLSession keeps received bytes in memory
+/// until they are written.
 public struct ResumingDownloads: Middleware {
     /// Creates the middleware.
     public init() {}
 
     /// Downloads the response to `request` into its file, or resumes that download; other requests pass unchanged.
     ///
-    /// - Throws: The ``/Requests/RequestError`` that ended the download, or ``/Requests/RequestError/Reason/other``
-    ///   with the error of the file system.
+    /// - Throws: The ``/Requests/RequestError`` that ended the download, or
+    ///   ``/Requests/RequestError/Reason/fileAccessFailed`` with the error of the file system.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {

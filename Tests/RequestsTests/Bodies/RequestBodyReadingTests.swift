@@ -45,11 +45,11 @@ struct RequestBodyReadingTests {
             .file(path: #filePath, range: -1..<2),
         ])
     func unreadable(body: RequestBody) async throws {
-        expectInvalid(.unreadableFile) { try body.measuredLength() }
+        expectUnreadable { try body.measuredLength() }
         let error = await #expect(throws: RequestError.self) { try await body.collected() }
-        #expect(error?.reason == .invalidRequest(.unreadableFile))
+        #expect(error?.reason == .fileAccessFailed)
         let part = MultipartForm.Part.body(body, name: "f")
-        expectInvalid(.unreadableFile) {
+        expectUnreadable {
             try AnonymousRequestProvider.example.post(.multipart([part]), to: "/x").prepared()
         }
     }
@@ -108,7 +108,7 @@ struct RequestBodyReadingTests {
             let nowhere = await #expect(throws: RequestError.self) {
                 try await RequestBody.bytes(content).write(to: URL(filePath: "/no/such/folder/file"))
             }
-            #expect(nowhere?.reason == .bodyEncodingFailed)
+            #expect(nowhere?.reason == .fileAccessFailed)
             let remote = await #expect(throws: RequestError.self) {
                 try await RequestBody.bytes(content).write(to: URL("http://e.com/a"))
             }

@@ -23,7 +23,7 @@ extension BodyProvider {
     /// The file is read while it is sent and never held in memory. The media type is that of the filename extension
     /// unless `contentType` is given. A URL that is not a file URL fails with
     /// ``RequestError/Reason/bodyEncodingFailed``, with ``BodyProvider/BodyError/notAFileURL(scheme:)`` as the
-    /// underlying error. A file that cannot be read fails with ``RequestError/InvalidRequest/unreadableFile``. In both
+    /// underlying error. A file that cannot be read fails with ``RequestError/Reason/fileAccessFailed``. In both
     /// cases nothing is sent.
     public static func file(
         at url: URL, range: Range<Int>? = nil, contentType: MediaType? = nil

@@ -79,7 +79,7 @@ extension ResponseStream {
                         defer { events = read[...] }
                         try parser.read(chunk, into: &read)
                     } catch {
-                        failure = error
+                        failure = stream.failure(error)
                     }
                     // An ID without an event counts too, because the connection may be lost before the next event.
                     let lastEventID = events.isEmpty ? parser.lastEventID : nil

@@ -50,7 +50,9 @@ extension ResponseStream {
                     do {
                         return try decode(data)
                     } catch {
-                        throw RequestError(.decodingFailed, detail: "line \(number)", underlying: error, body: data)
+                        let problem = RequestError(
+                            .decodingFailed, detail: "line \(number)", underlying: error, body: data)
+                        throw lines.failure(problem.decoding(Value.self))
                     }
                 }
                 return nil

@@ -1,0 +1,56 @@
+package import RequestsPOSIX
+
+/// The origins and proxies that close their connections after a response without announcing it.
+///
+/// An idle connection to such a peer may close at the moment at which a request is written to it, so requests that
+/// cannot be sent again have new connections. A peer is remembered after two closings without a successful reuse in
+/// between, until ``memory`` has passed since the last one, or until a connection to it is reused successfully.
+package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
+    private struct Entry {
+        let origin: Origin
+        var closings: Int
+        var end: Deadline
+    }
+
+    /// The maximum number of peers that are remembered: 64.
+    package static var limit: Int { 64 }
+
+    /// The time in nanoseconds for which a closing is remembered: 60 s.
+    package static var memory: Int64 { 60_000_000_000 }
+
+    /// At most ``limit`` entries, in the order of their last closings, so the first one ends first.
+    private var entries: [Entry] = []
+
+    /// Creates an empty memory.
+    package init() {}
+
+    /// Whether no peer is remembered.
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// The number of peers that are remembered.
+    package var count: Int { entries.count }
+
+    /// Records that `origin` has closed a connection that it could have kept.
+    package mutating func noteClosing(by origin: Origin, at now: Deadline) {
+        entries.removeAll { $0.end <= now }
+        let end = now.advanced(byNanoseconds: Self.memory)
+        var entry = Entry(origin: origin, closings: 0, end: end)
+        if let index = entries.firstIndex(where: { $0.origin == origin }) { entry = entries.remove(at: index) }
+        // Two are sufficient, so a higher count carries no information.
+        entry.closings = min(2, entry.closings + 1)
+        entry.end = end
+        if entries.count == Self.limit { entries.removeFirst() }
+        entries.append(entry)
+    }
+
+    /// Records that a connection to `origin` has carried a further exchange.
+    package mutating func noteReuse(by origin: Origin) {
+        if entries.isEmpty { return }
+        entries.removeAll { $0.origin == origin }
+    }
+
+    /// Returns whether `origin` is known to close its connections after each response.
+    package func contains(_ origin: Origin, at now: Deadline) -> Bool {
+        entries.contains { $0.closings >= 2 && now < $0.end && $0.origin == origin }
+    }
+}
