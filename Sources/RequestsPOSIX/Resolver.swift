@@ -21,6 +21,8 @@ package enum ResolverError: Error, Hashable, Sendable {
 /// cached for a few seconds; failures are not cached.
 package final class Resolver: Sendable {
     /// A function that returns the addresses of a host in the order to try them; it may block its thread.
+    ///
+    /// An address with a port keeps it, so that a test can map a name to a server with any port.
     package typealias Lookup = @Sendable (_ host: String) throws(ResolverError) -> [SocketAddress]
 
     /// The resolver that executors share.
@@ -73,7 +75,7 @@ package final class Resolver: Sendable {
 }
 
 extension Resolver {
-    /// Returns the addresses of `host`, all with `port`, in the system's order.
+    /// Returns the addresses of `host`, all with `port` unless the lookup set one, in the system's order.
     ///
     /// An IP literal (IPv6 with or without brackets) is returned at once, without a thread; so are the loopback
     /// addresses for `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
@@ -90,7 +92,7 @@ extension Resolver {
         if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
         let now = clock()
         if let known = state.withLock({ $0.cache.addresses(of: name, at: now) }) {
-            return known.map { $0.with(port: port) }
+            return known.map { $0.withPort(orElse: port) }
         }
         let waiter = Waiter(on: reactor)
         enqueue(waiter, for: name)
@@ -101,7 +103,7 @@ extension Resolver {
             throw ResolverError(error)
         }
         guard let result = waiter.result.withLock({ $0 }) else { throw .failed("the lookup ended without a result") }
-        return try result.get().map { $0.with(port: port) }
+        return try result.get().map { $0.withPort(orElse: port) }
     }
 
     /// Returns whether `name`, in lower case, is `localhost` or below it.

@@ -71,6 +71,11 @@ extension SocketAddress {
         }
     }
 
+    /// Returns this address with `port`, unless it has a port other than 0.
+    package func withPort(orElse port: UInt16) -> SocketAddress {
+        self.port == 0 ? with(port: port) : self
+    }
+
     /// Returns the IPv4 loopback address, 127.0.0.1.
     package static func loopback(port: UInt16 = 0) -> SocketAddress {
         SocketAddress(.ipv4(UInt32(0x7F00_0001).bigEndian, port: port))

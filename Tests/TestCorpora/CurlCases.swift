@@ -33,6 +33,11 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
             package var framing: String?
             package var bodyB64: Data?
 
+            /// Returns the value of the first field `name`, in any case.
+            package func value(of name: String) -> String? {
+                headers.first { $0.count == 2 && $0[0].lowercased() == name }?[1]
+            }
+
             /// Whether the whole body is sent; a server that responds early may receive any part of it.
             package var isBodySent: Bool { framing?.contains("not sent") != true }
         }
@@ -50,6 +55,8 @@ package struct CurlCase: Decodable, Sendable, CustomStringConvertible {
     package var id: String
     package var name: String
     package var needs: [String]
+    /// The authorities that the client contacts, for which the test server stands.
+    package var hosts: [String]?
     package var client: Client
     package var server: Server
     package var expect: Expectation

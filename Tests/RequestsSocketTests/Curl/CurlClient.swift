@@ -13,14 +13,14 @@ struct CurlClient {
     let executor: SocketExecutor
     let timeout: Duration
 
-    func perform(_ operation: Operation) async throws -> TypedResponse<Data> {
+    func perform(_ operation: Operation) async throws(RequestError) -> TypedResponse<Data> {
         guard operation.isDecoding else { return try await perform(operation, with: executor) }
         return try await perform(operation, with: executor.decodingContent())
     }
 
     private func perform(
         _ operation: Operation, with executor: some RequestExecutor
-    ) async throws -> TypedResponse<Data> {
+    ) async throws(RequestError) -> TypedResponse<Data> {
         let request = try request(of: operation)
         guard let behavior = CurlBehavior(operation) else { return try await executor.response(for: request) }
         return try await executor.intercepted(by: behavior).response(for: request)
@@ -53,7 +53,7 @@ struct CurlClient {
         String(decoding: content(name), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    private func request(of operation: Operation) throws -> Call {
+    private func request(of operation: Operation) throws(RequestError) -> Call {
         var url = text(operation.url)
         var endpoint: RequestPath = ""
         if url.hasSuffix("/"), let upload = operation.options.first(where: { $0.name == "upload" })?.value {
@@ -82,12 +82,12 @@ struct CurlClient {
 // MARK: Options
 
 extension CurlClient {
-    private func apply(_ option: CurlOption, of operation: Operation, to request: inout Call) throws {
+    private func apply(_ option: CurlOption, of operation: Operation, to request: inout Call) throws(RequestError) {
         switch option.name {
-        case "follow", "follow-keep-method":
+        case "follow", "follow-keep-method", "follow-trusted":
             request.redirectPolicy.limit = max(request.redirectPolicy.limit, 50)
             request.redirectPolicy.allowsDowngrade = true
-        case "post301": request.redirectPolicy.preservesMethod = true
+        case "post301", "post302": request.redirectPolicy.preservesMethod = true
         case "max-redirs":
             request.redirectPolicy = RedirectPolicy(limit: Int(option.value) ?? 50, allowsDowngrade: true)
         case "header" where option.value.hasPrefix("@"):
@@ -112,10 +112,14 @@ extension CurlClient {
         case "max-filesize":
             request.responseDecoder = ResponseDecoder(limit: Int(option.value) ?? 0) { _, data in data }
         case "upload": upload(option.value, of: operation, in: &request)
+        case "max-time":
+            request.timeouts.total = .seconds(Double(option.value) ?? 0)
         case "json":
             request.header.set(.accept(.json))
-            send(.bytes(Data(option.value.utf8), .json), as: .post, in: &request)
-        case "data", "data-binary", "data-urlencode": send(try data(of: option), as: .post, in: &request)
+            send(.bytes(json(of: operation), .json), as: .post, in: &request)
+        case "data", "data-binary", "data-urlencode":
+            let body = try data(of: operation)
+            send(.bytes(body, MediaType("application/x-www-form-urlencoded")), as: .post, in: &request)
         default: break
         }
     }
@@ -162,19 +166,40 @@ extension CurlClient {
         mutating func next() -> Data? { chunk.take() }
     }
 
-    private func data(of option: CurlOption) throws -> BodyProvider {
+    /// Returns the values of all `--json` options, one after the other.
+    private func json(of operation: Operation) -> Data {
+        operation.options.filter { $0.name == "json" }.reduce(into: Data()) { data, option in
+            data +=
+                option.value.hasPrefix("@") ? content(String(option.value.dropFirst())) : Data(text(option.value).utf8)
+        }
+    }
+
+    /// Returns the values of all `--data` options, separated by ampersands.
+    private func data(of operation: Operation) throws(RequestError) -> Data {
+        var all: Data?
+        for option in operation.options where option.name.hasPrefix("data") {
+            let one = try data(of: option)
+            all = all.map { $0 + Data("&".utf8) + one } ?? one
+        }
+        return all ?? Data()
+    }
+
+    private func data(of option: CurlOption) throws(RequestError) -> Data {
         if option.name == "data-urlencode" {
             let (name, value) = option.value.cut(at: "=") ?? (option.value, "")
             var format = RequestParameters.Format.standard
             format.spaces = .plusInForms
-            return .form(parameters: [name: .string(value)], format: format)
+            let form = BodyProvider.form(parameters: [name: .string(value)], format: format)
+            var header = Header.empty
+            guard let body = try? form.body(updating: &header), case .bytes(let data) = body else {
+                throw RequestError(.bodyEncodingFailed)
+            }
+            return data
         }
         let isFile = option.value.hasPrefix("@")
         let data = isFile ? content(String(option.value.dropFirst())) : Data(text(option.value).utf8)
         let isText = option.name == "data" && isFile
-        return .bytes(
-            isText ? data.filter { ![0x0A, 0x0D, 0].contains($0) } : data,
-            MediaType("application/x-www-form-urlencoded"))
+        return isText ? data.filter { ![0x0A, 0x0D, 0].contains($0) } : data
     }
 
     private func send(_ body: BodyProvider, as method: HTTPMethod, in request: inout Call) {
@@ -196,7 +221,7 @@ extension BodyProvider {
 // MARK: Header and query
 
 extension CurlClient {
-    private func addField(_ line: String, of operation: Operation, to request: inout Call) throws {
+    private func addField(_ line: String, of operation: Operation, to request: inout Call) throws(RequestError) {
         switch line.lowercased() {
         case "expect:": break
         // Without a timeout, curl waits for one second.

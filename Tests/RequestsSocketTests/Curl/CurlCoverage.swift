@@ -5,7 +5,7 @@ import TestCorpora
 enum CurlCoverage {
     /// The needs of cases that later features will meet.
     static let planned: [String: String] = [
-        "host-mapping": "a mapping of names to other listeners: needed for TLS server names",
+        "mapped-address": "a mapping of addresses to other listeners: a resolver maps only names",
         "cookie-jar-file": "cookies: middleware", "--cookie": "cookies: middleware",
         "--cookie-jar": "cookies: middleware", "--junk-session-cookies": "cookies: middleware",
         "digest": "Digest: middleware", "--auth:digest": "Digest: middleware",
@@ -14,69 +14,193 @@ enum CurlCoverage {
     ]
 
     /// The needs of cases that this package intentionally does not support.
-    static let declined: [String: String] = [
-        "send-http/1.0": "requests are HTTP/1.1, the highest supported version (RFC 9110 §2.5)",
-        "http/0.9": "a response without a status line is not an HTTP/1 response (RFC 9112 §4)",
-        "te-header": "chunked is the only supported transfer coding (RFC 9112 §7)",
-        "ignore-content-length": "a Content-Length is never ignored (RFC 9112 §6.3)",
-        "raw-target": "the target is derived from the URL (RFC 9112 §3.2)",
+    static let declined: [String: CurlDifference] = [
+        "send-http/1.0": CurlDifference(
+            "requests are HTTP/1.1, the highest supported version (RFC 9110 §2.5)", .part("line")),
+        "http/0.9": CurlDifference(
+            "a response without a status line is not an HTTP/1 response (RFC 9112 §4)", .error(.protocolViolation)),
+        "te-header": CurlDifference(
+            "chunked is the only supported transfer coding (RFC 9112 §7), and TE is not sent", .part("te"),
+            .part("connection")),
+        "ignore-content-length": CurlDifference(
+            "a Content-Length is never ignored (RFC 9112 §6.3)", .error(.connectionLost)),
+        "raw-target": CurlDifference("the target is derived from the URL (RFC 9112 §3.2)", .part("line")),
+        "trusted-redirect": CurlDifference(
+            "credentials stay with their origin, and no option sends them elsewhere", .part("authorization")),
     ]
 
-    /// The cases in which this client is intentionally stricter than curl, or leaves a choice to its caller.
-    static let differences: [String: String] = [
-        "curl-0024": "the body of an error response is read, and this server never ends it",
-        "curl-0060": "the library sets Content-Length, and never sends it with chunks (RFC 9112 §6.2)",
-        "curl-0129": "a higher minor version is read as HTTP/1.1 (RFC 9110 §2.5)",
-        "curl-0188": "only a 206 resumes a download (RFC 9110 §15.3.7)",
-        "curl-0277": "the content type of a form is multipart/form-data (RFC 7578 §4.1)",
-        "curl-0319": "an unknown transfer coding is rejected (RFC 9112 §6.1)",
-        "curl-0365": "Transfer-Encoding with Content-Length is rejected (RFC 9112 §6.1)",
-        "curl-0395": "a Content-Length of 2^63 or more is rejected",
-        "curl-0447": "the length of a file is read once, when it is opened",
-        "curl-0461": "Host is always sent (RFC 9112 §3.2)",
-        "curl-0669": "multipart/form-data has only the parameter boundary (RFC 7578 §8)",
-        "curl-0679": "Basic credentials with a control character are rejected (RFC 7617 §2)",
-        "curl-0770": "different values of Content-Length are rejected (RFC 9112 §6.3)",
-        "curl-0772": "a second Location is not an error if redirects are not followed",
-        "curl-0794": "after 302 only POST becomes GET (RFC 9110 §15.4.3)",
-        "curl-0796": "after 302 only POST becomes GET (RFC 9110 §15.4.3)",
-        "curl-1065": "one file for two URLs is a feature of the curl command line",
-        "curl-1067": "Referer is sent only if the request has one",
-        "curl-1116": "a chunk line ends in CR LF (RFC 9112 §7.1)",
-        "curl-1133": "every file of a field is a separate part (RFC 7578 §4.3)",
-        "curl-1147": "a field name is a token (RFC 9110 §5.1)",
-        "curl-1158": "every file of a field is a separate part (RFC 7578 §4.3)",
-        "curl-1186": "every file of a field is a separate part (RFC 7578 §4.3)",
-        "curl-1221": "a space in a query is %20 (RFC 3986 §2.1), and + only in a form",
-        "curl-1261": "with a limit of 0 the first redirect is returned",
-        "curl-1292": "Host is derived from the URL (RFC 9110 §7.2)",
-        "curl-1294": "a field name is a token (RFC 9110 §5.1)",
-        "curl-1296": "Basic credentials with a control character are rejected (RFC 7617 §2)",
-        "curl-1315": "every file of a field is a separate part (RFC 7578 §4.3)",
-        "curl-1332": "a 303 is followed with GET (RFC 9110 §15.4.4)",
-        "curl-1417": "a chunk line ends in CR LF (RFC 9112 §7.1)",
-        "curl-1473": "white space before the first field is rejected (RFC 9112 §2.2)",
-        "curl-1482": "chunked twice is rejected (RFC 9112 §6.1)",
-        "curl-1483": "chunked twice is rejected (RFC 9112 §6.1)",
-        "curl-1493": "the transfer coding identity is rejected (RFC 9112 §7)",
-        "curl-1494": "the transfer coding identity is rejected (RFC 9112 §7)",
-        "curl-2081": "Referer is sent only if the request has one",
+    /// The rules by which this client is intentionally stricter than curl, or leaves a choice to its caller.
+    private static let rules: [(difference: CurlDifference, applies: @Sendable (CurlCase) -> Bool)] = [
+        (
+            CurlDifference("Host is derived from the URL and always sent (RFC 9110 §7.2)", .part("host")),
+            { $0.values(ofOption: "header").contains { $0.hasPrefix("host:") || $0.hasPrefix("host;") } }
+        ),
+        (
+            CurlDifference("a chunk line ends in CR LF (RFC 9112 §7.1)", .error(.protocolViolation)),
+            { $0.expectsSuccess && $0.replies.contains(where: \.hasBareLineFeed) }
+        ),
+        (
+            CurlDifference(
+                "Transfer-Encoding with Content-Length is rejected (RFC 9112 §6.3)", .error(.protocolViolation)),
+            { test in
+                test.expectsSuccess
+                    && test.replies.contains {
+                        !$0.values(of: "transfer-encoding").isEmpty && !$0.values(of: "content-length").isEmpty
+                    }
+            }
+        ),
+        (
+            CurlDifference(
+                "a transfer coding other than chunked once is rejected (RFC 9112 §6.1, §7)", .error(.protocolViolation)),
+            { test in
+                test.expectsSuccess
+                    && test.replies.contains { ![[], ["chunked"]].contains($0.values(of: "transfer-encoding")) }
+            }
+        ),
+        (
+            CurlDifference(
+                "Content-Length is one number below 2^63; two spellings of it are two values (RFC 9110 §8.6)",
+                .error(.protocolViolation)),
+            { test in
+                test.expectsSuccess
+                    && test.replies.contains { reply in
+                        let lengths = Set(reply.values(of: "content-length"))
+                        return lengths.count > 1 || lengths.contains { Int($0) == nil }
+                    }
+            }
+        ),
+        (
+            CurlDifference("a higher minor version is read as HTTP/1.1 (RFC 9110 §2.5)", .noError),
+            { test in
+                !test.expectsSuccess && test.replies.contains { $0.statusLine.contains(#/^HTTP/1\.[2-9] /#) }
+            }
+        ),
+        (
+            CurlDifference("with a limit of 0 the first redirect is returned", .noError),
+            { $0.expect.errorKind == "too-many-redirects" && $0.values(ofOption: "max-redirs") == ["0"] }
+        ),
+        (
+            CurlDifference(
+                "the body of an error response is read, and this server never ends it",
+                .error(.timedOut(.betweenBytes))),
+            { $0.expect.errorKind == "http-status-error" && $0.replies.last?.isEndless == true }
+        ),
+        (
+            CurlDifference(
+                "a 303 is followed with GET (RFC 9110 §15.4.4)", .part("line"), .part("body"), .part("content-length"),
+                .part("content-type")),
+            { test in
+                !test.values(ofOption: "post303").isEmpty
+                    && test.replies.contains { $0.statusLine.contains(#/^HTTP/1\.[01] 303/#) }
+            }
+        ),
+        (
+            CurlDifference(
+                "a host whose last label is a number is an IPv4 address or malformed (decision 0004)",
+                .error(.invalidRequest(.invalidHost)), .requestCount),
+            { test in
+                test.hosts?.contains { authority in
+                    let labels = authority.prefix { $0 != ":" }.split(separator: ".")
+                    return labels.last?.allSatisfy(\.isNumber) == true
+                        && !labels.allSatisfy { $0.allSatisfy(\.isNumber) }
+                } == true
+            }
+        ),
+        (
+            CurlDifference("the host of a URL is written in lower case (RFC 3986 §6.2.2.1)", .part("host")),
+            { $0.hosts?.contains { $0.replacing("@PORT", with: "").contains(where: \.isUppercase) } == true }
+        ),
+        (
+            CurlDifference("no file is read for the credentials of another host", .part("authorization")),
+            { test in
+                let hosts = test.expect.requests.filter { $0.value(of: "authorization") != nil }
+                    .map { $0.value(of: "host") }
+                return test.needs.contains("netrc") && Set(hosts).count > 1
+            }
+        ),
+        (
+            CurlDifference("a space in a query is %20 (RFC 3986 §2.1), and + only in a form", .part("line")),
+            { test in
+                test.replies.contains { $0.location?.trimmed.drop { $0 != "?" }.contains(" ") == true }
+                    || test.values(ofOption: "url-query").contains { $0.contains(" ") }
+            }
+        ),
+        (
+            CurlDifference("a URL of http has a host after two slashes (RFC 9110 §4.2.1)", .requestCount),
+            { $0.expectsSuccess && $0.replies.contains(where: \.hasHostlessLocation) }
+        ),
+        (
+            CurlDifference(
+                "the body of a redirect that is not followed is read, and this server never ends it",
+                .error(.timedOut(.betweenBytes))),
+            { $0.replies.contains { $0.hasHostlessLocation && $0.isEndless } }
+        ),
+        (
+            CurlDifference("Referer is sent only if the request has one", .part("referer")),
+            { $0.values(ofOption: "referer").contains { $0.hasSuffix(";auto") } }
+        ),
+    ]
+
+    /// The other cases in which this client differs, none of which a rule describes.
+    static let differences: [String: CurlDifference] = [
+        "curl-0060": CurlDifference(
+            "the library sets Content-Length, and never sends it with chunks (RFC 9112 §6.2)", .part("content-length")),
+        "curl-0188": CurlDifference(
+            "Content-Range has no meaning in a 200, whose body is the whole representation (RFC 9110 §14.4)",
+            .error(.unacceptableStatus)),
+        "curl-0277": CurlDifference(
+            "the content type of a form is multipart/form-data (RFC 7578 §4.1)", .part("content-type"),
+            .part("content-length"), .part("body")),
+        "curl-0447": CurlDifference(
+            "the collection has the file as it is after it has grown", .part("body"), .part("content-length")),
+        "curl-0669": CurlDifference(
+            "multipart/form-data has only the parameter boundary (RFC 7578 §8)", .part("content-type")),
+        "curl-0679": CurlDifference(
+            "Basic credentials with a control character are rejected (RFC 7617 §2)",
+            .error(.invalidRequest(.invalidFieldValue)), .requestCount),
+        "curl-0772": CurlDifference(
+            "a second Location is not an error if redirects are not followed", .noError),
+        "curl-0794": CurlDifference(
+            "after 302 only POST becomes GET (RFC 9110 §15.4.3)", .part("line"), .part("body"), .part("content-length"),
+            .part("content-type")),
+        "curl-0796": CurlDifference(
+            "after 302 only POST becomes GET (RFC 9110 §15.4.3)", .part("line"), .part("body"), .part("content-length"),
+            .part("content-type")),
+        "curl-1065": CurlDifference(
+            "one file for two URLs is a feature of the curl command line", .part("line"),
+            .part("body"), .part("content-length")),
+        "curl-1133": CurlDifference("every file of a field is a separate part (RFC 7578 §4.3)", .part("body")),
+        "curl-1147": CurlDifference(
+            "a field name is a token (RFC 9110 §5.1)", .error(.invalidRequest(.invalidFieldName)), .requestCount),
+        "curl-1158": CurlDifference("every file of a field is a separate part (RFC 7578 §4.3)", .part("body")),
+        "curl-1186": CurlDifference("every file of a field is a separate part (RFC 7578 §4.3)", .part("body")),
+        "curl-1294": CurlDifference(
+            "a field name is a token (RFC 9110 §5.1)", .error(.invalidRequest(.invalidFieldName)), .requestCount),
+        "curl-1296": CurlDifference(
+            "Basic credentials with a control character are rejected (RFC 7617 §2)",
+            .error(.invalidRequest(.invalidFieldValue)), .requestCount),
+        "curl-1315": CurlDifference("every file of a field is a separate part (RFC 7578 §4.3)", .part("body")),
+        "curl-1473": CurlDifference(
+            "white space before the first field is rejected (RFC 9112 §2.2)", .error(.protocolViolation)),
     ]
 
     /// The needs and options that are supported or declined.
     private static let met: Set<String> = [
-        "auth-negotiation", "bearer", "content-decoding", "etag-file", "expect-timeout", "json", "max-body-size",
+        "auth-negotiation", "bearer", "content-decoding", "etag-file", "expect-timeout", "host-mapping", "json",
+        "max-body-size",
         "multipart", "netrc",
         "query", "range", "raw-path", "raw-transfer", "redirect", "redirect-keep-method", "redirect-limit", "resume",
         "retry", "status-as-error", "time-condition", "upload", "urlencode",
         "--auth:any", "--bearer", "--continue-at", "--data", "--data-binary", "--data-urlencode", "--decompress",
         "--etag-compare",
         "--expect100-timeout", "--fail", "--follow", "--follow-keep-method", "--form", "--form-escape",
-        "--form-string", "--get", "--head", "--header", "--json", "--max-filesize", "--max-redirs", "--method",
-        "--netrc", "--netrc-file", "--netrc-optional", "--post301", "--range", "--raw", "--referer", "--retry",
+        "--form-string", "--get", "--head", "--header", "--json", "--max-filesize", "--max-redirs", "--max-time",
+        "--method",
+        "--netrc", "--netrc-file", "--netrc-optional", "--path-as-is", "--post301", "--post302", "--range", "--raw",
+        "--referer", "--retry",
         "--retry-all-errors", "--retry-max-time", "--time-cond", "--upload", "--url-query", "--user",
         // Options of declined needs.
-        "--http09", "--http10", "--ignore-cl", "--post303", "--request-target", "--te",
+        "--follow-trusted", "--http09", "--http10", "--ignore-cl", "--post303", "--request-target", "--te",
     ]
 
     /// The names of the content codings that can be decoded, and of none.
@@ -84,8 +208,13 @@ enum CurlCoverage {
 
     private static func names(in test: CurlCase) -> Set<String> {
         var names = Set(test.needs).union(test.client.operations.flatMap(\.options).map { "--" + $0.name })
-        if names.contains("--auth:any"), test.replies.contains(where: { $0.contains("WWW-Authenticate: Digest") }) {
+        if names.contains("--auth:any"),
+            test.replies.contains(where: { $0.values(of: "www-authenticate").contains { $0.hasPrefix("digest") } })
+        {
             names.insert("digest")
+        }
+        if names.contains("host-mapping"), test.hosts?.contains(where: isOtherAddress) == true {
+            names.insert("mapped-address")
         }
         if test.client.operations.contains(where: { $0.url.hasPrefix("https:") }) { names.insert("https") }
         if names.contains("content-decoding"), !Set(test.codings).isSubset(of: known) { names.insert("coding-library") }
@@ -103,25 +232,29 @@ enum CurlCoverage {
         return names(in: test).subtracting(met).subtracting(declined.keys).sorted()
     }
 
-    /// Returns the reason why the result differs from that of curl, or nil if it does not.
-    static func difference(in test: CurlCase) -> String? {
-        if let reason = differences[test.id] { return reason }
+    /// Returns whether `authority` has an IP address that is not that of the server.
+    private static func isOtherAddress(_ authority: String) -> Bool {
+        authority != "127.0.0.1:@PORT"
+            && (authority.hasPrefix("[") || authority.prefix { $0 != ":" }.allSatisfy { $0.isNumber || $0 == "." })
+    }
+
+    /// Returns the reason why the result differs from that of curl with all differences, or nil if it does not.
+    static func difference(in test: CurlCase) -> CurlDifference? {
+        var all = differences[test.id].map { [$0] } ?? []
+        all += rules.filter { $0.applies(test) }.map(\.difference)
         // Both clients reject a response without a status line.
-        if test.needs.contains("http/0.9"), test.expect.outcome == "error" { return nil }
-        return test.needs.lazy.compactMap { declined[$0] }.first
+        if !test.needs.contains("http/0.9") || test.expectsSuccess { all += test.needs.compactMap { declined[$0] } }
+        guard var difference = all.first else { return nil }
+        difference.reason = all.map(\.reason).joined(separator: "; ")
+        difference.deviations = all.reduce(into: []) { $0.formUnion($1.deviations) }
+        return difference
     }
 }
 
 extension CurlCase {
-    /// The responses of the server as text.
-    fileprivate var replies: [String] {
-        server.exchanges.map { String(decoding: $0.replyB64, as: UTF8.self) }
-    }
+    /// Whether curl's last operation succeeds.
+    fileprivate var expectsSuccess: Bool { expect.outcome != "error" }
 
     /// The content codings of the responses.
-    fileprivate var codings: [String] {
-        replies.flatMap { $0.split(separator: "\r\n") }.compactMap { String($0).cut(at: ":") }
-            .filter { $0.0.lowercased() == "content-encoding" }
-            .flatMap { $0.1.split(separator: ",") }.map { $0.filter { $0 != " " }.lowercased() }
-    }
+    fileprivate var codings: [String] { replies.flatMap { $0.values(of: "content-encoding") } }
 }

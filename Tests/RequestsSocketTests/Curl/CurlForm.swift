@@ -23,6 +23,12 @@ struct CurlForm {
 
     /// Adds the parts of `name=value`: text, or files after `@`, with optional `type=` and `filename=`.
     private mutating func add(_ name: String, _ value: String) {
+        // After `<` the content of a file is text, without a file name.
+        if value.hasPrefix("<") {
+            var reader = WordReader(value.dropFirst())
+            let content = test.client.filesB64?[reader.word(isFile: false)] ?? Data()
+            return parts.append(part(content, name: name, reader.settings(isFile: false), isFile: false, path: ""))
+        }
         guard value.hasPrefix("@") else {
             var reader = WordReader(value.drop { $0 == " " })
             let text = reader.word(isFile: false)

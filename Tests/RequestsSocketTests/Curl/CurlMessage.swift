@@ -18,6 +18,8 @@ struct CurlMessage {
     }
 
     /// Returns the text with sorted fields, without the boundary and the fields that each client chooses.
+    ///
+    /// Each line has the name of a part of the request: `line`, a field, or at the end `body`.
     func summary(for test: CurlCase) -> String {
         let given = test.client.operations.flatMap(\.options).map { $0.value.lowercased() }
         var own = ["user-agent", "accept", "accept-encoding", "expect"].filter { name in
@@ -26,15 +28,42 @@ struct CurlMessage {
         let boundary = boundary
         // The length depends on the boundary.
         if boundary != nil { own.append("content-length") }
-        let lines = fields.map { "\($0[0].lowercased()): \($0[1])" }.filter { line in
+        var lines = fields.map { "\($0[0].lowercased()): \($0[1])" }.filter { line in
             !own.contains { line.hasPrefix($0 + ":") }
         }
-        let text = String(decoding: body, as: UTF8.self)
-        guard let boundary else {
-            return ([method + " " + target + " " + version] + lines.sorted() + [text]).joined(separator: "\n")
+        var text = String(decoding: body, as: UTF8.self)
+        if let boundary {
+            lines = lines.map { $0.replacing("boundary=" + boundary, with: "boundary=") }
+            text = Self.form(text, boundary)
         }
-        let header = lines.sorted().map { $0.replacing("boundary=" + boundary, with: "boundary=") }
-        return ([method + " " + target + " " + version] + header + [Self.form(text, boundary)]).joined(separator: "\n")
+        let start = "line: \(method) \(Self.normalized(target)) \(version)"
+        return ([start] + lines.sorted() + ["body: " + text]).joined(separator: "\n")
+    }
+
+    /// Returns the names of the parts in which two summaries differ.
+    static func differingParts(_ left: String, _ right: String) -> Set<String> {
+        let (left, right) = (parts(of: left), parts(of: right))
+        return Set(left.keys).union(right.keys).filter { left[$0] != right[$0] }
+    }
+
+    private static func parts(of summary: String) -> [String: [String]] {
+        var parts: [String: [String]] = [:]
+        var remainder = Substring(summary)
+        while !remainder.isEmpty {
+            let (name, value) = String(remainder).cut(at: ":") ?? (String(remainder), "")
+            let end = name == "body" ? value.endIndex : value.firstIndex(of: "\n") ?? value.endIndex
+            parts[name, default: []].append(String(value[..<end]))
+            remainder = value[end...].dropFirst()
+        }
+        return parts
+    }
+
+    /// Returns `target` with escapes in capitals, and with every byte escaped that a URI cannot contain (RFC 3986 §2).
+    ///
+    /// curl leaves some of these bytes in a Location as they are.
+    private static func normalized(_ target: String) -> String {
+        let allowed = PercentEncoding(allowing: "-._~:/?#[]@!$&'()*+,;=%")
+        return allowed.encode(target).replacing(/%[0-9A-Fa-f]{2}/) { $0.output.uppercased() }
     }
 
     private var boundary: String? {
