@@ -169,8 +169,9 @@ struct TypedFieldTests {
         #expect(AuthenticationChallenge.challenges(in: "a@b").isEmpty)
     }
 
-    // Skipped if the case collections are not present.
-    @Test("the collected challenges are parsed as expected", .enabled(if: Corpora.arePresent))
+    @Test(
+        "the collected challenges are parsed as expected",
+        .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func challengeCorpus() throws {
         for item in try #require(Corpora.challenges).challenges {
             let challenges = item.headers.flatMap(AuthenticationChallenge.challenges)
