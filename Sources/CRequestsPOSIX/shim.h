@@ -51,6 +51,8 @@
 // Declared here because _GNU_SOURCE would change types that the C library's own module defines without it.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pthread_setname_np(pthread_t, const char *);
+extern void *mremap(void *, size_t, size_t, int, ...);
+#define MREMAP_MAYMOVE 1
 #endif
 
 // MARK: Constants
@@ -143,6 +145,25 @@ static inline void *rp_pages(size_t size, size_t unit) {
     if (size > unit) { (void)madvise(start + before + unit, size - unit, MADV_HUGEPAGE); }
 #endif
     return start + before;
+}
+
+/// Returns `new_size` bytes that begin with the `old_size` bytes at `old`, which becomes invalid; NULL without memory,
+/// and `old` stays valid then. Sizes are of whole pages, which occupy memory only when touched; `old` may be NULL.
+static inline void *rp_grow_pages(void *old, size_t old_size, size_t new_size) {
+#if defined(__linux__)
+    void *start = old == NULL
+        ? mmap(NULL, new_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+        : mremap(old, old_size, new_size, MREMAP_MAYMOVE);
+    return start == MAP_FAILED ? NULL : start;
+#else
+    void *start = mmap(NULL, new_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (start == MAP_FAILED) { return NULL; }
+    if (old != NULL) {
+        memcpy(start, old, old_size);
+        munmap(old, old_size);
+    }
+    return start;
+#endif
 }
 
 /// Lets the kernel reclaim the pages when it needs memory; their content is lost then.

@@ -7,6 +7,8 @@ package struct SecretMatrix: Sendable {
     package enum Source: CaseIterable, Sendable {
         /// The request itself, its environment, its authentication provider, or middleware.
         case request, environment, authenticationProvider, middleware
+        /// Middleware that creates each request anew instead of changing a copy.
+        case recreatingMiddleware
     }
 
     /// The names of the secrets in three spellings.
@@ -152,6 +154,14 @@ package struct SecretMatrix: Sendable {
                 var request = request
                 for field in secrets { request.header.set(field) }
                 return try await next.execute(request)
+            }
+        case .recreatingMiddleware:
+            executor = executor.intercepting { request, next in
+                var created = PreparedRequest(
+                    method: request.method, target: request.target, header: request.header, body: request.body,
+                    delivery: request.delivery)
+                for field in secrets { created.header.set(field) }
+                return try await next.execute(created)
             }
         }
         do throws(RequestError) {

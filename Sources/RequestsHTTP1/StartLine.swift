@@ -47,7 +47,7 @@ package struct StatusLine: Sendable {
 extension StatusLine: Hashable {
     /// Returns whether all parts are equal; reason phrases are compared octet by octet.
     package static func == (left: Self, right: Self) -> Bool {
-        left.status == right.status && left.version == right.version && OctetText.areEqual(left.reason, right.reason)
+        left.status == right.status && left.version == right.version && left.reason.hasSameBytes(as: right.reason)
     }
 
     /// Hashes the status only, which distinguishes most lines.

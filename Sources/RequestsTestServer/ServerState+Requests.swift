@@ -10,35 +10,45 @@ extension ServerState {
         return change { $0.recorded.append(exchange, size: size) }
     }
 
-    /// Records bytes of the body of request `index`, within the limits.
+    /// The maximum number of bytes of a body that are recorded.
+    var recordedBodyLimit: Int { max(0, min(limits.recording.bodyBytes, limits.recording.totalBytes)) }
+
+    /// The number of bytes of a body that are recorded before its end; recording all of them would need a second copy.
+    private var recordedBeginning: Int { min(recordedBodyLimit, ArrivingBody.pageLimit) }
+
+    /// Records bytes of the body of request `index` if they are part of its beginning.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
     ///   - count: The number of bytes of the body that arrived before.
     ///   - index: The number of the request in the record.
-    func recordBody(_ bytes: Data, after count: Int, of index: Int) {
-        let limit = max(0, min(limits.recording.bodyBytes, limits.recording.totalBytes))
-        let kept = bytes.prefix(max(0, limit - count))
+    func recordBeginning(_ bytes: Data, after count: Int, of index: Int) {
+        let kept = bytes.prefix(max(0, recordedBeginning - count))
+        guard !kept.isEmpty else { return }
         change { record in
-            record.recorded.update(index, addingSize: kept.count) { exchange in
-                exchange.body.append(kept)
-                if kept.count < bytes.count { exchange.isBodyCut = true }
-            }
+            record.recorded.update(index, addingSize: kept.count) { $0.body.append(kept) }
         }
     }
 
-    /// Records that request `index` has arrived to its end.
+    /// Records the body of request `index`, which has arrived to its end or as far as it will arrive.
     ///
     /// - Parameters:
-    ///   - trailers: The trailer fields.
-    ///   - body: The whole body, if it was kept for the executor; the record then shares its storage.
+    ///   - body: The bytes, at least as many as are recorded; the record shares their storage if it keeps all of them.
+    ///   - length: The number of bytes that have arrived.
     ///   - index: The number of the request in the record.
-    func recordEnd(_ trailers: Header, _ body: Data?, of index: Int) {
+    ///   - trailers: The trailer fields if the request has arrived to its end.
+    func recordBody(_ body: Data, of length: Int, in index: Int, endingWith trailers: Header? = nil) {
+        let limit = recordedBodyLimit
+        // A copy, because the record would otherwise keep the whole body.
+        let kept = body.count > limit ? body.copiedPrefix(limit) : body
+        let size = kept.count - min(recordedBeginning, length) + (trailers.map(Self.size) ?? 0)
         change { record in
-            record.recorded.update(index, addingSize: Self.size(of: trailers)) { exchange in
+            record.recorded.update(index, addingSize: size) { exchange in
+                exchange.body = kept
+                exchange.isBodyCut = length > limit
+                guard let trailers else { return }
                 exchange.trailers = trailers
                 exchange.isComplete = true
-                if let body, !exchange.isBodyCut { exchange.body = body }
             }
         }
     }

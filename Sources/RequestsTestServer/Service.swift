@@ -36,31 +36,47 @@ struct Service {
     /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
     private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
         let (state, connection, exchange) = (state, connection, exchange)
+        let arriving = ArrivingBody()
+        let recordedLimit = state.recordedBodyLimit
         var number: Int?
         var isServed = false
         var length = 0
-        var body = Data()
-        defer { self.body = body }
-        let received = try input.next { head throws(ConnectionEnd) in
-            number = state.recordHead(head, connection: connection.index, index: exchange)
-            isServed = head.hasServedBody
-            try state.refuseUnsupported(head)
-            if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
-                try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
+        let received: (request: ReceivedRequest, trailers: Header)?
+        do throws(ConnectionEnd) {
+            received = try input.next { head throws(ConnectionEnd) in
+                number = state.recordHead(head, connection: connection.index, index: exchange)
+                isServed = head.hasServedBody
+                try state.refuseUnsupported(head)
+                if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
+                    try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
+                }
+            } onBody: { bytes throws(ConnectionEnd) in
+                guard bytes.count <= state.limits.bodyBytes - length else { throw state.tooLong }
+                if let number { state.recordBeginning(bytes, after: length, of: number) }
+                length += bytes.count
+                // Of a body that the executor does not receive, only the recorded bytes are needed.
+                let kept = isServed ? bytes : bytes.prefix(max(0, recordedLimit - arriving.count))
+                guard state.hold(kept.count) else {
+                    let limit = ErrorText.bytes(state.limits.totalBodyBytes)
+                    throw .refused(503, "the bodies in progress are longer than \(limit) in total")
+                }
+                guard arriving.append(kept) else {
+                    state.release(kept.count)
+                    throw .refused(503, "no memory for the body")
+                }
             }
-        } onBody: { bytes throws(ConnectionEnd) in
-            guard bytes.count <= state.limits.bodyBytes - length else { throw state.tooLong }
-            if let number { state.recordBody(bytes, after: length, of: number) }
-            length += bytes.count
-            guard isServed else { return }
-            guard state.hold(bytes.count) else {
-                let limit = ErrorText.bytes(state.limits.totalBodyBytes)
-                throw .refused(503, "the bodies in progress are longer than \(limit) in total")
-            }
-            body.append(bytes)
+        } catch {
+            // The executor will not receive it, so that only the recorded bytes are needed.
+            let count = arriving.count
+            arriving.truncate(to: recordedLimit)
+            state.release(count - arriving.count)
+            body = arriving.takeData()
+            if let number { state.recordBody(body, of: length, in: number) }
+            throw error
         }
+        body = arriving.takeData()
         guard let received else { return nil }
-        if let number { state.recordEnd(received.trailers, isServed ? body : nil, of: number) }
+        if let number { state.recordBody(body, of: length, in: number, endingWith: received.trailers) }
         return received.request
     }
 

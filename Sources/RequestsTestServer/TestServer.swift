@@ -36,8 +36,9 @@ public struct TestServer: Sendable {
         public let target: String
         /// All fields, including the framing fields.
         public let header: Header
-        /// The body without its framing, up to ``Recording/bodyBytes``; the received part while ``isComplete`` is
-        /// false.
+        /// The body without its framing, up to ``Recording/bodyBytes``.
+        ///
+        /// While it arrives, this is its first 64 KiB at most; if it ends before its length, the part that arrived.
         public internal(set) var body = Data()
         /// Whether ``body`` lacks received bytes because of a limit of ``Recording``.
         public internal(set) var isBodyCut = false

@@ -3,6 +3,9 @@
 enum Platform {
     static let implementation = SessionFailure.Implementation.darwin
 
+    /// Whether the host of a URL may be an IPv6 address.
+    static let supportsIPv6Addresses = true
+
     /// The queue of the delegate: nil for a serial queue that the session creates.
     static func delegateQueue() -> OperationQueue? { nil }
 

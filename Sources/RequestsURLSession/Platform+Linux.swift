@@ -3,6 +3,10 @@
 enum Platform {
     static let implementation = SessionFailure.Implementation.curl
 
+    /// Whether the host of a URL may be an IPv6 address: false, because Foundation fails every such request as a
+    /// malformed URL without connecting, and this code also reports malformed responses.
+    static let supportsIPv6Addresses = false
+
     /// The queue of the delegate: one that runs the delegate's methods at once, on the session's own queue.
     ///
     /// This saves three operations per request, and a download that is written there cannot run ahead of the disk.

@@ -115,6 +115,12 @@ extension PreparedRequest {
                     .unsupportedScheme,
                     detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
             }
+            guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
+                throw RequestError(
+                    .invalidRequest(.ipv6AddressNotSupported),
+                    detail: "\(target.host); URLSession on Linux needs a host name or an IPv4 address, and "
+                        + "SocketExecutor connects to IPv6 addresses")
+            }
             if Task.isCancelled { throw RequestError(.cancelled) }
             if let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }
         } catch {

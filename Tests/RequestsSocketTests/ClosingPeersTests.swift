@@ -1,6 +1,7 @@
 import RequestsHTTP1
 import RequestsPOSIX
 import RequestsSocket
+import TestCorpora
 import Synchronization
 import Testing
 
@@ -11,7 +12,7 @@ struct ClosingPeersTests {
     @Test(
         "in any order of events the memory equals a list of all events, and is bounded (R-42, R-53)", arguments: 0..<8)
     func model(seed: UInt64) {
-        var random = SeededGenerator(state: seed)
+        var random = SplitMix64(state: seed)
         var peers = Peers()
         // All closings since the last reuse, by origin; nothing is forgotten.
         var closings: [Int: [Int64]] = [:]

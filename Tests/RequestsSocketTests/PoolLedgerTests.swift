@@ -1,20 +1,10 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestCorpora
 import Testing
 
-/// A repeatable generator of random numbers (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func chance(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+extension SplitMix64 {
+    fileprivate mutating func chance(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }
 
 /// A connection without a socket.
@@ -72,7 +62,7 @@ private struct Run {
     let origins: Int
     var ledger: Ledger
     var model = Model()
-    var random: SeededGenerator
+    var random: SplitMix64
     var steps: [Int] = []
     var served = 0
     var exceeded = 0
@@ -84,7 +74,7 @@ private struct Run {
         self.origins = origins
         self.exceeds = exceeds
         ledger = Ledger(limits)
-        random = SeededGenerator(state: seed)
+        random = SplitMix64(state: seed)
     }
 
     mutating func step() throws {

@@ -45,6 +45,35 @@ struct HostileClientTests {
         }
     }
 
+    @Test("many long bodies at once, complete or not, occupy the memory of the limits and no more (R-73)")
+    func longBodies() async {
+        await #expect(processExitsWith: .success) {
+            // Bodies in progress occupy at most 128 MiB and recorded ones 64 MiB; the remainder is for threads and buffers.
+            try await expectMemory(mebibytes: 256) {
+                try await withTestServer(serving: ZerosExecutor()) { server in
+                    let body = [UInt8](repeating: 97, count: 8_000_000)
+                    try await inParallel(160) { _ in
+                        let client = try await RawClient(server)
+                        try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+                        // The server closes the connection if all bodies together are over the limit.
+                        try? await client.send(body)
+                        client.endSending()
+                        _ = try? await client.receive()
+                    }
+                    let piece = [UInt8](repeating: 97, count: 1_000_000)
+                    try await inParallel(24) { _ in
+                        let client = try await RawClient(server)
+                        try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000000\r\n\r\n")
+                        for _ in 0..<59 { try? await client.send(piece) }
+                    }
+                    try await server.waitUntil { $0.openConnections == 0 }
+                    #expect(server.exchanges.reduce(0) { $0 + $1.body.count } <= 64 << 20)
+                    #expect(server.exchanges.contains { !$0.isComplete && !$0.body.isEmpty })
+                }
+            }
+        }
+    }
+
     @Test("the total size of the bodies in memory is limited, and released with their requests (R-73)")
     func heldBodies() async throws {
         var limits = TestServer.Limits()

@@ -47,6 +47,27 @@ struct RecordingTests {
         #expect(served == ["1234", "12345", "", "abcdefgh"].map { Data($0.utf8) })
     }
 
+    @Test("a body that ends early is recorded as far as it arrived, up to the limit (R-73)")
+    func partialBodies() async throws {
+        for (count, limit) in [(1_000, 500_000), (200_000, 500_000), (200_000, 100_000), (200_000, 10)] {
+            let limits = TestServer.Limits(recording: TestServer.Recording(bodyBytes: limit))
+            for method in ["PUT", "GET"] {
+                try await withTestServer(serving: MockExecutor(.status(204)), limits: limits) { server in
+                    let client = try await RawClient(server)
+                    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) }
+                    try await client.send("\(method) / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n")
+                    try await client.send(bytes)
+                    client.endSending()
+                    #expect(try await client.receive().hasPrefix("HTTP/1.1 400 "))
+                    try await server.waitUntil { $0.openConnections == 0 }
+                    let exchange = try #require(server.exchanges.first)
+                    #expect(exchange.body == Data(bytes.prefix(limit)) && !exchange.isComplete)
+                    #expect(exchange.isBodyCut == (count > limit))
+                }
+            }
+        }
+    }
+
     @Test("beyond the maximum number of requests the oldest are removed, and all are counted (R-73)")
     func count() async throws {
         let requests = (0..<50).map { "GET /\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }

@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("JSONLocator")
@@ -25,7 +26,7 @@ struct JSONLocatorTests {
 
     @Test("the locator does not trap on any bytes")
     func fuzz() {
-        var generator = SeededGenerator(seed: 5)
+        var generator = SplitMix64(state: 5)
         let bytes = Array(#"{}[]",:\truefalsn0-1.e "#.utf8) + [0x0A, 0xFF]
         for _ in 0..<20_000 {
             let count = Int.random(in: 0...12, using: &generator)

@@ -21,12 +21,6 @@ enum Marks {
         return String(scalars)
     }
 
-    /// Returns the offsets in `text` at which the bytes of `other` begin.
-    static func places(of other: String, in text: String) -> [Int] {
-        let (bytes, other) = (Array(text.utf8), Array(other.utf8))
-        return bytes.indices.filter { bytes[$0...].starts(with: other) }
-    }
-
     /// Returns whether `text` contains the bytes of `other`.
     static func holds(_ text: String, _ other: String) -> Bool {
         // Searches contiguous memory, because the tests of secrets search long texts.

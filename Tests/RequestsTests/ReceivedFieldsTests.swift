@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 /// A header with received fields behaves like a header made from fields.
@@ -74,7 +75,7 @@ struct ReceivedFieldsTests {
         "a header with received fields reads, compares and changes like one made from fields",
         arguments: 0..<200 as Range<UInt64>)
     func alike(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var random = SplitMix64(state: seed)
         let fields = someFields(&random)
         let whole = Header(received(fields))
         var (one, other) = (whole, Header(fields))

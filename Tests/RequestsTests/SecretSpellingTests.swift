@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import TestSupport
 import Testing
 
@@ -52,7 +53,10 @@ struct SecretSpellingTests {
         }
         let escapes = [json(secret, everyUnit: false), json(secret, everyUnit: true)]
         let twice = encodings.map { percent($0, { _ in false }, lower: true) }
-        return [secret] + encodings + escapes + twice + encodings.map { json($0, everyUnit: true) }
+        let nested = escapes.flatMap { [json($0, everyUnit: false), json($0, everyUnit: true)] }
+        let escapedInQueries = escapes.map { percent($0, { _ in true }, lower: false) }
+        return [secret] + encodings + escapes + twice + encodings.map { json($0, everyUnit: true) } + nested
+            + escapedInQueries
     }
 
     private static let secrets: [String] = {
@@ -176,11 +180,95 @@ struct SecretSpellingTests {
         #expect("\(target)" == "https://e.com/#a=b&access_token=<redacted>")
     }
 
+    /// The orders in which a text can be encoded, each kind at most twice.
+    private static let orders: [[Encoding]] = {
+        var orders: [[Encoding]] = [[]]
+        var index = 0
+        while index < orders.count {
+            for encoding in [Encoding.percent, .json] where orders[index].count(where: { $0 == encoding }) < 2 {
+                orders.append(orders[index] + [encoding])
+            }
+            index += 1
+        }
+        return orders
+    }()
+
+    private enum Encoding { case percent, json }
+
+    @Test("a secret is redacted exactly once in every order of encodings, also after backslashes (R-8)")
+    func orders() {
+        var generator = SplitMix64(state: 9)
+        let alphabet = Array("abtunr05CcuU\"\\/+%=\tÄ{€".unicodeScalars)
+        let random = (0..<6).map { _ in
+            let scalars = (0..<Int.random(in: 6...24, using: &generator)).compactMap { _ in
+                alphabet.randomElement(using: &generator)
+            }
+            return String(String.UnicodeScalarView(scalars))
+        }
+        #expect(Self.orders.count == 19)
+        for secret in Self.secrets + random + ["tOk3n-AbC/d+e\"q==", "\\tabc\"", "\"q/uote"] {
+            let finder = SecretFinder([secret])
+            let cases = Self.orders.map { ($0, false) } + Self.orders.filter { $0.count <= 3 }.map { ($0, true) }
+            for (order, isWhole) in cases {
+                let spelled = order.reduce(secret) { text, encoding in
+                    switch encoding {
+                    case .percent:
+                        let bytes = Array(text.utf8)
+                        return Self.percent(text, { isWhole || !Token.isTokenByte(bytes[$0]) }, lower: isWhole)
+                    case .json: return Self.json(text, everyUnit: isWhole)
+                    }
+                }
+                // A backslash before more than two complete encodings may hide where the secret begins.
+                let befores = isWhole && order.count > 2 ? [""] : ["", "\\", "\\\\", "\\\\\\"]
+                for before in befores {
+                    let shown = finder.redacted("<\(before)\(spelled)>")
+                    let parts = shown.components(separatedBy: Redaction.placeholder)
+                    // Encoded backslashes before the secret may remain.
+                    let remainder = PercentEncoding.decode(PercentEncoding.decode(parts[0])).utf8.dropFirst()
+                    let isExact = parts.count == 2 && parts[1] == ">" && remainder.allSatisfy { $0 == 0x5C }
+                    #expect(isExact, "\(secret.debugDescription), \(order), \(before)\(spelled) shown as \(shown)")
+                }
+            }
+        }
+    }
+
+    @Test("secrets in JSON inside JSON, in percent-encoded JSON and after a backslash are redacted (R-8)")
+    func nested() throws {
+        let secret = "tOk3n-AbC/d+e\"q=="
+        let header: Header = [Field(name: "X-API-Key", value: secret)]
+        for body in [
+            #"\\u0074Ok3n-AbC/d+e\"q=="#, #"{"m":"{\"a\":\"tOk3n-AbC/d+e\\\"q==\"}"}"#,
+            "tOk3n-AbC%2Fd%2Be%5C%22q%3D%3D", #"C:\tOk3n-AbC/d+e\"q=="#,
+        ] {
+            let request = PreparedRequest(
+                method: .post, target: try TargetURI("http://e.com/"), header: header, body: .bytes(Data(body.utf8)))
+            let error = RequestError(.decodingFailed, request: request, body: Data(body.utf8))
+            for shown in everyText(of: error) + [request.curlCommand(), request.wireText] {
+                #expect(!Marks.holds(shown, "Ok3n") && !Marks.holds(shown, "AbC"), "\(shown)")
+            }
+        }
+    }
+
     @Test("the time to find secrets is proportional to the length of the text (R-8)")
     func growth() async throws {
         let finder = SecretFinder(["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "%41%41%41%41", "\\u0041\\u0041"])
         let ratio = try await Growth.ratio(size: 1_000) { count in
             let text = String(repeating: "a", count: count) + String(repeating: "%41", count: count)
+            return { _ = finder.redacted(text) }
+        }
+        #expect(ratio <= Growth.limit)
+    }
+
+    @Test(
+        "the time to find secrets is proportional to the number of escapes (R-8, R-71)",
+        arguments: [
+            "\\", "\\\\u0061", "\\u005c", "%5c", "%25", "%2525", "\\\"", "\\u0025", "\\u005cu0061", "%5Cu0061", "a\\a",
+            "\\u0025\u{35}c",
+        ])
+    func escapeGrowth(unit: String) async throws {
+        let finder = SecretFinder(["aaaaaaaaaaaaaaab", "\\\\\\\\\\b", "%25%25%5c", "secret"])
+        let ratio = try await Growth.ratio { size in
+            let text = String(repeating: unit, count: size / unit.utf8.count)
             return { _ = finder.redacted(text) }
         }
         #expect(ratio <= Growth.limit)

@@ -14,6 +14,20 @@ struct URLSessionFatalTests {
         }
     }
 
+    @Test("trailers of a redirect that is followed, or of a 401, end the process (L18)")
+    func trailersOfOtherStatuses() async {
+        await #expect(processExitsWith: .failure) {
+            try await performRequest(
+                receiving: "Location: /next\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n",
+                status: "302 Found")
+        }
+        await #expect(processExitsWith: .failure) {
+            try await performRequest(
+                receiving: "WWW-Authenticate: Basic realm=a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "3\r\nabc\r\n0\r\nX-Sum: 3\r\n\r\n", status: "401 Unauthorized")
+        }
+    }
+
     @Test("a truncated head ends the process (T-87)")
     func head() async {
         await #expect(processExitsWith: .failure) {
@@ -26,8 +40,12 @@ struct URLSessionFatalTests {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Content-Length: 9223372036854775296\r\n\r\nabc")
         }
+        await #expect(processExitsWith: .failure) {
+            try await performRequest(.head, receiving: "Content-Length: 9223372036854775296\r\n\r\n")
+        }
         await #expect(processExitsWith: .success) {
             try await performRequest(receiving: "Content-Length: 9223372036854775295\r\n\r\nabc")
+            try await performRequest(.head, receiving: "Content-Length: 9223372036854775295\r\n\r\n")
         }
     }
 
@@ -79,11 +97,14 @@ struct URLSessionSurvivalTests {
     }
 }
 
-/// Performs a request whose response is a status line and `remainder`, and ignores the result.
+/// Performs a request whose response is a status line and `remainder`, follows redirects, and ignores the result.
 @Sendable
-private func performRequest(receiving remainder: String) async throws {
-    let bytes = Array("HTTP/1.1 200 OK\r\n\(remainder)".utf8)
+private func performRequest(
+    _ method: HTTPMethod = .get, receiving remainder: String, status: String = "200 OK"
+) async throws {
+    let bytes = Array("HTTP/1.1 \(status)\r\n\(remainder)".utf8)
     try await withTestServer(serving: MockExecutor(.ok()), fault: .raw(bytes)) { server in
-        _ = try? await URLSessionExecutor().execute(PreparedRequest(url: server.baseURL))
+        let request = ServerAPI(baseURL: server.baseURL).request(to: "/", using: method)
+        _ = try? await URLSessionExecutor().perform(request)
     }
 }

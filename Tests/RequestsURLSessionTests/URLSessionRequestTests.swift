@@ -19,6 +19,37 @@ struct URLSessionRequestTests {
         }
     }
 
+    @Test(
+        "an IPv6 address as the host is refused before anything is sent, also after a redirect (L4, D-22)",
+        .enabled(if: Support.isOnLinux))
+    func ipv6() async throws {
+        let executor = URLSessionExecutor()
+        for host in ["[::1]", "[::1]:8080", "[::ffff:127.0.0.1]", "[fe80::1%25lo]", "user:pass@[::1]"] {
+            for scheme in ["http", "https"] {
+                let request = PreparedRequest(target: try TargetURI("\(scheme)://\(host)/"))
+                let error = await executor.failure(of: request)
+                #expect(error?.reason == .invalidRequest(.ipv6AddressNotSupported), "\(host)")
+                #expect(error?.mayHaveReachedServer == false && error?.detail?.contains("SocketExecutor") == true)
+            }
+        }
+        try await withTestServer(serving: MockExecutor(.redirect(307, to: "http://[::1]:9/next"))) { server in
+            let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/")
+            let error = await #expect(throws: RequestError.self) { try await executor.perform(request) }
+            #expect(error?.reason == .invalidRequest(.ipv6AddressNotSupported))
+            #expect(error?.attempts == 2 && server.record.requestCount == 1)
+        }
+    }
+
+    @Test("host names and IPv4 addresses are not taken for IPv6 addresses (L4)")
+    func ipv4() async throws {
+        try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
+            for host in ["127.0.0.1", "localhost"] {
+                let target = try TargetURI("http://\(host):\(try #require(server.port))/")
+                #expect(try await URLSessionExecutor().execute(PreparedRequest(target: target)).text == "here")
+            }
+        }
+    }
+
     @Test("every field of a request is sent once (L5, L10)")
     func fields() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in

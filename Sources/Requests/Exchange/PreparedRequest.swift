@@ -84,6 +84,10 @@ public struct PreparedRequest: Sendable {
         set { box = Box(newValue, isPartOfCall: isPartOfCall) }
     }
 
+    /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
+    /// call.
+    var redirection: Redirection? { box.parts.redirection }
+
     private mutating func change(_ body: (inout Parts) -> Void) {
         var parts = parts
         body(&parts)

@@ -15,6 +15,11 @@ final class Redirection: Sendable {
         self.count = count
         self.permitted = permitted
     }
+
+    /// Returns these redirects with `names` permitted as well.
+    func permitting(_ names: some Sequence<Field.Name>) -> Redirection {
+        Redirection(from: source, hasLeftOrigin: hasLeftOrigin, count: count, permitting: permitted.union(names))
+    }
 }
 
 extension PreparedRequest {
@@ -22,12 +27,12 @@ extension PreparedRequest {
     ///
     /// Middleware runs for every request of a call. To act once for each call, check that this is nil.
     public var redirectedFrom: TargetURI? {
-        get { parts.redirection?.source }
+        get { redirection?.source }
         set {
             let hasLeftOrigin = hasLeftOrigin || newValue.map { !$0.hasSameOrigin(as: target) } ?? false
             parts.redirection = Redirection(
                 from: newValue, hasLeftOrigin: hasLeftOrigin, count: redirectCount,
-                permitting: parts.redirection?.permitted ?? [])
+                permitting: redirection?.permitted ?? [])
         }
     }
 
@@ -38,13 +43,18 @@ extension PreparedRequest {
     /// no secret can be added: ``header``, ``target`` and ``trailers`` leave out new fields and query items whose names
     /// are secret according to ``Redaction/standard`` or ``RedirectPolicy/sensitiveFields``. So middleware that adds a
     /// token to every request does not send it to another server. ``permitSecrets(_:)`` makes exceptions.
-    public var hasLeftOrigin: Bool { parts.redirection?.hasLeftOrigin ?? false }
+    ///
+    /// It is false for a request that middleware creates instead of changing a copy of the one it received. When the
+    /// middleware passes such a request on, to the origin of the one it received, the request loses its secrets and the
+    /// value becomes true. A request to another origin, such as a token server that the middleware chooses, keeps them.
+    public var hasLeftOrigin: Bool { redirection?.hasLeftOrigin ?? false }
 
     /// Allows fields, trailers and query items with these `names` to be added after a redirect to another origin.
     ///
     /// Use this in middleware that checks ``target`` and has credentials for that server. The permission holds for this
     /// request only; after the next redirect, the names must be permitted again. It has no effect before the call has
-    /// left its origin.
+    /// left its origin. A request that middleware creates for the origin of the one it received keeps the secrets that
+    /// it permits.
     ///
     /// ```swift
     /// if request.hasLeftOrigin, request.target.host == "storage.example" {
@@ -53,14 +63,13 @@ extension PreparedRequest {
     /// }
     /// ```
     public mutating func permitSecrets(_ names: Field.Name...) {
-        guard let redirection = parts.redirection, redirection.hasLeftOrigin else { return }
-        parts.redirection = Redirection(
-            from: redirection.source, hasLeftOrigin: true, count: redirection.count,
-            permitting: redirection.permitted.union(names))
+        // Without redirects, the names apply if the call of the middleware that creates the request has left its origin.
+        let redirection = redirection ?? Redirection(from: nil, hasLeftOrigin: false, count: 0)
+        parts.redirection = redirection.permitting(names)
     }
 
     /// The number of redirects that led to this request.
-    var redirectCount: Int { parts.redirection?.count ?? 0 }
+    var redirectCount: Int { redirection?.count ?? 0 }
 }
 
 // MARK: New secrets after the call has left its origin (decision 0020)

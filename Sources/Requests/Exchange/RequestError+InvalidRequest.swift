@@ -41,6 +41,8 @@ extension RequestError {
         case fieldNotAllowedInTrailers
         /// The request has trailers but no body.
         case trailersWithoutBody
+        /// The host is an IPv6 address, which the executor does not support: URLSession on Linux.
+        case ipv6AddressNotSupported
         /// The executor, or the HTTP version of the server, does not support trailers.
         case trailersNotSupported
         /// The host, the port or the credentials of the proxy are invalid.
@@ -75,6 +77,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .parametersNotEncoded: "could not encode the parameters"
         case .fieldNotAllowedInTrailers: "a field is not allowed in trailers (RFC 9110 §6.5.1)"
         case .trailersWithoutBody: "trailers require a body"
+        case .ipv6AddressNotSupported: "the executor does not support IPv6 addresses"
         case .trailersNotSupported: "trailers are not supported"
         case .invalidProxy: "invalid proxy host, port or credentials"
         case .invalidSocketPath: "the unix socket path is empty, too long or contains NUL"

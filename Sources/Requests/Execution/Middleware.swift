@@ -60,12 +60,15 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
 
     /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        try await middleware.intercept(request, next: base)
+        // Few calls leave their origin; the others pass on the executor itself.
+        guard request.hasLeftOrigin else { return try await middleware.intercept(request, next: base) }
+        return try await middleware.intercept(request, next: base.guardingSecrets(of: request))
     }
 
     /// Passes `request` to the middleware, which performs as much as possible on the calling thread.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try middleware.interceptBlocking(request, next: base)
+        guard request.hasLeftOrigin else { return try middleware.interceptBlocking(request, next: base) }
+        return try middleware.interceptBlocking(request, next: base.guardingSecrets(of: request))
     }
 }
 

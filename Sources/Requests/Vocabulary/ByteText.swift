@@ -1,4 +1,4 @@
-// Operations on protocol text by its UTF-8 bytes (decision 0023).
+// Operations on protocol text by its UTF-8 bytes (decisions 0022 and 0023).
 //
 // A delimiter followed by a combining mark such as U+0301 is one `Character`, CR LF is one `Character`, and `==` on
 // strings treats U+212A as K. Do not use `split`, `replacing`, `hasPrefix` or `==` of `String` on protocol text.
@@ -78,7 +78,54 @@ extension String {
     ///
     /// ``BaseTargets`` compares base URLs with this function for each request.
     package func hasSameBytes(as other: String) -> Bool {
-        OctetText.areEqual(self, other)
+        let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
+        let isEqual = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in Self.areEqual(left, right) }
+        }
+        return isEqual.flatMap { $0 } ?? left.elementsEqual(right)
+    }
+
+    /// Returns whether two buffers of the same length have the same bytes.
+    private static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(other))
+        var index = 0
+        // Eight bytes at a time; the loads stay within the buffers.
+        while text.count - index >= 8 {
+            guard
+                bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                    == otherBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            else { return false }
+            index += 8
+        }
+        while index < text.count {
+            guard text[index] == other[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Hashes the bytes, so that equal texts hash alike.
+    package func hashBytes(into hasher: inout Hasher) {
+        var text = self
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // 0xFF is never part of UTF-8, so that "a", "b" and "ab", "" hash differently.
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension String? {
+    /// Returns whether both texts are nil or have the same bytes.
+    package func hasSameBytes(as other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.hasSameBytes(as: other)
+    }
+
+    /// Hashes the bytes, so that equal texts hash alike.
+    package func hashBytes(into hasher: inout Hasher) {
+        // 0xFE is never part of UTF-8, so nil and the empty text hash differently.
+        guard let self else { return hasher.combine(0xFE as UInt8) }
+        self.hashBytes(into: &hasher)
     }
 }
 
@@ -94,11 +141,11 @@ package struct ByteText: Hashable, Sendable {
 
     /// Returns whether both texts have the same bytes.
     package static func == (left: Self, right: Self) -> Bool {
-        OctetText.areEqual(left.text, right.text)
+        left.text.hasSameBytes(as: right.text)
     }
 
     /// Hashes the bytes, so that equal values hash alike.
     package func hash(into hasher: inout Hasher) {
-        OctetText.hash(text, into: &hasher)
+        text.hashBytes(into: &hasher)
     }
 }

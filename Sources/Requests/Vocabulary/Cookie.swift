@@ -30,13 +30,13 @@ public struct Cookie: Sendable {
 extension Cookie: Hashable {
     /// Returns whether the cookies have the same name and value, compared byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
-        OctetText.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
+        left.name.hasSameBytes(as: right.name) && left.value.hasSameBytes(as: right.value)
     }
 
     /// Hashes the bytes, so that equal cookies hash alike.
     public func hash(into hasher: inout Hasher) {
-        OctetText.hash(name, into: &hasher)
-        OctetText.hash(value, into: &hasher)
+        name.hashBytes(into: &hasher)
+        value.hashBytes(into: &hasher)
     }
 }
 

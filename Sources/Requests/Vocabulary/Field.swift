@@ -42,13 +42,13 @@ extension Field: Hashable {
     /// Returns whether the names are equal, ignoring ASCII case, and the values byte by byte.
     public static func == (left: Self, right: Self) -> Bool {
         // Bytes that are not UTF-8 differ from the UTF-8 bytes of every text, even of the same characters.
-        left.isLatin1 == right.isLatin1 && left.name == right.name && OctetText.areEqual(left.value, right.value)
+        left.isLatin1 == right.isLatin1 && left.name == right.name && left.value.hasSameBytes(as: right.value)
     }
 
     /// Hashes the folded name and the bytes of the value, so that equal fields hash alike.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
-        OctetText.hash(value, into: &hasher)
+        value.hashBytes(into: &hasher)
     }
 }
 

@@ -41,13 +41,13 @@ extension MediaType {
 extension MediaType.Parameters.Element: Hashable {
     /// Returns whether the names are equal, ignoring ASCII case, and the values octet by octet.
     public static func == (left: Self, right: Self) -> Bool {
-        ASCIIFolding.areEqual(left.name, right.name) && OctetText.areEqual(left.value, right.value)
+        ASCIIFolding.areEqual(left.name, right.name) && left.value.hasSameBytes(as: right.value)
     }
 
     /// Hashes the folded name and the octets of the value, so that equal parameters hash alike.
     public func hash(into hasher: inout Hasher) {
         ASCIIFolding.hash(name, into: &hasher)
-        OctetText.hash(value, into: &hasher)
+        value.hashBytes(into: &hasher)
     }
 }
 

@@ -25,8 +25,9 @@ public struct MediaType: Sendable {
         // By far the most frequent type: a literal saves two concatenations.
         let text = type == "application" && subtype == "json" ? "application/json" : type + "/" + subtype
         if parameters.isEmpty { return text }
-        return parameters.reduce(text) { text, parameter in
-            text + "; \(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
+        // Appending in place takes linear time; a new text for each parameter would take quadratic time.
+        return parameters.reduce(into: text) { text, parameter in
+            text += "; \(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
         }
     }
 

@@ -1,8 +1,9 @@
 /// A search for secrets in text by their bytes, in every encoding that other software may have applied.
 ///
 /// A secret is found unchanged, with all or some of its bytes percent-encoded once or twice, with hexadecimal digits in
-/// either case, and with the escapes of JSON. A secret that the end of the text truncates is found if at least four
-/// bytes of it are present. The time is linear in the length of the text, for each secret.
+/// either case, with the escapes of JSON or of JSON inside a JSON string, and in every order of these encodings. A
+/// secret that the end of the text truncates is found if at least four bytes of it are present. The time is linear in
+/// the length of the text, for each secret.
 package struct SecretFinder: Sendable {
     /// The minimum number of bytes of a secret, or of its beginning at the end of a text.
     ///
@@ -46,7 +47,10 @@ package struct SecretFinder: Sendable {
     package func ranges(in bytes: [UInt8]) -> [Range<Int>] {
         if patterns.isEmpty { return [] }
         var found: [Range<Int>] = []
-        for decodedText in DecodedText.all(of: bytes) {
+        let isBeginning: (UInt32) -> Bool = { window in
+            beginnings[Self.hash(window)] && patterns.contains { $0.beginning == window }
+        }
+        for decodedText in DecodedText.all(of: bytes, isBeginning: isBeginning) {
             for pattern in candidates(in: decodedText.bytes) { pattern.find(in: decodedText, &found) }
         }
         found.sort { $0.lowerBound < $1.lowerBound }
@@ -128,12 +132,18 @@ private struct Pattern: Sendable {
 
 /// A text with its escapes decoded, and the original position of each byte.
 private struct DecodedText {
-    /// The maximum number of bytes that encode one byte of a secret: the five of `%25XX`, each as `\u0025`.
-    static let longestUnit = 30
+    /// The maximum number of bytes that encode one byte of a secret: the five of `%25XX`, each as `\u0025` in which
+    /// each byte is again `\u0025`.
+    static let longestUnit = 180
+
+    /// The number of times that each kind of escape is decoded.
+    private static let depth = 2
 
     let bytes: [UInt8]
     /// The position of each byte and of the end in the original, or nil if nothing has been decoded.
     private let starts: [Int]?
+    /// The number of times that percent-encoding and JSON have been decoded.
+    private var depths = (percent: 0, json: 0)
 
     private init(_ bytes: [UInt8], _ starts: [Int]? = nil) {
         self.bytes = bytes
@@ -144,17 +154,92 @@ private struct DecodedText {
     func start(of index: Int) -> Int { starts?[index] ?? index }
 
     /// Returns `text` and all its decoded forms that are searched for secrets.
-    static func all(of text: [UInt8]) -> [DecodedText] {
-        let plain = DecodedText(text)
-        var all = [plain]
-        if let unescaped = plain.decoded(at: UInt8(ascii: "\\"), by: jsonEscape) { all.append(unescaped) }
-        // The loop visits only the texts present at its start: the plain and the JSON-decoded one.
-        for decodedText in all {
-            guard let once = decodedText.decoded(at: UInt8(ascii: "%"), by: percentEscape) else { continue }
-            all.append(once)
-            if let twice = once.decoded(at: UInt8(ascii: "%"), by: percentEscape) { all.append(twice) }
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - isBeginning: A function that returns whether four bytes are the first ones of a secret.
+    /// - Returns: The forms, which are few for most texts: a form without escapes is not decoded further.
+    static func all(of text: [UInt8], isBeginning: (UInt32) -> Bool) -> [DecodedText] {
+        var all = [DecodedText(text)]
+        var index = 0
+        while index < all.count {
+            for form in all[index].decodedOnce(isBeginning) {
+                // Independent escapes result in the same form in both orders.
+                guard !all.contains(where: { $0.bytes == form.bytes && $0.starts == form.starts }) else { continue }
+                all.append(form)
+            }
+            index += 1
         }
         return all
+    }
+
+    /// Returns the forms of this text with one kind of escape decoded.
+    private func decodedOnce(_ isBeginning: (UInt32) -> Bool) -> [DecodedText] {
+        var forms: [DecodedText] = []
+        if depths.percent < Self.depth, let form = decoded(at: UInt8(ascii: "%"), by: Self.percentEscape) {
+            forms.append(form.counting(percent: depths.percent + 1, json: depths.json))
+        }
+        guard depths.json < Self.depth, let form = decoded(at: UInt8(ascii: "\\"), by: Self.jsonEscape) else {
+            return forms
+        }
+        forms.append(form.counting(percent: depths.percent, json: depths.json + 1))
+        // A backslash directly before a secret is not part of it, but forms an escape with its first byte.
+        var isChanged = false
+        let (percentLeft, jsonLeft) = (Self.depth - depths.percent, Self.depth - depths.json)
+        let restarted = decoded(at: UInt8(ascii: "\\")) { text in
+            let following = Self.beginning(of: text.dropFirst(), by: Self.jsonEscape)
+            guard Self.begins(following, percent: percentLeft, json: jsonLeft - 1, isBeginning) else {
+                return Self.jsonEscape(text)
+            }
+            isChanged = true
+            return nil
+        }
+        if isChanged, let restarted {
+            forms.append(restarted.counting(percent: depths.percent, json: depths.json + 1))
+        }
+        return forms
+    }
+
+    private func counting(percent: Int, json: Int) -> DecodedText {
+        var form = self
+        form.depths = (percent, json)
+        return form
+    }
+
+    /// The number of decoded bytes that are examined for the beginning of a secret that is encoded once more.
+    private static let beginningLimit = 24
+
+    /// Returns whether `bytes`, or its form with escapes decoded at most as many times as stated, begins with a secret.
+    private static func begins(
+        _ bytes: [UInt8], percent: Int, json: Int, _ isBeginning: (UInt32) -> Bool
+    ) -> Bool {
+        let first = bytes.prefix(SecretFinder.shortest)
+        guard first.count == SecretFinder.shortest else { return false }
+        if isBeginning(first.reduce(0) { $0 << 8 | UInt32($1) }) { return true }
+        if percent > 0, first.contains(UInt8(ascii: "%")) {
+            let once = beginning(of: bytes[...], by: percentEscape)
+            if begins(once, percent: percent - 1, json: json, isBeginning) { return true }
+        }
+        guard json > 0, first.contains(UInt8(ascii: "\\")) else { return false }
+        return begins(beginning(of: bytes[...], by: jsonEscape), percent: percent, json: json - 1, isBeginning)
+    }
+
+    /// Returns the decoded beginning of `text`: four bytes, or up to ``beginningLimit`` if they contain escapes.
+    private static func beginning(
+        of text: ArraySlice<UInt8>, by escape: (ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)?
+    ) -> [UInt8] {
+        var (text, bytes, limit): (_, [UInt8], _) = (text, [], SecretFinder.shortest)
+        while bytes.count < limit, let byte = text.first {
+            if let unit = escape(text) {
+                bytes += unit.decoded
+                text = text.dropFirst(unit.count)
+            } else {
+                bytes.append(byte)
+                text = text.dropFirst()
+            }
+            if bytes.last == UInt8(ascii: "\\") || bytes.last == UInt8(ascii: "%") { limit = beginningLimit }
+        }
+        return bytes
     }
 
     /// Returns this text with its escapes decoded, or nil if it contains no `mark`.
@@ -204,12 +289,13 @@ private struct DecodedText {
 
     /// Returns the byte of `%XX` at the beginning of `text`.
     private static func percentEscape(_ text: ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)? {
-        number(in: text.dropFirst(), digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) }
+        guard text.first == UInt8(ascii: "%") else { return nil }
+        return number(in: text.dropFirst(), digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) }
     }
 
     /// Returns the bytes of the JSON escape at the beginning of `text` (RFC 8259 §7).
     private static func jsonEscape(_ text: ArraySlice<UInt8>) -> (decoded: [UInt8], count: Int)? {
-        guard let kind = text.dropFirst().first else { return nil }
+        guard text.first == UInt8(ascii: "\\"), let kind = text.dropFirst().first else { return nil }
         switch kind {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return ([kind], 2)
         case UInt8(ascii: "t"): return ([0x09], 2)

@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestCorpora
 import Testing
 
 @Suite("Reading request bodies", .timeLimit(.minutes(5)))
@@ -151,7 +152,7 @@ func withFile(of size: Int, _ body: (URL, Data) async throws -> Void) async thro
     let folder = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    var generator = SeededGenerator(seed: UInt64(size))
+    var generator = SplitMix64(state: UInt64(size))
     let content = Data((0..<size).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
     let url = folder.appending(path: "file.bin")
     try content.write(to: url)

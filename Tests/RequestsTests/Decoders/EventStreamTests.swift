@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("Event streams")
@@ -29,7 +30,7 @@ struct EventStreamTests {
             "data", "data: a", "data:b\u{301}", "id: 1", "id: \0", "id", "event: e", "retry: 7", ":", "\u{FEFF}", "",
             "", "\n", "\r", "\r\n", "datax: 1", "data\u{301}: 1", "x", "data: 0123456789",
         ].map { Array($0.utf8) }
-        var generator = SeededGenerator(seed: 16)
+        var generator = SplitMix64(state: 16)
         for _ in 0..<300 {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...20, using: &generator) {

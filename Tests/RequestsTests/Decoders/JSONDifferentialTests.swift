@@ -98,10 +98,10 @@ struct JSONDifferentialTests {
 
 /// Makes random JSON texts, the same ones for the same seed.
 struct JSONGenerator {
-    private var random: SeededGenerator
+    private var random: SplitMix64
     private var names = 0
 
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+    init(seed: UInt64) { random = SplitMix64(state: seed) }
 
     mutating func document() -> [UInt8] {
         Array((space() + value(depth: 0) + space()).utf8)

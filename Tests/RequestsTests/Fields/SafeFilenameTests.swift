@@ -1,4 +1,5 @@
 import Requests
+import TestCorpora
 import Testing
 
 @Suite("Safe filenames")
@@ -37,9 +38,24 @@ struct SafeFilenameTests {
         #expect(safe(String(repeating: "x/", count: 10_000) + "y") == "y")
     }
 
+    @Test("a truncated name does not end in white space, before its extension or without one (R-75)")
+    func truncatedBlanks() throws {
+        for blank in [" ", "\u{A0}", "\u{3000}", " \u{2003} "] {
+            for padding in 200...245 {
+                let stem = String(repeating: "a", count: padding) + String(repeating: blank, count: 50) + "b"
+                let name = try #require(safe(stem + String(repeating: "b", count: 300)))
+                #expect(name.utf8.count <= 240 && name.unicodeScalars.last?.properties.isWhitespace == false)
+                let text = try #require(safe(stem + ".txt"))
+                let isBlank = text.unicodeScalars.dropLast(4).last?.properties.isWhitespace
+                #expect(text.utf8.count <= 240 && text.hasSuffix(".txt") && isBlank == false)
+            }
+        }
+        #expect(safe("a" + String(repeating: " ", count: 300) + ".txt") == "a.txt")
+    }
+
     @Test("any name from a peer becomes one visible path component or nil (R-71, R-75)")
     func hostile() {
-        var generator = SeededGenerator(seed: 6266)
+        var generator = SplitMix64(state: 6266)
         let alphabet = Array("./\\ a\u{0}\u{7F}\u{301}\u{200D}\u{202E}\u{FE0F}é\u{1F468}\t~:".unicodeScalars)
         for _ in 0..<5_000 {
             let scalars = (0..<Int.random(in: 0...300, using: &generator)).compactMap { _ in
@@ -48,6 +64,7 @@ struct SafeFilenameTests {
             guard let name = safe(String(String.UnicodeScalarView(scalars))) else { continue }
             #expect(!name.isEmpty && name.utf8.count <= 240 && name.utf8.first != UInt8(ascii: "."))
             #expect(name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C })
+            #expect(name.unicodeScalars.last?.properties.isWhitespace == false)
         }
     }
 }

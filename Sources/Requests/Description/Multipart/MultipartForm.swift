@@ -32,8 +32,8 @@ public struct MultipartForm: Sendable {
     ///
     /// An empty form whose style does not send it has no body, and its content type is not set.
     func body(updating header: inout Header) throws -> RequestBody {
-        let all = try laterFields.reduce(Self.parts(of: fields, format) + parts) { parts, later in
-            parts + (try Self.parts(of: later.0, later.1))
+        let all = try laterFields.reduce(into: Self.parts(of: fields, format) + parts) { parts, later in
+            parts += try Self.parts(of: later.0, later.1)
         }
         if all.isEmpty, !style.sendsEmptyForms { return .none }
         let (boundary, layout) = try layout(of: all)

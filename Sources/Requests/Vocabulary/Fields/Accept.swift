@@ -19,8 +19,8 @@ extension MediaType {
     fileprivate var compact: String {
         let parameters = parameters.filter { !ASCIIFolding.areEqual($0.name, "q") }
         let quality = parameter("q").map { ";q=\($0)" } ?? ""
-        return parameters.reduce("\(type.rawValue)/\(subtype.rawValue)") { text, parameter in
-            "\(text);\(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
+        return parameters.reduce(into: "\(type.rawValue)/\(subtype.rawValue)") { text, parameter in
+            text += ";\(parameter.name)=\(FieldValueWriter.tokenOrQuoted(parameter.value))"
         } + quality
     }
 }

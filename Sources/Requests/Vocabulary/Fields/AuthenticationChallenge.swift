@@ -92,13 +92,13 @@ extension AuthenticationChallenge: Hashable {
     /// Returns whether schemes, ignoring ASCII case, parameters and tokens are equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.usesScheme(right.scheme) && left.parameters == right.parameters
-            && OctetText.areEqual(left.token68, right.token68)
+            && left.token68.hasSameBytes(as: right.token68)
     }
 
     /// Hashes the folded scheme, the parameters and the token, so that equal challenges hash alike.
     public func hash(into hasher: inout Hasher) {
         ASCIIFolding.hash(scheme, into: &hasher)
         hasher.combine(parameters)
-        OctetText.hash(token68, into: &hasher)
+        token68.hashBytes(into: &hasher)
     }
 }

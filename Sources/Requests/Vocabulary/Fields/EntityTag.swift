@@ -34,7 +34,7 @@ public struct EntityTag: Sendable {
     }
 
     /// Returns whether the tags are equal, weak or not, so that the versions are equivalent (RFC 9110 §8.8.3.2).
-    public func matchesWeakly(_ other: EntityTag) -> Bool { OctetText.areEqual(opaqueTag, other.opaqueTag) }
+    public func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag.hasSameBytes(as: other.opaqueTag) }
 
     /// The tag as a field value.
     public var fieldValue: String { "\(isWeak ? "W/" : "")\"\(opaqueTag)\"" }
@@ -49,7 +49,7 @@ extension EntityTag: Hashable {
     /// Hashes the octets and whether the tag is weak, so that equal tags hash alike.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(isWeak)
-        OctetText.hash(opaqueTag, into: &hasher)
+        opaqueTag.hashBytes(into: &hasher)
     }
 }
 

@@ -46,14 +46,14 @@ extension FieldParameters: Hashable {
     /// Returns whether both have the same names, ignoring ASCII case, and the same values, in the same order.
     public static func == (left: Self, right: Self) -> Bool {
         left.names.elementsEqual(right.names, by: ASCIIFolding.areEqual)
-            && left.values.elementsEqual(right.values) { OctetText.areEqual($0, $1) }
+            && left.values.elementsEqual(right.values) { $0.hasSameBytes(as: $1) }
     }
 
     /// Hashes the folded names and the octets of the values, so that equal parameters hash alike.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for name in names { ASCIIFolding.hash(name, into: &hasher) }
-        for value in values { OctetText.hash(value, into: &hasher) }
+        for value in values { value.hashBytes(into: &hasher) }
     }
 }
 

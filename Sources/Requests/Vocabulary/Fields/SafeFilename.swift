@@ -17,9 +17,8 @@ enum SafeFilename {
         let isSeparator: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         let start = text.utf8.lastIndex(where: isSeparator).map(text.utf8.index(after:)) ?? text.startIndex
         let kept = text.unicodeScalars[start...].filter { !isRemoved($0) }
-        var name = kept.drop { $0 == "." || cannotBeginName($0) }
-        while let last = name.last, last.properties.isWhitespace { name.removeLast() }
-        return name.isEmpty ? nil : shortened(String(name))
+        let name = withoutFinalWhitespace(String(kept.drop { $0 == "." || cannotBeginName($0) }))
+        return name.isEmpty ? nil : shortened(name)
     }
 
     /// Returns whether a scalar is a control character, a line separator, a noncharacter or a bidirectional control.
@@ -38,6 +37,13 @@ enum SafeFilename {
         }
     }
 
+    /// Returns `name` without white space at its end.
+    private static func withoutFinalWhitespace(_ name: String) -> String {
+        var scalars = name.unicodeScalars
+        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+        return String(scalars)
+    }
+
     /// Returns `name` shortened to the limit at its end, or before its extension if that is short enough.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > limit else { return name }
@@ -53,7 +59,8 @@ enum SafeFilename {
         }
         // A single Character can be longer than the limit; then whole scalars are kept.
         if stem.isEmpty { stem = firstScalars(of: name[..<dot], limit: limit - suffix.utf8.count) }
-        return stem + suffix
+        // The name begins with something visible, so trimming the shortened stem leaves that.
+        return withoutFinalWhitespace(stem) + suffix
     }
 
     /// Returns as many first scalars of `text` as have at most `limit` bytes in UTF-8.

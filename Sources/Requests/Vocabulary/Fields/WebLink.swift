@@ -66,12 +66,12 @@ public struct WebLink: Sendable {
 extension WebLink: Hashable {
     /// Returns whether the references, compared octet by octet, and the parameters are equal.
     public static func == (left: Self, right: Self) -> Bool {
-        OctetText.areEqual(left.reference, right.reference) && left.parameters == right.parameters
+        left.reference.hasSameBytes(as: right.reference) && left.parameters == right.parameters
     }
 
     /// Hashes the reference and the parameters, so that equal links hash alike.
     public func hash(into hasher: inout Hasher) {
-        OctetText.hash(reference, into: &hasher)
+        reference.hashBytes(into: &hasher)
         hasher.combine(parameters)
     }
 }
@@ -143,12 +143,12 @@ extension FieldParameters {
 extension FieldParameters.ExtendedValue: Hashable {
     /// Returns whether the texts, compared octet by octet, and the languages, ignoring ASCII case, are equal.
     public static func == (left: Self, right: Self) -> Bool {
-        OctetText.areEqual(left.text, right.text) && ASCIIFolding.areEqual(left.language, right.language)
+        left.text.hasSameBytes(as: right.text) && ASCIIFolding.areEqual(left.language, right.language)
     }
 
     /// Hashes the octets of the text and the folded language, so that equal values hash alike.
     public func hash(into hasher: inout Hasher) {
-        OctetText.hash(text, into: &hasher)
+        text.hashBytes(into: &hasher)
         ASCIIFolding.hash(language, into: &hasher)
     }
 }
