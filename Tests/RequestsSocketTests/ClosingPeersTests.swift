@@ -1,8 +1,8 @@
 import RequestsHTTP1
 import RequestsPOSIX
 import RequestsSocket
-import TestCorpora
 import Synchronization
+import TestCorpora
 import Testing
 
 @Suite("Peers that close their connections", .timeLimit(.minutes(5)))

@@ -22,7 +22,8 @@ struct MessageTests {
         "invalidCookie": .invalidCookie, "colonInUsername": .colonInUsername, "bodyNotAllowed": .bodyNotAllowed,
         "parametersNotEncoded": .parametersNotEncoded, "fieldNotAllowedInTrailers": .fieldNotAllowedInTrailers,
         "trailersWithoutBody": .trailersWithoutBody, "trailersNotSupported": .trailersNotSupported,
-        "invalidProxy": .invalidProxy, "invalidSocketPath": .invalidSocketPath,
+        "invalidProxy": .invalidProxy, "ipv6AddressNotSupported": .ipv6AddressNotSupported,
+        "invalidSocketPath": .invalidSocketPath,
     ]
 
     private static let phases: [String: RequestError.Phase] = [
