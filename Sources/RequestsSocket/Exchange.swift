@@ -232,12 +232,11 @@ extension Exchange {
         _ error: RequestError, _ transfer: inout Transfer
     ) throws(RequestError) -> RetryableFailure {
         let hasWritten = transfer.written > 0
-        if metrics.isReusedConnection == true, error.reason == .connectionLost, !transfer.hasBegunResponse {
-            pool.noteClosing(by: origin)
+        let isStale = metrics.isReusedConnection && error.reason == .connectionLost && !transfer.hasBegunResponse
+        if isStale { pool.noteClosing(by: origin) }
+        guard isStale, !hasWritten || (request.method.isIdempotent && request.body.isReplayable) else {
+            throw hasWritten ? error : error.beforeSending()
         }
-        guard metrics.isReusedConnection, error.reason == .connectionLost, !transfer.hasBegunResponse,
-            !hasWritten || (request.method.isIdempotent && request.body.isReplayable)
-        else { throw hasWritten ? error : error.beforeSending() }
         metrics.transmissions += 1
         return RetryableFailure(error: error, hasWritten: hasWritten)
     }

@@ -2,7 +2,8 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body with the given strategies for dates and keys.
     ///
     /// ```swift
-    /// let decoder = .json(dates: .flexibleISO8601, keys: .convertFromSnakeCase)
+    /// api.get(
+    ///     .json(dates: .flexibleISO8601, keys: .convertFromSnakeCase), from: "/user")
     /// ```
     public static func json(
         _ type: Response.Type = Response.self, dates: JSONDecoder.DateDecodingStrategy,

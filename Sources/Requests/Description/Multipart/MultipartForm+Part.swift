@@ -5,7 +5,9 @@ extension MultipartForm {
     /// `%XX`; all other text is sent as UTF-8.
     ///
     /// ```swift
-    /// let parts = [.text("Hello", name: "message"), .file(at: photo, name: "photo")]
+    /// let parts: [MultipartForm.Part] = [
+    ///     .text("Hello", name: "message"), .file(at: photo, name: "photo"),
+    /// ]
     /// api.post(.multipart(parts), to: "/posts")
     /// ```
     public struct Part: Sendable {
