@@ -126,7 +126,9 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
         work += read + written + Self.callCost
         // The limit also applies between two codings: data that expands there may decode to nothing, but costs work.
         guard stages[index].written <= limits.bodySize else {
-            throw RequestError(.tooLarge(limit: limits.bodySize), detail: "decoded \(stages[index].name) data")
+            throw RequestError(
+                .tooLarge(limit: limits.bodySize),
+                detail: "more than \(ErrorText.bytes(limits.bodySize)) of decoded \(stages[index].name) data")
         }
         let allowed = limits.size(for: encodedCount)
         guard stages[index].written <= allowed else {
