@@ -115,7 +115,10 @@ package struct ResponseReader: Sendable {
     /// - Returns: The end of a body that the end of the connection delimits.
     /// - Throws: `WireError.truncated` for any other message (RFC 9112 §8).
     package mutating func receiveEnd() throws(WireError) -> Event {
-        guard phase == .body else { throw .truncated(hasStarted ? .head : .beforeMessage) }
+        guard phase == .body else {
+            if interimResponses > 0, phase == .statusLine { throw .truncated(.afterInterim) }
+            throw .truncated(hasStarted ? .head : .beforeMessage)
+        }
         try body.receiveEnd()
         return .end(trailers: .empty)
     }

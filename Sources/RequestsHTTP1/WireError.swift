@@ -19,6 +19,8 @@ package enum WireError: Error, Hashable, Sendable {
         case beforeMessage = "before the first byte"
         /// In the start line or the header section.
         case head = "in the head"
+        /// After an interim response (1xx), in or before the head of the final one.
+        case afterInterim = "after an interim (1xx) response, before the final one"
         /// Before all bytes declared by Content-Length, or before the last chunk.
         case body = "in the body"
         /// After the last chunk, before the empty line that ends the trailer section.

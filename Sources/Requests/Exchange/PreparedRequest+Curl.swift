@@ -20,7 +20,7 @@ extension PreparedRequest {
         if url.utf8.contains(where: "[]{}".utf8.contains) { words.append("--globoff") }
         switch method {
         case .get where body.isNone: break
-        case .head: words.append("--head")
+        case .head where body.isNone: words.append("--head")
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
         for field in header {

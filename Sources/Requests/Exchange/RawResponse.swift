@@ -46,6 +46,9 @@ public struct RawResponse: Sendable {
         /// The value of Content-Encoding before content decoding; nil if the body was not decoded.
         public var contentEncoding: String?
 
+        /// The reason why a resumed download began again; nil if it continued, or had no partial file.
+        public var restartReason: String?
+
         /// Creates metrics without durations.
         public init(transmissions: Int = 1, isReusedConnection: Bool = false) {
             self.transmissions = transmissions

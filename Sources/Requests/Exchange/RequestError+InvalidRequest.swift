@@ -24,6 +24,9 @@ extension RequestError {
         case invalidMethod
         /// The method is CONNECT, which requests a tunnel and not a representation (RFC 9110 §9.3.6).
         case unsupportedMethod
+        /// The method is OPTIONS and the path ends in `/*`: the target `*`, which means the whole server (RFC 9112
+        /// §3.2.4), is not supported.
+        case asteriskNotSupported
         /// A field name is not a token (RFC 9110 §5.6.2).
         case invalidFieldName
         /// A field value contains CR, LF, NUL or another control character (RFC 9110 §5.5).
@@ -33,7 +36,9 @@ extension RequestError {
         case invalidCookie
         /// The user name of Basic credentials contains a colon, which would end it (RFC 7617 §2).
         case colonInUsername
-        /// The method does not allow a body: GET, HEAD and TRACE (RFC 9110 §9.3).
+        /// The method does not allow a body: TRACE, and GET and HEAD without ``Request/allowingBody()`` (RFC 9110 §9.3).
+        ///
+        /// URLSession cannot send a body with GET or HEAD at all.
         case bodyNotAllowed
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
@@ -67,6 +72,8 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .dotSegment: "an interpolated value makes a path segment “.” or “..”"
         case .invalidMethod: "the method is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .unsupportedMethod: "the method CONNECT is not supported (RFC 9110 §9.3.6)"
+        case .asteriskNotSupported:
+            "OPTIONS * is not supported; for a resource with the name “*”, write %2A (RFC 9112 §3.2.4)"
         case .invalidFieldName: "a field name is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .invalidFieldValue: "a field value contains a control character (RFC 9110 §5.5)"
         case .invalidCookie:

@@ -16,7 +16,7 @@ struct AcceptedResponse: Sendable {
             try request.validator.validate(
                 response.head, accepting: request.acceptedTypes, isEmpty: response.isKnownEmpty)
         } catch {
-            throw error.adding(
+            throw error.ofCondition(in: call.request, response.head).adding(
                 request: call.request, response: response.head, body: response.collectedBody,
                 attempts: call.attempts)
         }
@@ -73,6 +73,17 @@ extension AcceptedResponse {
     @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {
         TypedResponse(value: value, response: response, history: history)
+    }
+}
+
+extension RequestError {
+    /// Returns the error with the reason ``Reason/notModified`` if a 304 response is rejected that responds to a condition
+    /// of `request` (RFC 9110 §15.4.5).
+    fileprivate func ofCondition(in request: PreparedRequest, _ response: ResponseHead) -> RequestError {
+        guard reason == .unexpectedRedirect, response.status == 304,
+            request.header.contains(.ifNoneMatch) || request.header.contains(.ifModifiedSince)
+        else { return self }
+        return RequestError(.notModified, detail: detail, underlying: underlying)
     }
 }
 

@@ -133,6 +133,41 @@ extension Scenario {
             }
         },
         Scenario(
+            name: "a GET or HEAD body that the request allows is sent, and a TRACE body never is", rows: ["L4"],
+            group: .badInput
+        ) { context in
+            try await context.run { client in
+                for method in [HTTPMethod.trace, .get, .head] {
+                    for body in [RequestBody.bytes(Data("hello".utf8)), Chunks.body("he", "llo")] {
+                        var request = try client.request(method, body: body)
+                        request.allowsBody = true
+                        guard method != .trace else {
+                            try await expectFailure(.invalidRequest(.bodyNotAllowed)) { try await client.send(request) }
+                            try Self.expectNothingSent(client)
+                            continue
+                        }
+                        try expect("the status", try await client.send(request).head.status, is: 200)
+                        let received = try need("the request", client.received.last)
+                        try expect("the method", received.method, is: method)
+                        try expect("the body", received.body, is: Data("hello".utf8))
+                    }
+                }
+                try expect("requests", client.received.count, is: 4)
+            }
+        },
+        Scenario(name: "OPTIONS for “*” is rejected and never sent as a path", rows: ["L4"], group: .badInput) {
+            context in
+            try await context.run { client in
+                let api = client.client.api
+                for path in ["*", "/*"] as [RequestPath] {
+                    try await expectFailure(.invalidRequest(.asteriskNotSupported)) {
+                        try await client.client.perform(api.request(to: path, using: .options))
+                    }
+                }
+                try Self.expectNothingSent(client)
+            }
+        },
+        Scenario(
             name: "an invalid base URL is rejected with its reason", rows: ["R-4", "L4", "L12"],
             group: .badInput
         ) { context in
