@@ -52,6 +52,16 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// A function that receives the progress of the exchange. The default is nil.
     var progressHandler: (@Sendable (TransferProgress) -> Void)? { get }
 
+    /// Returns the encoder of a JSON body that has no encoder of its own.
+    ///
+    /// A ``Request`` returns that of its API. The default is that of ``BodyProvider/makeDeterministicEncoder``.
+    func makeJSONEncoder() -> JSONEncoder
+
+    /// Returns the decoder of a JSON response whose ``responseDecoder`` names no other.
+    ///
+    /// A ``Request`` returns that of its API. The default is a `JSONDecoder` without strategies.
+    func makeJSONDecoder() -> JSONDecoder
+
     /// Returns the request as it will be sent, without sending it.
     ///
     /// The default implementation uses the properties. An implementation of your own decides everything that is sent:
@@ -105,6 +115,10 @@ extension RequestConvertible {
     public var attributes: RequestAttributes { RequestAttributes() }
     /// The default progress handler, which is nil.
     public var progressHandler: (@Sendable (TransferProgress) -> Void)? { nil }
+    /// Returns the default encoder, which sorts keys and does not escape slashes.
+    public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
+    /// Returns the default decoder, which has no strategies.
+    public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 
     /// The resource type, the method and the URL with its secrets redacted.
     ///

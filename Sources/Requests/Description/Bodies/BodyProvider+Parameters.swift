@@ -27,7 +27,7 @@ extension BodyProvider {
     }
 
     private static func form(_ encode: @escaping @Sendable () throws -> Data) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let data = try encode()
             header.set(Field(name: .contentType, value: "application/x-www-form-urlencoded"))
             return data.isEmpty ? .none : .bytes(data)
@@ -42,7 +42,7 @@ extension BodyProvider {
     public static func propertyList(
         _ value: some Encodable & Sendable, format: PropertyListDecoder.PropertyListFormat = .xml
     ) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let encoder = PropertyListEncoder()
             encoder.outputFormat = format
             let data = try encoder.encode(value)
@@ -56,7 +56,7 @@ extension BodyProvider {
     /// A null value fails with ``RequestParameters/ParameterError/nullInPropertyList``, because property lists have no
     /// null.
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
             return try propertyList(parameters, format: .xml).body(updating: &header)
         }

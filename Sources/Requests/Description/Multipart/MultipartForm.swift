@@ -98,6 +98,6 @@ extension BodyProvider {
     }
 
     static func multipart(_ form: MultipartForm) -> BodyProvider {
-        BodyProvider(kind: .multipart(form)) { header in try form.body(updating: &header) }
+        BodyProvider(kind: .multipart(form)) { header, _ in try form.body(updating: &header) }
     }
 }
