@@ -51,7 +51,8 @@ public final class ResponseStream: Sendable {
         return whole
     }
 
-    private static func tooLarge(_ limit: Int) -> RequestError {
+    /// Returns the error of a body of more than `limit` bytes.
+    static func tooLarge(_ limit: Int) -> RequestError {
         RequestError(
             .tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
     }
