@@ -136,7 +136,7 @@ extension RequestConvertible where Resource == Void {
 }
 
 extension RequestConvertible where Resource == String {
-    /// A decoder that returns the body as UTF-8 text.
+    /// A decoder that returns the body as text in its charset.
     public var responseDecoder: ResponseDecoder<String> { .text }
 }
 

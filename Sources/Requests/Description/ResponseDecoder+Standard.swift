@@ -13,18 +13,6 @@ extension ResponseDecoder where Response == Data {
     @inlinable public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
 }
 
-extension ResponseDecoder where Response == String {
-    /// A decoder that returns the body as UTF-8 text; ill-formed bytes become U+FFFD.
-    ///
-    /// A response that cannot have a body (204 or 304) fails with ``RequestError/Reason/unexpectedNoContent``.
-    public static var text: ResponseDecoder {
-        ResponseDecoder { head, data in
-            if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
-            return String(decoding: data, as: UTF8.self)
-        }
-    }
-}
-
 extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body.
     ///
