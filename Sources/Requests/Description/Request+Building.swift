@@ -61,9 +61,22 @@ extension Request {
     }
 
     /// Returns this request with its query items replaced by `query`.
+    ///
+    /// An item whose value is nil is sent as a bare name, `?name`; `with(query:nulls:)` can leave it out.
     @inlinable
     public consuming func with(query: QueryItems) -> Self {
         parts.replaceQuery(with: query)
+        return self
+    }
+
+    /// Returns this request with its query items replaced by `query`, in which items without a value are written in the
+    /// style `nulls`.
+    ///
+    /// ```swift
+    /// request.with(query: ["q": text, "page": page], nulls: .dropped)  // no “page” if it is nil
+    /// ```
+    public consuming func with(query: QueryItems, nulls: RequestParameters.Format.NullStyle) -> Self {
+        parts.replaceQuery(with: query.with(nulls: nulls))
         return self
     }
 
@@ -81,6 +94,22 @@ extension Request {
         return self
     }
 
+    /// Returns this request with a name and a value added to its query; a nil value adds nothing if `nulls` is `.dropped`.
+    public consuming func adding<Value: QueryValue>(
+        queryItem: (name: String, value: Value?), nulls: RequestParameters.Format.NullStyle
+    ) -> Self {
+        var items = QueryItems.empty
+        items.add(name: queryItem.name, value: queryItem.value)
+        return adding(queryItems: items, nulls: nulls)
+    }
+
+    /// Returns this request with a name and a text added to its query; nil adds the name alone, without “=”.
+    @_disfavoredOverload
+    public consuming func adding(queryItem: (name: String, value: String?)) -> Self {
+        parts.queryItems.add(name: queryItem.name, value: queryItem.value)
+        return self
+    }
+
     /// Returns this request with one of Foundation's query items added.
     @inlinable
     public consuming func adding(queryItem: URLQueryItem) -> Self { adding(queryItems: [queryItem]) }
@@ -89,6 +118,13 @@ extension Request {
     @inlinable
     public consuming func adding(queryItems: QueryItems) -> Self {
         parts.queryItems.add(queryItems)
+        return self
+    }
+
+    /// Returns this request with `queryItems` added to its query, in which items without a value are written in the
+    /// style `nulls`.
+    public consuming func adding(queryItems: QueryItems, nulls: RequestParameters.Format.NullStyle) -> Self {
+        parts.queryItems.add(queryItems.with(nulls: nulls))
         return self
     }
 

@@ -11,9 +11,14 @@ extension BodyProvider {
     /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
     /// order.
     ///
-    /// Without items there is no body, but Content-Type is set nevertheless.
-    public static func form(_ items: QueryItems, escaping: PercentEncoding = .strict) -> BodyProvider {
-        form { Data(items.encodedBytes(with: escaping)) }
+    /// Without items there is no body, but Content-Type is set nevertheless. An item without a value is written in the
+    /// style `nulls`, as a bare name by default.
+    public static func form(
+        _ items: QueryItems, escaping: PercentEncoding = .strict,
+        nulls: RequestParameters.Format.NullStyle = .bareName
+    ) -> BodyProvider {
+        let items = items.with(nulls: nulls)
+        return form { Data(items.encodedBytes(with: escaping)) }
     }
 
     /// Returns a provider of the parameters that `value` encodes to as a form, written in `format`.
