@@ -53,6 +53,22 @@ extension Request {
         return self
     }
 
+    /// Returns this request with a cookie added to its cookies, replacing a cookie of the same name.
+    ///
+    /// - Parameters:
+    ///   - name: The name, which must be a token.
+    ///   - value: The value, with the rules of ``Cookie/init(name:value:)``. Preparing a request with a cookie that
+    ///     breaks them throws ``RequestError/InvalidRequest/invalidCookie``.
+    /// - Returns: The request.
+    public consuming func setting(cookie name: String, to value: String) -> Self {
+        do throws(RequestError.InvalidRequest) {
+            parts.header.set(cookie: try Cookie(name: name, value: value))
+        } catch {
+            parts.settings.values.problem = error
+        }
+        return self
+    }
+
     /// Returns this request with `cookies` added to its cookies, each replacing a cookie of the same name; an empty
     /// list changes nothing.
     public consuming func setting(cookies: [Cookie]) -> Self {

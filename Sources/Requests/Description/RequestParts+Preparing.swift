@@ -7,6 +7,7 @@ extension RequestParts {
         below baseURL: URL, accepting: [MediaType], _ delivery: ResponseBody.Delivery,
         encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
+        if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
         let parameters = try resolvedParameters()
         let target = try target(below: baseURL, parameters)
         let request = try PreparedRequest(target: target, template: endpoint.shape) { parts throws(RequestError) in

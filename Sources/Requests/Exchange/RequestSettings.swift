@@ -9,6 +9,8 @@ struct RequestSettings: Sendable {
         var redirectPolicy = RedirectPolicy.standard
         var attributes = RequestAttributes()
         var progressHandler: (@Sendable (TransferProgress) -> Void)?
+        /// A reason why the request cannot be sent that its other parts do not show.
+        var problem: RequestError.InvalidRequest?
     }
 
     private final class Box: Sendable {
@@ -29,6 +31,8 @@ struct RequestSettings: Sendable {
         get { box?.values ?? Values() }
         set { box = Box(newValue) }
     }
+
+    var problem: RequestError.InvalidRequest? { box?.values.problem }
 
     var timeouts: Timeouts {
         get { box?.values.timeouts ?? .standard }

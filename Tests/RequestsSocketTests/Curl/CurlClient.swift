@@ -174,7 +174,7 @@ extension CurlClient {
         let isText = option.name == "data" && isFile
         return .bytes(
             isText ? data.filter { ![0x0A, 0x0D, 0].contains($0) } : data,
-            MediaType("application/x-www-form-urlencoded"))
+            "application/x-www-form-urlencoded")
     }
 
     private func send(_ body: BodyProvider, as method: HTTPMethod, in request: inout Call) {
