@@ -71,7 +71,14 @@ extension RequestParts {
         } catch {
             throw RequestError(wrapping: error, as: .bodyEncodingFailed).beforeSending()
         }
+        if case .multipart = provider.kind { addForm(of: provider, to: &prepared) }
         prepared.header.removeFieldsOfExecutor()
+    }
+
+    /// Records the form that the body was made from.
+    @inline(never)  // keeps the large copy of the settings out of the path of every request
+    private static func addForm(of provider: BodyProvider, to prepared: inout PreparedRequest.Parts) {
+        if case .multipart(let form) = provider.kind { prepared.settings.form = form }
     }
 
     /// Adds the credentials of the request, else those of the environment, else those of the userinfo.
