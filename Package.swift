@@ -76,6 +76,10 @@ let package = Package(
         .executableTarget(
             name: "requests-blocking-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/BlockingOnly",
             swiftSettings: settings),
+        .executableTarget(
+            name: "requests-first-day",
+            dependencies: ["RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer"],
+            path: "Tests/Fixtures/FirstDay", swiftSettings: settings),
         .target(
             name: "ManyEndpoints", dependencies: ["Requests"], path: "Tests/Fixtures/ManyEndpoints",
             swiftSettings: settings),
@@ -85,8 +89,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ManyEndpoints", "requests-blocking-only", "requests-main-actor-app", "requests-tour", "RequestsMock",
-                "RequestsTestServer",
+                "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app",
+                "requests-tour", "RequestsMock", "RequestsTestServer",
             ],
             exclude: ["tour.golden.txt"], swiftSettings: settings),
         .testTarget(

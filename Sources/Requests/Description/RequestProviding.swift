@@ -17,6 +17,26 @@ public protocol RequestProviding: Sendable {
     /// An implementation of this overload also applies to every request.
     @_disfavoredOverload
     func request(to endpoint: String, using method: HTTPMethod) -> Request<Self, Void>
+
+    /// Returns the encoder of the JSON that requests of the API send.
+    ///
+    /// It is called for each body that has no encoder of its own: those of ``BodyProvider/json(_:using:)`` and of
+    /// parameters. The default is that of ``BodyProvider/makeDeterministicEncoder``.
+    func makeJSONEncoder() -> JSONEncoder
+
+    /// Returns the decoder of the JSON that requests of the API receive.
+    ///
+    /// It is called for each response, and for each line of NDJSON, whose decoder names no other. The default is a
+    /// `JSONDecoder` without strategies.
+    func makeJSONDecoder() -> JSONDecoder
+}
+
+extension RequestProviding {
+    /// Returns an encoder that sorts keys and does not escape slashes.
+    public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
+
+    /// Returns a `JSONDecoder` without strategies.
+    public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 }
 
 extension RequestProviding {

@@ -40,11 +40,24 @@ struct AcceptedResponse: Sendable {
 }
 
 extension AcceptedResponse {
-    /// Returns the value that `decoder` decodes from the response.
+    /// Returns the value that `decoder` decodes from the response to `request`.
     @inlinable
-    func value<Resource>(by decoder: ResponseDecoder<Resource>) async throws(RequestError) -> Resource {
+    func value<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) async throws(RequestError) -> R.Resource {
         do {
-            return try await decoder.value(from: response)
+            return try await decoder.value(from: response, for: request)
+        } catch {
+            throw failure(decoding: R.Resource.self, error)
+        }
+    }
+
+    /// Returns the value that `decoder` decodes, with the JSON decoders that `makeDecoder` creates.
+    func value<Resource>(
+        by decoder: ResponseDecoder<Resource>, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
+    ) async throws(RequestError) -> Resource {
+        do {
+            return try await decoder.value(from: response, makeDecoder)
         } catch {
             throw failure(decoding: Resource.self, error)
         }
@@ -52,20 +65,24 @@ extension AcceptedResponse {
 
     /// Returns the decoded value on a thread that may block; without a task if decoding does not suspend.
     @inlinable
-    func valueInPlace<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
+    func valueInPlace<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) throws(RequestError) -> R.Resource {
         do {
-            if let value = try decoder.immediateValue(from: response) { return value }
+            if let value = try decoder.immediateValue(from: response, for: request) { return value }
         } catch {
-            throw failure(decoding: Resource.self, error)
+            throw failure(decoding: R.Resource.self, error)
         }
-        return try valueInTask(by: decoder)
+        return try valueInTask(by: decoder, for: request)
     }
 
     /// Returns the value decoded by a task on the calling thread.
     @usableFromInline
-    func valueInTask<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
+    func valueInTask<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) throws(RequestError) -> R.Resource {
         try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
-            try await value(by: decoder)
+            try await value(by: decoder, for: request)
         }
     }
 

@@ -32,7 +32,7 @@ extension Call<Library, [Book]> {  // a one-off request with its own result type
 }
 
 let library = Client(Library.local, executor: SocketExecutor())
-do {
+do throws(RequestError) {
     let book = try await library.perform(Books.titled("Either/Or"))  // GET /api/books/Either%2FOr
     let recent = try await library.perform(.books(since: 2020))
     print("\(book.title) (\(book.year)), and \(recent.count) recent ones")

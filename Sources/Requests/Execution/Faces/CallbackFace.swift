@@ -89,7 +89,8 @@ extension RequestExecutor {
             await outcome { () async throws(RequestError) in
                 let request = describe()
                 return try await request.prepared().typedResponse(
-                    from: self, by: request.responseDecoder, reportingTo: task)
+                    from: self, by: request.responseDecoder, decodingJSONWith: { request.makeJSONDecoder() },
+                    reportingTo: task)
             }
         }
     }
@@ -98,10 +99,12 @@ extension RequestExecutor {
 extension PreparedRequest {
     /// Performs this request, decodes the response, and reports the state of the call to `task`.
     fileprivate func typedResponse<Resource>(
-        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>, reportingTo task: RequestTask
+        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>,
+        decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() },
+        reportingTo task: RequestTask
     ) async throws(RequestError) -> TypedResponse<Resource> {
         let accepted = try await accepted(by: executor, reportingTo: task)
-        return accepted.typed(try await accepted.value(by: decoder))
+        return accepted.typed(try await accepted.value(by: decoder, decodingJSONWith: makeDecoder))
     }
 }
 
