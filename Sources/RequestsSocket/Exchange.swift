@@ -191,7 +191,7 @@ extension Exchange {
 
     /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
     private var needsNewConnection: Bool {
-        request.method != .get && !request.method.isIdempotent && pool.closesAfterResponses(origin)
+        !request.isIdempotent && pool.closesAfterResponses(origin)
     }
 
     private func obtainConnection() async throws(RequestError) -> Connection {
@@ -234,7 +234,7 @@ extension Exchange {
         let hasWritten = transfer.written > 0
         let isStale = metrics.isReusedConnection && error.reason == .connectionLost && !transfer.hasBegunResponse
         if isStale { pool.noteClosing(by: origin) }
-        guard isStale, !hasWritten || (request.method.isIdempotent && request.body.isReplayable) else {
+        guard isStale, !hasWritten || (request.isIdempotent && request.body.isReplayable) else {
             throw hasWritten ? error : error.beforeSending()
         }
         metrics.transmissions += 1

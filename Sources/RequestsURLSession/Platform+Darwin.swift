@@ -12,9 +12,9 @@ enum Platform {
     /// Does nothing, because Apple adds its fields (Accept, Accept-Language, User-Agent) later.
     static func suppressAdditions(in request: inout URLRequest) {}
 
-    /// Whether a request with `method` must have a new connection: false, because Apple's URLSession does not send a
+    /// Whether `request` must have a new connection: false, because Apple's URLSession does not send a
     /// request again when a reused connection turns out to be closed.
-    static func needsOwnConnection(_ method: HTTPMethod) -> Bool { false }
+    static func needsOwnConnection(_ request: PreparedRequest) -> Bool { false }
 
     /// Returns a task that sends `request` with the body `upload`.
     static func task(for request: URLRequest, sending upload: Upload, in session: URLSession) -> URLSessionTask {

@@ -22,11 +22,11 @@ enum Platform {
         }
     }
 
-    /// Returns whether a request with `method` must have a new connection.
+    /// Returns whether `request` must have a new connection.
     ///
     /// libcurl repeats a request of any method if a reused connection ends without a response, although the server may
     /// have acted on it. It never repeats a request on a new connection (decision 0016).
-    static func needsOwnConnection(_ method: HTTPMethod) -> Bool { !method.isIdempotent }
+    static func needsOwnConnection(_ request: PreparedRequest) -> Bool { !request.isIdempotent }
 
     /// Returns a task that sends `request` with the body `upload`.
     static func task(for request: URLRequest, sending upload: Upload, in session: URLSession) -> URLSessionTask {

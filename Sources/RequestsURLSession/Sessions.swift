@@ -85,7 +85,7 @@ final class Sessions: Sendable {
         _ request: PreparedRequest, _ upload: Upload, since generation: Int
     ) throws(RequestError) -> SessionExchange {
         let urlRequest = URLRequest(request, sending: upload)
-        let isAlone = Platform.needsOwnConnection(request.method)
+        let isAlone = Platform.needsOwnConnection(request)
         // Under the lock, because creating a task in an invalidated session ends the process.
         return try current.withLock { (current) throws(RequestError) in
             guard current.generation == generation else { throw RequestError(.cancelled).beforeSending() }

@@ -2,14 +2,16 @@ extension Request {
     /// Returns a request to `endpoint` below the endpoint of this request, with everything but its method, body and
     /// decoder.
     ///
-    /// The header, query, time limits, credentials, validator, redirect policy, options and attributes are kept. Values
-    /// that the new request sets replace them, and query items that it adds follow. An empty `endpoint` keeps the
+    /// The header, query, time limits, credentials, validator, redirect policy, options and attributes are kept, except
+    /// for ``isIdempotent``, which is that of the new method. Values that the new request sets replace them, and query
+    /// items that it adds follow. An empty `endpoint` keeps the
     /// endpoint of this request. One slash is inserted between two endpoints that have none between them.
     public func deriving(to endpoint: RequestPath = .empty, using method: HTTPMethod = .get) -> Request<API, Void> {
         var derived = receiving(ResponseDecoder<Void>.none)
         derived.endpoint = self.endpoint.appending(endpoint)
         derived.method = method
         derived.bodyProvider = .none
+        derived.resetIdempotence()
         return derived
     }
 
