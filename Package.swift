@@ -63,8 +63,8 @@ let package = Package(
         .executableTarget(
             name: "requests-bench",
             dependencies: [
-                "Requests", "RequestsBench", "RequestsFoundation", "RequestsHTTP1", "RequestsMock", "RequestsPOSIX",
-                "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
+                "Requests", "RequestsBench", "RequestsFoundation", "RequestsHTTP1", "RequestsMiddleware", "RequestsMock",
+                "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
             ],
             swiftSettings: settings),
         .executableTarget(

@@ -277,7 +277,8 @@ extension SessionExchange {
             let failure = error.map(SessionFailure.init)
             if let failure, let error, !(failure.code == .cancelled && state.isChallengeRefused && state.head != nil) {
                 let reason = failure.reason(of: Platform.implementation)
-                state.end(RequestError(reason, detail: failure.text, underlying: error), &effects)
+                let error = RequestError(reason, detail: failure.text, underlying: error)
+                state.end(failure.isPermanent ? error.permanent() : error, &effects)
             } else {
                 state.complete(&effects)
             }

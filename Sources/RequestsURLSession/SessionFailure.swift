@@ -45,6 +45,20 @@ package struct SessionFailure {
         }
     }
 
+    /// Whether a repetition of the request fails in the same way: the server's or the client's certificate was refused,
+    /// or the system does not allow the connection.
+    package var isPermanent: Bool {
+        switch code {
+        case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
+            .appTransportSecurityRequiresSecureConnection:
+            true
+        // libcurl has no code for it, only a text.
+        case .unknown: text.localizedStandardContains("certificate")
+        default: false
+        }
+    }
+
     private static func reason(ofText text: String) -> RequestError.Reason {
         reasons.first { text.localizedStandardContains($0.fragment) }?.reason ?? .other
     }

@@ -55,6 +55,7 @@ struct Suite: Sendable {
             .of("describe, prepare, wire bytes", "ns", samples[4]),
             .of("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
         ] + comparison + descriptions + (try await WholeCall(rounds: rounds, scale: scale).figures())
+            + (try await MiddlewareCost(rounds: rounds, scale: scale).figures())
             + (try await Promptness(rounds: rounds).figures())
     }
 

@@ -12,6 +12,7 @@ let usage = """
                                                        its input; the target /gb1 has 1 GiB
            requests-bench whole-call URL TURNS         measure perform(endpoint) with JSON, and its transport and
                                                        JSONDecoder, in TURNS turns of a hundred; prints microseconds
+           requests-bench middleware                   measure what idle middleware adds to a request
            requests-bench describe N                   describe, prepare and write a GET N times
            requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
                                                        urlsession
@@ -40,6 +41,8 @@ do {
         try ChildServer.serve(Array(words.dropFirst()))
     } else if words.first == "whole-call" {
         print(try await CallRun(Array(words.dropFirst())).text)
+    } else if words.first == "middleware" {
+        print(Table(try await MiddlewareCost(rounds: 9, scale: 1).figures()).text)
     } else if words.first == "describe" {
         try DescriptionBenchmark.count(Array(words.dropFirst()))
     } else if words.first == "download" {

@@ -25,9 +25,9 @@ struct StructureTests {
         "RequestsBench": ["Requests", "RequestsPOSIX", "RequestsSocket", "Synchronization"],
         "requests-bench-client": ["RequestsBench", "RequestsPOSIX"],
         "requests-bench": [
-            "Dispatch", "Requests", "RequestsBench", "RequestsFoundation", "RequestsMock", "RequestsHTTP1",
-            "RequestsPOSIX",
-            "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "Synchronization",
+            "Dispatch", "Requests", "RequestsBench", "RequestsFoundation", "RequestsHTTP1", "RequestsMiddleware",
+            "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
+            "Synchronization",
         ],
     ]
 

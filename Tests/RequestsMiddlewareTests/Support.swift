@@ -120,3 +120,8 @@ final class TestFolder: Sendable {
 func pattern(_ count: Int) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
 }
+
+extension Transport {
+    /// An executor for a server on this machine.
+    var executor: any RequestExecutor { self == .urlSession ? URLSessionExecutor() : SocketExecutor() }
+}

@@ -142,5 +142,6 @@ struct URLSessionLifeTests {
         let failure = SessionFailure(code: code, text: text)
         #expect(failure.reason(of: .curl) == curl)
         #expect(failure.reason(of: .darwin) == darwin)
+        #expect(failure.isPermanent == (code == .serverCertificateUntrusted || text.contains("certificate")))
     }
 }

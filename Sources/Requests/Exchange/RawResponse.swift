@@ -61,6 +61,11 @@ public struct RawResponse: Sendable {
         /// The reason why a resumed download began again; nil if it continued, or had no partial file.
         public var restartReason: String?
 
+        /// The repetitions of the request by retry middleware, in order; empty if the first attempt succeeded.
+        ///
+        /// The other measurements are those of the last attempt.
+        public var retries: [Retry] = []
+
         /// Creates metrics without durations.
         public init(transmissions: Int = 1, isReusedConnection: Bool = false) {
             self.transmissions = transmissions

@@ -32,6 +32,10 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
         }
         lines += offendingLine(redactedBy: secrets)
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
+        // Five, because the number of retries has no limit of its own.
+        for (index, retry) in retries.enumerated() where index < 5 {
+            lines.append("attempt \(index + 1): \(retry)")
+        }
         if let request { lines.append(request.curlCommand()) }
         return lines.joined(separator: "\n  ")
     }

@@ -44,6 +44,13 @@ public struct RequestError: Error {
     /// The number of requests of the call, including redirects and retries; at least 1.
     public var attempts: Int { evidence.values.attempts }
 
+    /// The repetitions of the last request of the call by retry middleware, in order; empty if it was sent once.
+    public var retries: [RawResponse.Metrics.Retry] { evidence.values.retries }
+
+    /// Whether a repetition of the request would fail in the same way, although the reason does not show it: the
+    /// certificates or the configuration of TLS.
+    package var isPermanent: Bool { evidence.values.isPermanent }
+
     /// The status of the response; nil if it was not received.
     public var status: HTTPStatus? { response?.status }
 
@@ -74,6 +81,8 @@ extension RequestError {
         var decodedType: String?
         var nothingWasSent = false
         var attempts = 1
+        var retries: [RawResponse.Metrics.Retry] = []
+        var isPermanent = false
     }
 
     /// The shared storage of the values, which are copied when one is added.
@@ -112,6 +121,17 @@ extension RequestError {
             values.body = values.body ?? body
             values.attempts = attempts ?? values.attempts
         }
+    }
+
+    /// Returns this error of a request that was repeated; `retries` precede those that the error has.
+    package func adding(retries: [RawResponse.Metrics.Retry]) -> RequestError {
+        if retries.isEmpty { return self }
+        return changing { $0.retries = retries + $0.retries }
+    }
+
+    /// Returns this error, marked as one that a repetition of the request does not change.
+    package func permanent() -> RequestError {
+        changing { $0.isPermanent = true }
     }
 
     /// Returns this error, marked as thrown before any byte of the request was sent.

@@ -5,7 +5,7 @@
 @usableFromInline
 struct AcceptedResponse: Sendable {
     @usableFromInline let response: RawResponse
-    private let call: CallState
+    let call: CallState
 
     /// Creates the accepted response of `call` after validating `response`.
     ///
@@ -18,9 +18,10 @@ struct AcceptedResponse: Sendable {
         } catch {
             throw error.ofCondition(in: call.request, response.head).adding(
                 request: call.request, response: response.head, body: response.collectedBody,
-                attempts: call.attempts)
+                attempts: call.attempts
+            ).adding(retries: call.addingRetries(to: response).metrics.retries)
         }
-        self.response = response
+        self.response = call.addingRetries(to: response)
         self.call = call
         if case .stream(let stream) = response.body {
             stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
@@ -52,6 +53,21 @@ extension AcceptedResponse {
         }
     }
 
+    /// Returns the value that `decoder` decodes from the response to `request`, or from a later one, if `executor`
+    /// repeats the exchange after an error of the decoder.
+    @inlinable
+    mutating func value<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
+    ) async throws(RequestError) -> R.Resource {
+        while true {
+            do throws(RequestError) {
+                return try await value(by: decoder, for: request)
+            } catch {
+                self = try await repeated(after: error, by: executor)
+            }
+        }
+    }
+
     /// Returns the value that `decoder` decodes, with the JSON decoders that `makeDecoder` creates.
     func value<Resource>(
         by decoder: ResponseDecoder<Resource>, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
@@ -74,6 +90,21 @@ extension AcceptedResponse {
             throw failure(decoding: R.Resource.self, error)
         }
         return try valueInTask(by: decoder, for: request)
+    }
+
+    /// Returns the decoded value on a thread that may block, from this response or from a later one, if `executor`
+    /// repeats the exchange after an error of the decoder.
+    @inlinable
+    mutating func valueInPlace<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
+    ) throws(RequestError) -> R.Resource {
+        while true {
+            do throws(RequestError) {
+                return try valueInPlace(by: decoder, for: request)
+            } catch {
+                self = try repeatedInPlace(after: error, by: executor)
+            }
+        }
     }
 
     /// Returns the value decoded by a task on the calling thread.

@@ -7,15 +7,17 @@ extension RequestConvertible {
         from executor: any RequestExecutor
     ) throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
-        let accepted = try prepared().acceptedInPlace(by: executor)
-        return accepted.typed(try accepted.valueInPlace(by: decoder, for: self))
+        var accepted = try prepared().acceptedInPlace(by: executor)
+        let value = try accepted.valueInPlace(by: decoder, for: self, repeatedBy: executor)
+        return accepted.typed(value)
     }
 
     /// Returns only the decoded value.
     @inlinable
     func valueInPlace(from executor: any RequestExecutor) throws(RequestError) -> Resource {
         let decoder = responseDecoder
-        return try prepared().acceptedInPlace(by: executor).valueInPlace(by: decoder, for: self)
+        var accepted = try prepared().acceptedInPlace(by: executor)
+        return try accepted.valueInPlace(by: decoder, for: self, repeatedBy: executor)
     }
 }
 

@@ -30,15 +30,17 @@ extension RequestConvertible {
     @inlinable
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
-        let accepted = try await prepared().accepted(by: executor)
-        return accepted.typed(try await accepted.value(by: decoder, for: self))
+        var accepted = try await prepared().accepted(by: executor)
+        let value = try await accepted.value(by: decoder, for: self, repeatedBy: executor)
+        return accepted.typed(value)
     }
 
     /// Returns only the decoded value.
     @inlinable
     func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
         let decoder = responseDecoder
-        return try await prepared().accepted(by: executor).value(by: decoder, for: self)
+        var accepted = try await prepared().accepted(by: executor)
+        return try await accepted.value(by: decoder, for: self, repeatedBy: executor)
     }
 }
 

@@ -16,6 +16,9 @@ package struct CallState {
     /// The number of requests of the call so far, including the current one.
     package private(set) var attempts = 1
 
+    /// The repetitions of the current request after responses that could not be decoded, and all that preceded them.
+    package private(set) var retries: [RawResponse.Metrics.Retry] = []
+
     /// The targets of the redirects that were HTTP/1.0 responses.
     private var http10Targets: [TargetURI] = []
 
@@ -38,6 +41,7 @@ package struct CallState {
     ///
     /// - Throws: ``RequestError`` when a redirect is refused, with the response that is the redirect.
     package mutating func receive(_ response: RawResponse) throws(RequestError) -> NextAction {
+        attempts += response.metrics.retries.count
         // The policy checks this first too; checking it here avoids copying the policy for most responses.
         guard response.head.status.isFollowable else { return .finish }
         if response.metrics.isHTTP10 { http10Targets.append(request.target) }
@@ -50,19 +54,40 @@ package struct CallState {
             if http10Targets.contains(where: { $0.hasSameOrigin(as: next.target) }) { try next.avoidChunks() }
         } catch {
             throw error.adding(
-                request: request, response: response.head, body: response.collectedBody, attempts: attempts)
+                request: request, response: response.head, body: response.collectedBody, attempts: attempts
+            ).adding(retries: retries + response.metrics.retries)
         }
         guard history.count < request.redirectPolicy.limit else {
             throw RequestError(
                 .unexpectedRedirect,
                 detail: "more than \(request.redirectPolicy.limit) redirects; see RedirectPolicy.limit",
                 request: request, response: response.head, body: response.collectedBody
-            ).adding(attempts: attempts)
+            ).adding(attempts: attempts).adding(retries: retries + response.metrics.retries)
         }
         history.append(response.head)
         attempts += 1
         request = next
+        if !retries.isEmpty { setRetries([]) }
         return .execute
+    }
+
+    /// Makes the call repeat its current request for the reason `retry`, after the repetitions in `earlier`.
+    mutating func repeatRequest(_ retry: RawResponse.Metrics.Retry, after earlier: [RawResponse.Metrics.Retry]) {
+        attempts += 1
+        setRetries(earlier + [retry])
+    }
+
+    private mutating func setRetries(_ retries: [RawResponse.Metrics.Retry]) {
+        self.retries = retries
+        request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.count
+    }
+
+    /// Returns the last response of the call with the repetitions that this value has recorded.
+    func addingRetries(to response: RawResponse) -> RawResponse {
+        if retries.isEmpty { return response }
+        var copy = response
+        copy.metrics.retries = retries + response.metrics.retries
+        return copy
     }
 
     /// Collects the body of a redirected request if the server requires its length.
@@ -81,7 +106,8 @@ package struct CallState {
     ///
     /// - Throws: `error` with the request added, or the error of ``receive(_:)-(RawResponse)``.
     package mutating func receive(_ error: RequestError) throws(RequestError) {
-        let error = error.adding(request: request, attempts: attempts)
+        attempts += error.retries.count
+        let error = error.adding(request: request, attempts: attempts).adding(retries: retries)
         guard error.isBodyFailure, let head = error.response, request.drain(of: head) != nil else { throw error }
         let response = RawResponse(head: head, body: .bytes(error.body ?? Data()))
         guard try receive(response) == .execute else { throw error }

@@ -20,6 +20,11 @@ extension SecretGuard: NeedsFileDelivery {
     var needsFileDelivery: Bool { (base as? any NeedsFileDelivery)?.needsFileDelivery ?? false }
 }
 
+extension SecretGuard: RepeatsExchanges {
+    /// The function of the guarded executor.
+    var repetition: Repetition? { (base as? any RepeatsExchanges)?.repetition }
+}
+
 extension RequestExecutor {
     /// Returns this executor, which removes the secrets that middleware adds to a request that it creates itself
     /// instead of changing `original`.

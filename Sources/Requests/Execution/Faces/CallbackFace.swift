@@ -103,8 +103,14 @@ extension PreparedRequest {
         decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() },
         reportingTo task: RequestTask
     ) async throws(RequestError) -> TypedResponse<Resource> {
-        let accepted = try await accepted(by: executor, reportingTo: task)
-        return accepted.typed(try await accepted.value(by: decoder, decodingJSONWith: makeDecoder))
+        var accepted = try await accepted(by: executor, reportingTo: task)
+        while true {
+            do throws(RequestError) {
+                return accepted.typed(try await accepted.value(by: decoder, decodingJSONWith: makeDecoder))
+            } catch {
+                accepted = try await accepted.repeated(after: error, by: executor, reportingTo: task)
+            }
+        }
     }
 }
 

@@ -9,6 +9,8 @@ public final class RequestTask: Sendable {
         /// The call has not ended its exchange: it is not started, or it waits for its response.
         case running
         /// The exchange has ended. The response is validated and decoded, or the result waits for the completion queue.
+        ///
+        /// If retry middleware repeats the exchange because of the decoding, the state is ``running`` again.
         case processing
         /// The completion handler receives a value, or an error that is not a cancellation.
         case completed
@@ -159,6 +161,13 @@ extension RequestTask {
     func process() {
         course.withLock { course in
             if course.state == .running { course.move(to: .processing) }
+        }
+    }
+
+    /// Records that the exchange is repeated, because its response could not be decoded.
+    func executeAgain() {
+        course.withLock { course in
+            if course.state == .processing { course.move(to: .running) }
         }
     }
 

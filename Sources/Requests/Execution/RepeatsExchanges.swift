@@ -1,0 +1,78 @@
+/// An executor or middleware that can repeat an exchange whose response could not be decoded.
+///
+/// Decoding happens after the exchange, where middleware does not see it. So after an error of the decoder, the call
+/// consults the executor, and repeats the exchange through all middleware (decision 0028). A call without such an error
+/// does not use this protocol.
+package protocol RepeatsExchanges {
+    /// A function that decides about an error after an exchange with `request`, and waits until the repetition is due.
+    ///
+    /// It returns nil if the call ends with the error, and throws if the call must end while it waits. `earlier` counts
+    /// the repetitions of the request so far.
+    typealias Repetition =
+        @Sendable (
+            _ error: RequestError, _ request: PreparedRequest, _ earlier: Int
+        ) async throws(RequestError) -> RawResponse.Metrics.Retry?
+
+    /// The function that decides; nil if exchanges are not repeated.
+    var repetition: Repetition? { get }
+}
+
+extension Intercepted: RepeatsExchanges {
+    /// The function of the middleware, or else of the executor behind it.
+    package var repetition: Repetition? {
+        (middleware as? any RepeatsExchanges)?.repetition ?? (base as? any RepeatsExchanges)?.repetition
+    }
+}
+
+/// The number of repetitions of a request before its present exchange; nil for none.
+package enum EarlierRetries: RequestAttributes.Key {
+    /// A number greater than 0.
+    package typealias Value = Int
+}
+
+extension AcceptedResponse {
+    /// Repeats the exchange of a response that could not be decoded, and returns the new response.
+    ///
+    /// The redirects that led to the response are not repeated.
+    ///
+    /// - Throws: `error` if the exchange is not repeated, or the error of the repeated exchange.
+    @usableFromInline
+    func repeated(
+        after error: RequestError, by executor: any RequestExecutor
+    ) async throws(RequestError) -> AcceptedResponse {
+        try await repeated(after: error, by: executor, reportingTo: nil)
+    }
+
+    /// Repeats the exchange, and reports the state of the call to `task` if there is one.
+    func repeated(
+        after error: RequestError, by executor: any RequestExecutor, reportingTo task: RequestTask?
+    ) async throws(RequestError) -> AcceptedResponse {
+        let earlier = response.metrics.retries
+        let error = error.adding(retries: earlier)
+        guard let repetition = (executor as? any RepeatsExchanges)?.repetition else { throw error }
+        let retry: RawResponse.Metrics.Retry?
+        do throws(RequestError) {
+            retry = try await repetition(error, call.request, earlier.count)
+        } catch let reason {
+            throw reason.adding(request: call.request, attempts: call.attempts).adding(retries: earlier)
+        }
+        guard let retry else { throw error }
+        var call = call
+        call.repeatRequest(retry, after: earlier)
+        task?.executeAgain()
+        return try await call.accepted(by: executor, reportingTo: task)
+    }
+
+    /// Performs ``repeated(after:by:)`` on a thread that may block.
+    @usableFromInline
+    func repeatedInPlace(
+        after error: RequestError, by executor: any RequestExecutor
+    ) throws(RequestError) -> AcceptedResponse {
+        guard (executor as? any RepeatsExchanges)?.repetition != nil else {
+            throw error.adding(retries: response.metrics.retries)
+        }
+        return try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
+            try await repeated(after: error, by: executor)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+/// Middleware that sends a second request when the response to the first is slow, and uses the first response.
+///
+/// ```swift
+/// let client = Client(
+///     api, executor: SocketExecutor().hedging(after: .milliseconds(300)))
+/// ```
+///
+/// It applies to requests that are idempotent (``/Requests/PreparedRequest/isIdempotent``), whose body can be produced
+/// again, and whose response is not written to a file; others pass unchanged. The second request takes a token of the
+/// ``RetryBudget``. The first response with a status below 500 is used. The other exchange is cancelled, and has ended
+/// when the response is returned, so its connection is closed or back in the pool by then. If both fail, the failure of
+/// the first request is returned. If the first request fails before the delay has passed, its failure is returned.
+///
+/// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
+/// ``Retrying`` outside, each attempt is hedged.
+public struct Hedging: Middleware {
+    private let delay: Duration
+    private let budget: RetryBudget
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Creates the middleware.
+    ///
+    /// - Parameters:
+    ///   - delay: The time after which the second request is sent; negative durations count as 0.
+    ///   - budget: The limit on the second requests of all calls.
+    ///   - clock: The source of time.
+    public init(after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system) {
+        self.delay = delay.limited
+        self.budget = budget
+        sleep = clock.sleep
+    }
+
+    /// Performs `request` with `next`, and again if there is no response after the delay.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of the first request.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        budget.recordRequest()
+        guard request.isIdempotent, request.body.isReplayable, !request.isWrittenToFile else {
+            return try await next.execute(request)
+        }
+        let (first, second, hasSecond) = await withTaskGroup(of: Event.self) { group in
+            group.addTask { .first(await outcome(of: request, with: next)) }
+            group.addTask { (try? await sleep(delay)) == nil ? .cancelledDelay : .delay }
+            var (first, second, hasSecond): (Outcome?, Outcome?, Bool) = (nil, nil, false)
+            for await event in group {
+                switch event {
+                case .delay:
+                    guard first == nil, !Task.isCancelled, budget.takeToken() else { break }
+                    hasSecond = true
+                    group.addTask { .second(await outcome(of: request.withoutProgress, with: next)) }
+                case .cancelledDelay: break
+                case .first(let outcome):
+                    first = outcome
+                    if outcome.isUsable || !hasSecond { group.cancelAll() }
+                case .second(let outcome):
+                    second = outcome
+                    if outcome.isUsable { group.cancelAll() }
+                }
+            }
+            return (first, second, hasSecond)
+        }
+        guard let first else { throw RequestError(.cancelled) }
+        let used = if !first.isUsable, let second, second.isUsable { second } else { first }
+        return try used.adding(hasSecond ? [RawResponse.Metrics.Retry(cause: .slowResponse, delay: delay)] : [])
+    }
+
+    private typealias Outcome = Result<RawResponse, RequestError>
+
+    private enum Event: Sendable {
+        /// The delay has passed.
+        case delay
+        /// The delay was cancelled, because the first request has ended.
+        case cancelledDelay
+        case first(Outcome)
+        case second(Outcome)
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that sends a second request when a response is slow.
+    ///
+    /// - Parameters:
+    ///   - delay: The time after which the second request is sent.
+    ///   - budget: The limit on the second requests of all calls; by default a new one, which copies of the result
+    ///     share.
+    ///   - clock: The source of time.
+    /// - Returns: The executor with the middleware.
+    public func hedging(
+        after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+    ) -> Intercepted<Self, Hedging> {
+        intercepted(by: Hedging(after: delay, budget: budget, clock: clock))
+    }
+
+    /// Returns this executor with middleware that sends a second request when a response is slow, for an executor of an
+    /// unknown type, such as one chosen at run time.
+    @_disfavoredOverload
+    public func hedging(
+        after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+    ) -> any RequestExecutor {
+        intercepted(by: Hedging(after: delay, budget: budget, clock: clock))
+    }
+}
+
+/// Returns the response or the error of one exchange.
+private func outcome(
+    of request: PreparedRequest, with next: any RequestExecutor
+) async -> Result<RawResponse, RequestError> {
+    do throws(RequestError) {
+        return .success(try await next.execute(request))
+    } catch {
+        return .failure(error)
+    }
+}
+
+extension PreparedRequest {
+    fileprivate var isWrittenToFile: Bool {
+        if case .file = delivery { true } else { false }
+    }
+
+    /// This request without a report of its progress, which the first request makes.
+    fileprivate var withoutProgress: PreparedRequest {
+        guard progressHandler != nil else { return self }
+        var copy = self
+        copy.progressHandler = nil
+        return copy
+    }
+}
+
+extension Result<RawResponse, RequestError> {
+    /// Whether no other response is worth waiting for.
+    fileprivate var isUsable: Bool {
+        if case .success(let response) = self { response.head.status.code < 500 } else { false }
+    }
+}

@@ -1,0 +1,58 @@
+extension RetryPolicy {
+    /// A decision about a failure.
+    @nonexhaustive
+    public enum Decision: Hashable, Sendable {
+        /// Send the request again when the duration has passed.
+        case retry(after: Duration)
+        /// End the request with its failure, for a reason.
+        case giveUp(Refusal)
+    }
+
+    /// The reason for not sending a request again.
+    @nonexhaustive
+    public enum Refusal: Hashable, Sendable {
+        /// The call was cancelled, or its total limit has passed.
+        case callEnded
+        /// The body can be sent only once.
+        case bodyNotReplayable
+        /// No rule of the policy contains the failure.
+        case failureNotIncluded
+        /// The strategies of the policy have given up.
+        case retriesExhausted
+        /// The deadline of the call would pass before the delay has.
+        case deadlineTooClose
+        /// The budget has no tokens.
+        case budgetExhausted
+    }
+
+    /// Returns the decision about `failure`.
+    ///
+    /// - Parameters:
+    ///   - failure: The failure.
+    ///   - budget: The budget from which the retry takes a token, if the decision is to send the request again.
+    ///   - random: A function that returns numbers from 0 to 1, for the jitter; other numbers count as 1.
+    /// - Returns: The decision. The delay is that of the strategy, or that of Retry-After if it is longer.
+    public func decision(
+        about failure: Failure, budget: RetryBudget = .unlimited, random: () -> Double
+    ) async -> Decision {
+        switch failure.error.reason {
+        case .cancelled, .timedOut(.total): return .giveUp(.callEnded)
+        default: break
+        }
+        guard failure.request.body.isReplayable else { return .giveUp(.bodyNotReplayable) }
+        var isIncluded = false
+        for rule in rules where rule.applies(to: failure) {
+            isIncluded = true
+            guard let delay = await rule.strategy.delay(after: failure, random: random) else { continue }
+            let wait = max(delay, min(failure.retryAfter ?? .zero, maximumRetryAfter).limited)
+            if let timeLeft = failure.timeLeft, wait >= timeLeft { return .giveUp(.deadlineTooClose) }
+            return budget.takeToken() ? .retry(after: wait) : .giveUp(.budgetExhausted)
+        }
+        return .giveUp(isIncluded ? .retriesExhausted : .failureNotIncluded)
+    }
+
+    /// Returns whether the decision about `failure` can be to send the request again.
+    func includes(_ failure: Failure) -> Bool {
+        rules.contains { $0.applies(to: failure) && failure.attempt < $0.strategy.maximumRetries }
+    }
+}

@@ -1,0 +1,253 @@
+@_spi(Lock) internal import Requests
+
+/// Middleware that sends requests again when they fail, as its ``RetryPolicy`` decides.
+///
+/// ```swift
+/// let client = Client(api, executor: SocketExecutor().retrying())
+/// ```
+///
+/// It sees two kinds of failures. Those of the exchange are repeated here: the next executor receives the request that
+/// this middleware has received, unchanged, once for each attempt. A response that the decoder of a call finds
+/// truncated is repeated by the call itself, through all middleware, those before this one included. Redirects that led
+/// to the request are not repeated, nor are failures while a stream is read that the call has returned.
+///
+/// The result of the last attempt is returned, with the others in the
+/// ``/Requests/RawResponse/Metrics-swift.struct/retries`` of its metrics or in ``/Requests/RequestError/retries`` of
+/// its error.
+///
+/// The response of a failed attempt is released before the delay. If its body was streamed, its connection is closed.
+public struct Retrying: Middleware {
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private let settings: Settings
+
+    private final class Settings: Sendable {
+        let policy: RetryPolicy
+        let budget: RetryBudget
+        let clock: Clock
+
+        init(_ policy: RetryPolicy, _ budget: RetryBudget, _ clock: Clock) {
+            self.policy = policy
+            self.budget = budget
+            self.clock = clock
+        }
+    }
+
+    /// Creates the middleware.
+    ///
+    /// - Parameters:
+    ///   - policy: The policy of requests that have none of their own (``/Requests/Request/retrying(_:)``).
+    ///   - budget: The limit on the retries of all requests. By default, each executor that you add the middleware to
+    ///     has its own.
+    ///   - clock: The sources of time and randomness.
+    public init(_ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Clock = .system) {
+        settings = Settings(policy, budget, clock)
+    }
+
+    /// The sources of time and randomness for retries, which tests replace.
+    public struct Clock: Sendable {
+        /// Returns the current instant, which is compared with deadlines.
+        public var now: @Sendable () -> ContinuousClock.Instant
+        /// Returns the current date, which is compared with dates in Retry-After.
+        public var date: @Sendable () -> Date
+        /// Waits for a duration; throws when the task is cancelled.
+        public var sleep: @Sendable (Duration) async throws -> Void
+        /// Returns a random number from 0 to 1, for the jitter of delays.
+        public var random: @Sendable () -> Double
+
+        /// Creates a clock from its functions; each default, and nil, is that of ``system``.
+        public init(
+            now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+            date: @escaping @Sendable () -> Date = { Date() },
+            sleep: (@Sendable (Duration) async throws -> Void)? = nil,
+            random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
+        ) {
+            self.now = now
+            self.date = date
+            // A blocking call sleeps on its own thread.
+            self.sleep = sleep ?? { try await CallingThread.sleep(until: .now + $0.limited) }
+            self.random = random
+        }
+
+        /// The clock of the system.
+        public static var system: Clock { Clock() }
+    }
+
+    /// Performs `request` with `next`, again after failures as the policy decides.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of the last attempt, or a cancellation during a delay.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        record(request)
+        let result: Result<RawResponse, RequestError>
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            if response.isSuccess { return response }
+            result = .success(response)
+        } catch {
+            result = .failure(error)
+        }
+        return try await repeating(request, with: next, after: consume result)
+    }
+
+    /// Performs the first attempt on the calling thread, and defers all others.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of the first attempt, if the policy does not include it.
+    public func interceptBlocking(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        record(request)
+        let result: Result<RawResponse, RequestError>
+        do throws(RequestError) {
+            switch try next.executeBlocking(request) {
+            case .response(let response):
+                if response.isSuccess { return .response(response) }
+                result = .success(response)
+            case .deferred(let remainder):
+                return .deferred { () async throws(RequestError) in
+                    let result: Result<RawResponse, RequestError>
+                    do throws(RequestError) {
+                        let response = try await remainder()
+                        if response.isSuccess { return response }
+                        result = .success(response)
+                    } catch {
+                        result = .failure(error)
+                    }
+                    return try await repeating(request, with: next, after: consume result)
+                }
+            }
+        } catch {
+            result = .failure(error)
+        }
+        // Most failures, such as a 404, are not repeated and need no task.
+        guard policy(for: request).includes(failure(result, of: request, attempt: 0)) else {
+            return .response(try result.get())
+        }
+        // Taken out of the closure, which would otherwise keep the response during the delays.
+        let first = FirstResult(result)
+        return .deferred { () async throws(RequestError) in
+            try await repeating(request, with: next, after: first.take())
+        }
+    }
+
+    /// The result of a first attempt, which is taken once.
+    private final class FirstResult: Sendable {
+        private let result: Lock<Result<RawResponse, RequestError>?>
+
+        init(_ result: Result<RawResponse, RequestError>) {
+            self.result = Lock(result)
+        }
+
+        func take() -> Result<RawResponse, RequestError> {
+            result.withLock { $0.take() } ?? .failure(RequestError(.other, detail: "an exchange was finished twice"))
+        }
+    }
+}
+
+// MARK: Attempts
+
+extension Retrying {
+    /// Records a request in the budget; one that the call repeats has taken a token.
+    private func record(_ request: PreparedRequest) {
+        if request.attributes[EarlierRetries.self] == nil { settings.budget.recordRequest() }
+    }
+
+    private func policy(for request: PreparedRequest) -> RetryPolicy {
+        request.attributes[OwnRetryPolicy.self] ?? settings.policy
+    }
+
+    /// Returns the result of the last attempt, after `first`, the result of the first one.
+    @inline(never)
+    private func repeating(
+        _ request: PreparedRequest, with next: any RequestExecutor,
+        after first: consuming Result<RawResponse, RequestError>
+    ) async throws(RequestError) -> RawResponse {
+        let policy = policy(for: request)
+        let earlier = request.attributes[EarlierRetries.self] ?? 0
+        // Consumed, because the caller would otherwise keep the response during the delays.
+        var result = first
+        var retries: [RawResponse.Metrics.Retry] = []
+        while !result.isSuccess {
+            let failure = failure(result, of: request, attempt: earlier + retries.count)
+            guard
+                case .retry(let delay) = await policy.decision(
+                    about: failure, budget: settings.budget, random: settings.clock.random)
+            else { break }
+            retries.append(RawResponse.Metrics.Retry(cause: failure.cause, delay: delay))
+            // Released before the delay, because a streamed response keeps its connection.
+            result = .failure(failure.error)
+            do throws(RequestError) {
+                try await wait(delay)
+                result = .success(try await next.execute(request))
+            } catch {
+                result = .failure(error)
+            }
+        }
+        return try result.adding(retries)
+    }
+
+    /// Waits for `delay`; throws if the call is cancelled, also without a delay.
+    private func wait(_ delay: Duration) async throws(RequestError) {
+        if delay > .zero { try await RequestError.wrapping(.other) { try await settings.clock.sleep(delay) } }
+        if Task.isCancelled { throw RequestError(.cancelled) }
+    }
+
+    /// Returns the failure for the policy; the result is an error or a response with a status of 400 or higher.
+    private func failure(
+        _ result: Result<RawResponse, RequestError>, of request: PreparedRequest, attempt: Int
+    ) -> RetryPolicy.Failure {
+        let error: RequestError
+        switch result {
+        case .success(let response):
+            var body: Data?
+            if case .bytes(let data) = response.body { body = data }
+            error = RequestError(.unacceptableStatus, request: request, response: response.head, body: body)
+        case .failure(let failure): error = failure.adding(request: request)
+        }
+        let date = settings.clock.date()
+        return RetryPolicy.Failure(
+            error, of: request, attempt: attempt,
+            retryAfter: error.response?.header[.retryAfter].flatMap { RetryAfter(fieldValue: $0, now: date) }?
+                .delay(from: date),
+            timeLeft: request.deadline.map { settings.clock.now().duration(to: $0) })
+    }
+}
+
+extension Retrying: RepeatsExchanges {
+    /// The function that decides about errors of decoders.
+    package var repetition: Repetition? {
+        { (error, request, earlier) async throws(RequestError) in
+            var failure = failure(.failure(error), of: request, attempt: earlier)
+            // The server has received the request, even if an error of the decoder belongs to a request of its own.
+            if failure.category == .notSent { failure.category = .permanent }
+            guard
+                case .retry(let delay) = await policy(for: request).decision(
+                    about: failure, budget: settings.budget, random: settings.clock.random)
+            else { return nil }
+            try await wait(delay)
+            return RawResponse.Metrics.Retry(cause: failure.cause, delay: delay)
+        }
+    }
+}
+
+extension RawResponse {
+    /// Whether the status does not concern a retry policy.
+    fileprivate var isSuccess: Bool { head.status.code < 400 }
+}
+
+extension Result<RawResponse, RequestError> {
+    fileprivate var isSuccess: Bool {
+        if case .success(let response) = self { response.isSuccess } else { false }
+    }
+
+    /// Returns the response or throws the error, with `retries` added.
+    func adding(_ retries: [RawResponse.Metrics.Retry]) throws(RequestError) -> RawResponse {
+        switch self {
+        case .success(var response):
+            if !retries.isEmpty { response.metrics.retries = retries + response.metrics.retries }
+            return response
+        case .failure(let error):
+            throw error.adding(attempts: error.attempts + retries.count).adding(retries: retries)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import RequestsSocket
+import RequestsTestServer
+import Testing
+
+@Suite("Hedging", .timeLimit(.minutes(2)))
+struct HedgingTests {
+    /// Responses of which the first is late, as the number of the request decides.
+    private func server(late: Int = 1, _ response: MockResponse = .ok("hello")) -> MockExecutor {
+        let count = Lock(0)
+        return MockExecutor { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return number <= late ? response.delayed(by: .endless) : response
+        }
+    }
+
+    @Test(
+        "a slow response is requested a second time, and the first response is used, in every form",
+        arguments: [Transport.memory, .socket], CallForm.allCases)
+    func slow(transport: Transport, form: CallForm) async throws {
+        let served = server()
+        try await transport.run(serving: served) { api, executor in
+            let hedged = executor.hedging(after: .milliseconds(20))
+            let response = try await form.response(for: api.get(.text, from: "/x"), over: hedged)
+            #expect(response.value == "hello")
+            #expect(response.metrics.retries == [.init(cause: .slowResponse, delay: .milliseconds(20))])
+        }
+        #expect(served.recordedCount == 2)
+    }
+
+    @Test("a response before the delay needs one request")
+    func fast() async throws {
+        let served = server(late: 0)
+        let response = try await served.hedging(after: .seconds(3600)).execute(preparedRequest())
+        #expect(response.metrics.retries.isEmpty && served.recordedCount == 1)
+    }
+
+    @Test("the connection of the slower exchange is closed when the call returns, and the other one is reused")
+    func connections() async throws {
+        try await withTestServer(
+            serving: server(late: 0),
+            behaving: { connection, _ in connection == 0 ? .failing(.stallBeforeHead) : .standard }
+        ) { server in
+            let executor = SocketExecutor()
+            let hedged = executor.hedging(after: .milliseconds(20))
+            let request = try PreparedRequest(url: server.baseURL)
+            _ = try await hedged.execute(request)
+            try await server.waitUntil { $0.openConnections == 1 }
+            let response = try await executor.execute(request)
+            #expect(response.metrics.isReusedConnection && server.record.acceptedConnections == 2)
+        }
+    }
+
+    @Test("requests that may not be repeated are sent once")
+    func excluded() async throws {
+        var file = try preparedRequest()
+        file.delivery = .file(path: "/dev/null")
+        let oneShot = RequestBody.stream(length: 0, isReplayable: false) { throw RequestError(.bodyNotReplayable) }
+        for request in [try preparedRequest(.post), try preparedRequest(.put, body: oneShot), file] {
+            let slept = Lock(false)
+            var clock = Retrying.Clock.system
+            clock.sleep = { _ in slept.withLock { $0 = true } }
+            let served = server(late: 0)
+            _ = await failure { () async throws(RequestError) in
+                try await served.hedging(after: .zero, clock: clock).execute(request)
+            }
+            #expect(!slept.withLock { $0 } && served.recordedCount <= 1)
+        }
+    }
+
+    @Test("a failure before the delay is returned; one of two requests is enough after it")
+    func failures() async throws {
+        let script = ResponseScript(.failure(RequestError(.connectionFailed)))
+        let early = await failure { () async throws(RequestError) in
+            try await script.executor.hedging(after: .seconds(3600)).execute(
+                try PreparedRequest(url: URL("http://e.com")))
+        }
+        #expect(early?.reason == .connectionFailed && early?.attempts == 1 && script.count == 1)
+
+        for (responses, status, count) in [([503, 200], 200, 2), ([503, 500], 503, 2), ([200, 503], 200, 2)] {
+            let number = Lock(0)
+            let release = AsyncStream.makeStream(of: Void.self)
+            let served = MockExecutor { _ in
+                let index = number.withLock { number in
+                    defer { number += 1 }
+                    return number
+                }
+                // The first response waits until the second request has arrived.
+                if index == 0 { for await _ in release.stream { break } } else { release.continuation.yield() }
+                return .status(HTTPStatus(responses[min(index, 1)]))
+            }
+            let response = try await served.hedging(after: .zero).execute(preparedRequest())
+            #expect(response.head.status == HTTPStatus(status) && served.recordedCount == count)
+        }
+    }
+
+    @Test("second requests take tokens of the budget; without tokens there is none")
+    func budget() async throws {
+        let budget = RetryBudget(initial: 1, ratio: 0)
+        let served = server()
+        _ = try await served.hedging(after: .milliseconds(1), budget: budget).execute(preparedRequest())
+        #expect(served.recordedCount == 2 && budget.availableRetries == 0)
+
+        let (delayPassed, passDelay) = AsyncStream.makeStream(of: Void.self)
+        var clock = Retrying.Clock.system
+        clock.sleep = { _ in passDelay.yield() }
+        let second = MockExecutor { _ in
+            for await _ in delayPassed { break }
+            return .ok("x")
+        }
+        _ = try await second.hedging(after: .seconds(1), budget: budget, clock: clock).execute(preparedRequest())
+        #expect(second.recordedCount == 1)
+    }
+
+    @Test("cancelling a call cancels both requests")
+    func cancellation() async throws {
+        let served = server(late: 2)
+        let request = try preparedRequest()
+        let task = Task {
+            await failure { () async throws(RequestError) in
+                try await served.hedging(after: .milliseconds(1)).execute(request)
+            }
+        }
+        while served.recordedCount < 2 { await Task.yield() }
+        task.cancel()
+        let error = await task.value
+        #expect(error?.isCancellation == true && error?.attempts == 2)
+    }
+
+    @Test("each attempt of a retry is hedged")
+    func nested() async throws {
+        let served = server(late: 3)
+        var timeouts = Timeouts()
+        timeouts.firstByte = .milliseconds(60)
+        var request = try preparedRequest()
+        request.timeouts = timeouts
+        let executor = served.hedging(after: .milliseconds(5)).retrying(.retryNetworkFailure(with: .retryOnce))
+        let response = try await executor.execute(request)
+        #expect(response.head.status == 200 && served.recordedCount == 4)
+        #expect(response.metrics.retries.map(\.cause) == [.failure(.timedOut(.firstByte)), .slowResponse])
+    }
+}
