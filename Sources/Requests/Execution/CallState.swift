@@ -79,7 +79,7 @@ package struct CallState {
 
     private mutating func setRetries(_ retries: [RawResponse.Metrics.Retry]) {
         self.retries = retries
-        request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.count
+        request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.attemptCount
     }
 
     /// Returns the last response of the call with the repetitions that this value has recorded.

@@ -30,6 +30,11 @@ package enum EarlierRetries: RequestAttributes.Key {
     package typealias Value = Int
 }
 
+extension [RawResponse.Metrics.Retry] {
+    /// The number of repetitions after a failure, which count for a retry policy.
+    var attemptCount: Int { count { $0.cause != .slowResponse } }
+}
+
 extension AcceptedResponse {
     /// Repeats the exchange of a response that could not be decoded, and returns the new response.
     ///
@@ -52,7 +57,7 @@ extension AcceptedResponse {
         guard let repetition = (executor as? any RepeatsExchanges)?.repetition else { throw error }
         let retry: RawResponse.Metrics.Retry?
         do throws(RequestError) {
-            retry = try await repetition(error, call.request, earlier.count)
+            retry = try await repetition(error, call.request, earlier.attemptCount)
         } catch let reason {
             throw reason.adding(request: call.request, attempts: call.attempts).adding(retries: earlier)
         }

@@ -166,13 +166,17 @@ extension Retrying {
         let earlier = request.attributes[EarlierRetries.self] ?? 0
         // Consumed, because the caller would otherwise keep the response during the delays.
         var result = first
+        var attempt = earlier
         var retries: [RawResponse.Metrics.Retry] = []
         while !result.isSuccess {
-            let failure = failure(result, of: request, attempt: earlier + retries.count)
+            let failure = failure(result, of: request, attempt: attempt)
             guard
                 case .retry(let delay) = await policy.decision(
                     about: failure, budget: settings.budget, random: settings.clock.random)
             else { break }
+            attempt += 1
+            // The next executor can be middleware that has sent the request more than once itself.
+            retries += result.retries
             retries.append(RawResponse.Metrics.Retry(cause: failure.cause, delay: delay))
             // Released before the delay, because a streamed response keeps its connection.
             result = .failure(failure.error)
@@ -238,6 +242,14 @@ extension RawResponse {
 extension Result<RawResponse, RequestError> {
     fileprivate var isSuccess: Bool {
         if case .success(let response) = self { response.isSuccess } else { false }
+    }
+
+    /// The repetitions that the next executor has made.
+    fileprivate var retries: [RawResponse.Metrics.Retry] {
+        switch self {
+        case .success(let response): response.metrics.retries
+        case .failure(let error): error.retries
+        }
     }
 
     /// Returns the response or throws the error, with `retries` added.

@@ -142,6 +142,27 @@ struct HedgingTests {
         let executor = served.hedging(after: .milliseconds(5)).retrying(.retryNetworkFailure(with: .retryOnce))
         let response = try await executor.execute(request)
         #expect(response.head.status == 200 && served.recordedCount == 4)
-        #expect(response.metrics.retries.map(\.cause) == [.failure(.timedOut(.firstByte)), .slowResponse])
+        #expect(
+            response.metrics.retries.map(\.cause) == [.slowResponse, .failure(.timedOut(.firstByte)), .slowResponse])
+    }
+
+    @Test("a second request does not count as an attempt of a retry policy, also after an error of the decoder")
+    func attempts() async throws {
+        let count = Lock(0)
+        let served = MockExecutor { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let response = MockResponse.ok(number < 4 ? "[1," : "[1]", contentType: .json)
+            // The first request of each of the two exchanges is late.
+            return number.isMultiple(of: 2) ? response : response.delayed(by: .endless)
+        }
+        let executor = served.hedging(after: .milliseconds(5)).retrying(.retryNetworkFailure(with: .retryOnce))
+        let api = AnonymousRequestProvider("http://e.com")
+        let response = try await executor.response(for: api.get(.json([Int].self), from: "/x"))
+        #expect(response.value == [1] && served.recordedCount == 4)
+        #expect(
+            response.metrics.retries.map(\.cause) == [.slowResponse, .failure(.decodingFailed), .slowResponse])
     }
 }
