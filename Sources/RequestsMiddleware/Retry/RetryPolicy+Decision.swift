@@ -51,6 +51,9 @@ extension RetryPolicy {
         return .giveUp(isIncluded ? .retriesExhausted : .failureNotIncluded)
     }
 
+    /// Whether a decision may suspend, because a strategy is a function.
+    var canSuspend: Bool { rules.contains { $0.strategy.isFunction } }
+
     /// Returns whether the decision about `failure` can be to send the request again.
     func includes(_ failure: Failure) -> Bool {
         rules.contains { $0.applies(to: failure) && failure.attempt < $0.strategy.maximumRetries }

@@ -56,6 +56,11 @@ extension RetryPolicy {
             Strategy(.backoff(initial: initial.limited, maximum: maximum.limited), maximumRetries: maximumRetries)
         }
 
+        /// Whether the strategy is a function, which may suspend.
+        var isFunction: Bool {
+            if case .function = kind { true } else { false }
+        }
+
         /// Returns the delay after `failure`, nil to give up; `random` returns numbers from 0 to 1.
         func delay(after failure: Failure, random: () -> Double) async -> Duration? {
             guard failure.attempt < maximumRetries else { return nil }

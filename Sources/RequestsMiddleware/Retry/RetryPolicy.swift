@@ -65,7 +65,8 @@ public struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - maximumRetries: The maximum number of retries; negative numbers count as 0.
     ///   - strategy: The function that returns the delay before the request is sent again, or nil to give up. It may
-    ///     suspend, for example until a network is available; the deadline of the call does not end its wait.
+    ///     suspend, for example until a network is available. It is cancelled at the deadline of the call, and the call
+    ///     ends when it returns.
     public init(maximumRetries: Int = 9, _ strategy: @escaping Strategy.Function) {
         rules = [Rule(idempotent: .all, other: .none, strategy: Strategy(maximumRetries: maximumRetries, strategy))]
     }

@@ -56,6 +56,24 @@ struct HedgingTests {
         }
     }
 
+    @Test("a streamed response can be read after its exchange has won, whichever it is", arguments: [0, 1])
+    func streamed(late: Int) async throws {
+        let body = Data(count: 3 << 20)
+        try await withTestServer(
+            serving: MockExecutor(.data(body)),
+            behaving: { connection, _ in connection < late ? .failing(.stallBeforeHead) : .standard },
+            { server in
+                var request = try PreparedRequest(url: server.baseURL)
+                request.delivery = .streamed
+                let executor = SocketExecutor().hedging(after: .milliseconds(late == 0 ? 3_600_000 : 20))
+                guard case .stream(let stream) = try await executor.execute(request).body else {
+                    Issue.record("the body is not streamed")
+                    return
+                }
+                #expect(try await stream.collect() == body)
+            })
+    }
+
     @Test("requests that may not be repeated are sent once")
     func excluded() async throws {
         var file = try preparedRequest()

@@ -184,6 +184,40 @@ struct RetryingTests {
         #expect(ended.head.status == 503 && ended.metrics.retries.count == 2)
     }
 
+    @Test("a function that waits is cancelled at the deadline of the call, and its time counts")
+    func suspendingFunction() async throws {
+        let api = AnonymousRequestProvider("http://e.com")
+        let script = ResponseScript(.status(503))
+        let isCancelled = Lock(false)
+        let endless = RetryPolicy { _ in
+            do {
+                try await CallingThread.sleep(until: .now + .seconds(3600))
+            } catch {
+                isCancelled.withLock { $0 = true }
+            }
+            return .zero
+        }
+        let clock = ManualClock()
+        let slow = RetryPolicy { [clock = clock.clock()] _ in
+            try? await clock.sleep(.seconds(40))
+            return .seconds(30)
+        }
+        for form in CallForm.allCases {
+            let before = script.count
+            let request = api.get(.data, from: "/x").with(timeouts: Timeouts(total: .milliseconds(50)))
+            let error = await failure { () async throws(RequestError) in
+                try await form.response(for: request, over: script.executor.retrying(endless))
+            }
+            #expect(error?.status == 503 && isCancelled.withLock { $0 } && script.count == before + 1)
+        }
+        let before = script.count
+        let error = await failure { () async throws(RequestError) in
+            try await script.executor.retrying(slow, clock: clock.clock()).perform(
+                api.get(.data, from: "/x").with(timeouts: Timeouts(total: .seconds(60))))
+        }
+        #expect(error?.status == 503 && script.count == before + 1 && clock.sleeps == [.seconds(40)])
+    }
+
     @Test("a call that is cancelled during a delay ends at once, in every form")
     func cancellation() async throws {
         let api = AnonymousRequestProvider("http://e.com")
