@@ -103,7 +103,8 @@ let package = Package(
         .testTarget(
             name: "RequestsTests", dependencies: ["Requests", "TestCorpora", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests", "TestSupport"],
+            name: "RequestsFoundationTests",
+            dependencies: ["RequestsFoundation", "Requests", "RequestsMock", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsMiddlewareTests",

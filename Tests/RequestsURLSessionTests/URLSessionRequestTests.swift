@@ -40,6 +40,19 @@ struct URLSessionRequestTests {
         }
     }
 
+    @Test(
+        "a GET or HEAD body is refused before anything is sent, even if the request allows it (L4)",
+        .enabled(if: Support.isOnLinux), arguments: [HTTPMethod.get, .head])
+    func allowedBody(method: HTTPMethod) async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            var request = try server.request(method, body: .bytes(Data("hello".utf8)))
+            request.allowsBody = true
+            let error = await URLSessionExecutor().failure(of: request)
+            #expect(error?.reason == .invalidRequest(.bodyNotAllowed) && error?.mayHaveReachedServer == false)
+            #expect(server.record.requestCount == 0)
+        }
+    }
+
     @Test("host names and IPv4 addresses are not taken for IPv6 addresses (L4)")
     func ipv4() async throws {
         try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
