@@ -96,7 +96,9 @@ let package = Package(
         .testTarget(
             name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],
             swiftSettings: settings),
-        .testTarget(name: "ReadmeTests", dependencies: ["RequestsMock"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests", dependencies: ["RequestsMock", "RequestsSocket", "RequestsTestServer"],
+            swiftSettings: settings),
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),

@@ -1,5 +1,7 @@
 import Dispatch
 import RequestsMock
+import RequestsSocket
+import RequestsTestServer
 import Testing
 
 enum Library: RequestProviding {
@@ -32,6 +34,7 @@ struct ReadmeTests {
     @Test("the in-memory test passes (RQ-1, RQ-9)")
     func inMemory() async throws {
         try await books()
+        try await routes()
     }
 
     @Test("the middleware signs the requests of a call until a redirect leads to another origin (HT-22, R-27)")
@@ -71,6 +74,18 @@ func books() async throws {
 
     let prepared = try library.preparedRequest(for: Books.titled("Emma"))  // nothing is sent
     #expect(prepared.wireText == "GET /api/books/Emma HTTP/1.1\nHost: 127.0.0.1:8080\nAccept: application/json\n\n")
+}
+
+func routes() async throws {
+    let routes = MockExecutor(
+        routes: .on(.get, "/api/books/{}", try .json(Book(title: "Emma", year: 1815))),
+        .on(.delete, "/api/books/{}", .status(204)))
+    try await withTestServer(serving: routes) { server in
+        let served = AnonymousRequestProvider(baseURL: server.baseURL)
+        let request = served.get(.json(Book.self), from: "/api/books/Emma")
+        let emma = try await SocketExecutor().perform(request)
+        #expect(emma.year == 1815)
+    }
 }
 
 func signing(_ executor: some RequestExecutor, with token: String) -> some RequestExecutor {
