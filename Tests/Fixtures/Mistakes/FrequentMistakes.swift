@@ -79,6 +79,10 @@ private func onClient(_ client: Client<Library>) async throws {
     _ = try await client.post(.json(User(id: 1)), to: "/x")  // error: the API creates requests
 }
 
+private func waiting(_ client: Client<Library>) async throws {
+    _ = try client.performAndWait(Users.me)  // error: is unavailable from asynchronous contexts
+}
+
 private func middleware(_ executor: any RequestExecutor) {
     _ = executor.intercepted { try await $1.execute($0) }  // error: renamed to 'intercepting(_:)'
     _ = executor.intercepting { request, next in try await next.exekute(request) }  // error: has no member 'exekute'
