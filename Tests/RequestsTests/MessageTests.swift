@@ -15,7 +15,7 @@ struct MessageTests {
 
     private static let invalid: [String: Invalid] = [
         "malformedURL": .malformedURL, "invalidHost": .invalidHost, "invalidPort": .invalidPort,
-        "nonASCIIHost": .nonASCIIHost, "controlByteInPath": .controlByteInPath, "queryInPath": .queryInPath,
+        "nonASCIIHost": .nonASCIIHost, "controlCharacterInPath": .controlCharacterInPath, "queryInPath": .queryInPath,
         "fragmentInPath": .fragmentInPath, "emptySegment": .emptySegment, "dotSegment": .dotSegment,
         "invalidMethod": .invalidMethod, "unsupportedMethod": .unsupportedMethod,
         "asteriskNotSupported": .asteriskNotSupported,

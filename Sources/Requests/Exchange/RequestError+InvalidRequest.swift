@@ -11,7 +11,7 @@ extension RequestError {
         /// The host is not ASCII; use its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
         case nonASCIIHost
         /// The path contains a control character.
-        case controlByteInPath
+        case controlCharacterInPath
         /// The path contains a `?`; use ``Request/with(query:)`` for queries.
         case queryInPath
         /// The path contains a `#`; fragments are never sent.
@@ -65,7 +65,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .invalidHost: "the host is empty or contains invalid characters (RFC 3986 §3.2.2)"
         case .invalidPort: "the port of the URL is 0; a server listens on 1 to 65535 (RFC 6335 §6)"
         case .nonASCIIHost: "the host is not ASCII; use its ASCII form, xn--… (RFC 5891)"
-        case .controlByteInPath: "the path contains a control character"
+        case .controlCharacterInPath: "the path contains a control character"
         case .queryInPath: "the path contains a “?”; use with(query:) or adding(queryItem:)"
         case .fragmentInPath: "the path contains a “#”; fragments are never sent"
         case .emptySegment: "an interpolated value leaves a path segment empty"
