@@ -22,6 +22,7 @@ struct AcceptedResponse: Sendable {
         }
         self.response = response
         self.call = call
+        // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
             stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
         }

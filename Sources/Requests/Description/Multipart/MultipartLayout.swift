@@ -60,6 +60,7 @@ struct MultipartLayout: Sendable {
             pieces.append(.body(body, length: bodyLength))
             isReplayable = isReplayable && body.isReplayable
         }
+        // The buffered bytes are counted when they are flushed.
         length = bodyLength.flatMap { own in
             length.flatMap { sum in
                 let (total, overflow) = sum.addingReportingOverflow(own)
@@ -118,6 +119,7 @@ struct MultipartSource: RequestBody.Source {
     /// - Throws: `BodyProvider.BodyError.wrongLength` when the body does not have its declared length.
     private mutating func nextOfCurrent() async throws -> Data? {
         guard var reading = current else { return nil }
+        // Stored again only if more can follow, so that no call reads a body that has ended or failed.
         current = nil
         let chunk = try await reading.source.next()
         reading.count += chunk?.count ?? 0
