@@ -36,7 +36,8 @@ extension SocketExecutor {
 
         /// The maximum size in bytes of one field line of a response, line end included; the default is 100 KiB.
         ///
-        /// ``maximumHeadSize`` limits it too. A longer line fails with ``RequestError/Reason/tooLarge(limit:)``.
+        /// The line also counts towards ``maximumHeadSize``. A longer line fails with
+        /// ``/Requests/RequestError/Reason/tooLarge(limit:)``.
         public var maximumFieldLineSize = 100 << 10
 
         /// The maximum number of fields in a response's header or trailers; the default is 2,000.

@@ -14,7 +14,7 @@ struct TextCharsetTests {
     }
 
     @Test(
-        "text is decoded in a charset that only Foundation has (RQ-25)",
+        "text is decoded in a charset that only Foundation supports (RQ-25)",
         arguments: [
             ([0x80, 0xE9], "windows-1252", "€é"), ([0xB1, 0xE6], "ISO-8859-2", "ąć"),
             ([0xCF, 0xF0], "Windows-1251", "Пр"), ([0x82, 0xA0], "Shift_JIS", "あ"),

@@ -168,7 +168,7 @@ struct CallStateTests {
     }
 
     @Test(
-        "a 304 that responds to a condition of the request is “not modified”, and otherwise an unexpected redirect (C26)",
+        "a 304 to a condition of the request is “not modified”, and otherwise an unexpected redirect (C26)",
         arguments: [
             (Field(name: .ifNoneMatch, value: "\"a\""), .notModified),
             (Field(name: .ifModifiedSince, value: "Sun, 06 Nov 1994 08:49:37 GMT"), .notModified),

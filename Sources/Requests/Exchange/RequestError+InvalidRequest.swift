@@ -36,9 +36,10 @@ extension RequestError {
         case invalidCookie
         /// The user name of Basic credentials contains a colon, which would end it (RFC 7617 §2).
         case colonInUsername
-        /// The method does not allow a body: TRACE, and GET and HEAD without ``Request/allowingBody()`` (RFC 9110 §9.3).
+        /// The method does not allow a body (RFC 9110 §9.3).
         ///
-        /// URLSession cannot send a body with GET or HEAD at all.
+        /// TRACE never does; GET and HEAD do only with ``Request/allowingBody()``. URLSession cannot send a body with
+        /// GET or HEAD.
         case bodyNotAllowed
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded

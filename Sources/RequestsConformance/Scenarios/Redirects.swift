@@ -5,8 +5,8 @@ extension Scenario {
 
     static let redirects: [Scenario] = [
         Scenario(
-            name: "304 to a condition of the request is not a redirect, and has its own reason", rows: ["C26", "T-60"],
-            group: .redirects
+            name: "a 304 to a condition of the request has its own reason, not that of redirects",
+            rows: ["C26", "T-60"], group: .redirects
         ) { context in
             let tag = "\"a\""
             let mock = MockExecutor { request in

@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
-// Twenty tasks of a first day, as the articles show them. Each prints one line.
+// The tasks of a first day, as the articles show them. Each prints one line.
 
 func report(_ task: String, _ result: Any) { print("\(task): \(result)") }
 

@@ -3,8 +3,9 @@ extension ResponseDecoder where Response == String {
     ///
     /// The charsets are UTF-8, US-ASCII, ISO-8859-1 and UTF-16 (big-endian without a byte order mark, RFC 2781 §4.3),
     /// and others if the program links Foundation, such as Windows-1252 and Shift_JIS. Any other charset, and a body
-    /// that is ill-formed in its charset, fail with ``RequestError/Reason/decodingFailed``; ``lossyText`` repairs the
-    /// body. A response that cannot have a body (204 or 304) fails with ``RequestError/Reason/unexpectedNoContent``.
+    /// that is ill-formed in its charset, fail with ``RequestError/Reason/decodingFailed``; to replace ill-formed
+    /// sequences instead, use ``lossyText``. A response that cannot have a body (204 or 304) fails with
+    /// ``RequestError/Reason/unexpectedNoContent``.
     public static var text: ResponseDecoder {
         ResponseDecoder { head, data in
             if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
@@ -28,10 +29,10 @@ private enum ResponseCharset {
     case utf8
     case ascii
     case utf16(isBigEndian: Bool?)
-    /// A charset that Foundation's function decodes, with its name.
+    /// A charset that Foundation decodes, with the name that the response gives it.
     case other(String.Encoding, name: String)
 
-    /// Returns the charset of the body that `head` describes; UTF-8 without a charset parameter.
+    /// Creates the charset of the body that `head` describes; UTF-8 if there is no charset parameter.
     init(of head: ResponseHead) throws(RequestError) {
         guard let name = head.contentType?.parameter("charset") else {
             self = .utf8

@@ -60,7 +60,7 @@ struct MultipartLayout: Sendable {
             pieces.append(.body(body, length: bodyLength))
             isReplayable = isReplayable && body.isReplayable
         }
-        add(bodyLength)
+        add(bodyLength)  // the buffered bytes are counted when they are flushed
     }
 
     /// Adds the length of a piece, nil if it is unknown.
@@ -122,6 +122,7 @@ struct MultipartSource: RequestBody.Source {
     /// - Throws: `BodyProvider.BodyError.wrongLength` when the body does not have its declared length.
     private mutating func nextOfCurrent() async throws -> Data? {
         guard var reading = current else { return nil }
+        // Stored again only if more can follow, so that no call reads a body that has ended or failed.
         current = nil
         let chunk = try await reading.source.next()
         reading.count += chunk?.count ?? 0
