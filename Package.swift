@@ -96,14 +96,17 @@ let package = Package(
         .testTarget(
             name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],
             swiftSettings: settings),
-        .testTarget(name: "ReadmeTests", dependencies: ["RequestsMock"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests", dependencies: ["RequestsMock", "RequestsSocket", "RequestsTestServer"],
+            swiftSettings: settings),
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsTests", dependencies: ["Requests", "TestCorpora", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests", "TestSupport"],
+            name: "RequestsFoundationTests",
+            dependencies: ["RequestsFoundation", "Requests", "RequestsMock", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsMiddlewareTests",

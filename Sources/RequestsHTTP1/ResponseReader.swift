@@ -129,6 +129,7 @@ package struct ResponseReader: Sendable {
         else { return nil }
         self.line = line
         search = StartLineSearch()
+        // The limit of the head includes the interim responses before it.
         section = FieldSection(tolerating: .response, bytesRead: section.bytesRead &+ end)
         phase = .header
         return end
@@ -140,6 +141,7 @@ package struct ResponseReader: Sendable {
         if line.status == 101 {
             guard acceptsUpgrade else { throw .violation(.unexpectedUpgrade) }
             phase = .body
+            // The message ends here; the bytes after it belong to the new protocol.
             return .head(ReceivedResponse(line: line, header: header, framing: .none, isReusable: false))
         }
         if line.status.isInformational {

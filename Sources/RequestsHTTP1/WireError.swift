@@ -14,7 +14,7 @@ package enum WireError: Error, Hashable, Sendable {
     case truncated(Place)
 
     /// The part of a message at which a connection ended.
-    package enum Place: String, Hashable, Sendable {
+    package enum Place: String, CaseIterable, Hashable, Sendable {
         /// Before the first byte, as on a pooled connection that the peer has closed.
         case beforeMessage = "before the first byte"
         /// In the start line or the header section.
@@ -52,7 +52,7 @@ extension WireError: CustomStringConvertible {
 }
 
 /// A rule of RFC 9110 or RFC 9112 that a message violates; the raw value describes the violation in one line.
-package enum Violation: String, Hashable, Sendable {
+package enum Violation: String, CaseIterable, Hashable, Sendable {
     /// The version is not `HTTP/DIGIT.DIGIT` in capitals.
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
     /// The major version is not 1.

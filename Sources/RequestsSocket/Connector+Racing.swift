@@ -18,6 +18,7 @@ extension Connector {
                 if try await connect(channel, to: address, pausingAt: race.alarm) { return channel }
                 return try await continueRace(with: channel, race)
             } catch {
+                // After a time limit or a cancellation, another address cannot help.
                 guard error.reason == .connectionFailed else { throw error }
                 race.fail()
                 failure = error
@@ -41,18 +42,34 @@ extension Connector {
         let limit = min(timeLimits.connecting, timeLimits.total)
         do throws(WaitError) {
             try await channel.connect(to: address, by: min(pause ?? limit, limit), on: .current)
-            channel.socket.setNoDelay()
+            setOptions(of: channel.socket)
             return true
         } catch {
+            // The pause is shorter than the limit, so its end is not a timeout of the attempt.
             if case .timedOut = error, let pause, pause < limit { return false }
             throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
     }
 
+    /// Sets the options of an established TCP connection.
+    private func setOptions(of socket: borrowing Socket) {
+        socket.setNoDelay()
+        guard let probes = configuration.keepAliveProbes else { return }
+        // A system that knows no probes of a connection still transfers its bytes.
+        try? socket.setKeepAlive(
+            idle: Self.seconds(probes.idleTime), interval: Self.seconds(probes.interval),
+            count: Int32(min(max(probes.count, 1), 127)))
+    }
+
+    private static func seconds(_ duration: Duration) -> Int32 {
+        let nanoseconds = Deadline.nanoseconds(of: duration)
+        return Int32(min(max((nanoseconds - 1) / 1_000_000_000 + 1, 1), 32_767))
+    }
+
     private func finish(_ channel: Channel) async throws(RequestError) -> Channel {
         do throws(WaitError) {
             try await channel.continueConnecting(by: min(timeLimits.connecting, timeLimits.total), on: .current)
-            channel.socket.setNoDelay()
+            setOptions(of: channel.socket)
             return channel
         } catch {
             throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
@@ -72,6 +89,7 @@ extension Connector {
     /// Races the remaining addresses against `first`, which is connecting already.
     private func continueRace(with first: Channel, _ race: AddressRace) async throws(RequestError) -> Channel {
         let result = await withTaskGroup(of: Event.self, returning: Result<Channel, RequestError>.self) { group in
+            // Ends the other attempts, for which the group waits; their sockets are then closed.
             defer { group.cancelAll() }
             var race = race
             var hasAlarm = false
@@ -88,6 +106,7 @@ extension Connector {
                         }
                     }
                     continue
+                // One alarm at a time: if an attempt fails first, the next one starts without it.
                 case .wait(let instant?) where !hasAlarm:
                     hasAlarm = true
                     group.addTask {

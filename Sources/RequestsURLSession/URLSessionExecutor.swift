@@ -110,7 +110,7 @@ extension PreparedRequest {
         do throws(RequestError) {
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
-            // Foundation ends a GET with a body with an error of its own, on every platform.
+            // On every platform, Foundation fails a GET with a body with an error of its own.
             guard body.isNone || (method != .get && method != .head) else {
                 throw RequestError(
                     .invalidRequest(.bodyNotAllowed),

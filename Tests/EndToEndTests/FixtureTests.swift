@@ -30,7 +30,7 @@ struct FixtureTests {
         }
     }
 
-    @Test("twenty tasks of a first day have the results that the articles promise")
+    @Test("the tasks of a first day have the results that the articles describe")
     func firstDay() throws {
         let (status, output) = try run("requests-first-day")
         #expect(status == 0, "\(output)")

@@ -122,7 +122,7 @@ struct ResumingDownloadTests {
         #expect(served.recordedRequests.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
     }
 
-    @Test("the metrics say why a download began again, and nothing if it continued or had no partial file")
+    @Test("the metrics have the reason why a download started over, and none if it continued or had no partial file")
     func restarts() async throws {
         let server = RangeServer(content)
         try await Transport.memory.run(serving: server.executor) { api, executor in

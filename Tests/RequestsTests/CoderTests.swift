@@ -45,7 +45,7 @@ struct CoderTests {
         try client.performAndWait { $0.get(decoder, from: "/x") }
     }
 
-    @Test("every JSON body is encoded by the encoder of the API, unless it names another (RQ-23)")
+    @Test("every JSON body is encoded by the encoder of the API, unless the body has its own (RQ-23)")
     func bodies() throws {
         #expect(try Self.body(api.post(.json(commit), to: "/x")) == json)
         #expect(try Self.body(api.post(.json(commit).throttled(), to: "/x")) == nil)
@@ -59,7 +59,7 @@ struct CoderTests {
         #expect(try Self.body(AnonymousRequestProvider.example.post(.json(commit), to: "/x")) != json)
     }
 
-    @Test("every JSON response is decoded by the decoder of the API, unless it names another (RQ-25)")
+    @Test("every JSON response is decoded by the decoder of the API, unless the response decoder has its own (RQ-25)")
     func responses() async throws {
         let executor = StubExecutor(200, json)
         let client = Client(api, executor: executor)
@@ -82,7 +82,7 @@ struct CoderTests {
         }
     }
 
-    @Test("decoders that contain a decoder of JSON use that of the API (RQ-25)")
+    @Test("decoders that contain a JSON decoder use that of the API (RQ-25)")
     func combined() async throws {
         let client = Client(api, executor: StubExecutor(200, json))
         #expect(try await client.perform { $0.get(.optional(.json(Commit.self)), from: "/x") } == commit)
@@ -110,7 +110,7 @@ struct CoderTests {
         #expect(error?.payload(as: Commit.self) == commit)
     }
 
-    @Test("a request of one's own type has coders of its own (RQ-2)")
+    @Test("a request of your own type has its own coders (RQ-2)")
     func convertible() async throws {
         struct GetCommit: RequestConvertible {
             typealias Resource = Commit

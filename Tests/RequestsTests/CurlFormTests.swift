@@ -36,7 +36,7 @@ struct CurlFormTests {
         )
     }
 
-    @Test("a part that curl cannot express leaves the body to standard input or printf")
+    @Test("a form with a part that curl cannot express is read from standard input or written by printf")
     func fallback() throws {
         let url = URL(filePath: #filePath)
         let stream = RequestBody.stream { AsyncStream<Data> { $0.finish() } }
@@ -54,7 +54,7 @@ struct CurlFormTests {
         }
     }
 
-    @Test("the form is that of the body: another body or content type is shown instead")
+    @Test("a body or content type that replaces the form is shown instead of it")
     func replaced() throws {
         var request = try api.post(.multipart([.text("a", name: "n")]), to: "/x").prepared()
         let copy = request

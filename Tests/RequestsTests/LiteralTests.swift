@@ -37,13 +37,13 @@ struct LiteralTests {
         #endif
     }
 
-    @Test("an Authorization field is made of its value or of a token (RQ-18)")
+    @Test("an Authorization field is created from a value or a token (RQ-18)")
     func authorization() {
         #expect(Field.authorization("Digest a=b") == Field(name: .authorization, value: "Digest a=b"))
         #expect(Field.authorization(bearerToken: "t") == Field(name: .authorization, value: "Bearer t"))
     }
 
-    @Test("a request is built with a cookie and no error to handle; preparing it finds an invalid one (HT-10)")
+    @Test("setting a cookie does not throw, and preparing the request reports an invalid one (HT-10)")
     func cookies() throws {
         let call = Call<AnonymousRequestProvider, String> { api in
             api.get(.text, from: "/x").setting(cookie: "a", to: "1").setting(cookie: "b", to: "2")

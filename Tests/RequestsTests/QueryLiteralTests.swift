@@ -16,7 +16,7 @@ struct QueryLiteralTests {
         try request.prepared().target.query
     }
 
-    @Test("arrays, dates and variables stand beside literals (RQ-14, RQ-34)")
+    @Test("arrays, dates and variables can be mixed with literals (RQ-14, RQ-34)")
     func values() throws {
         let (page, tags, since): (Int?, [String], Date) = (2, ["a", "b c"], Date(timeIntervalSince1970: 1_800_000_000))
         let request = Self.request.with(query: ["q": "x", "page": page, "tag": tags, "since": since, "id": [1, 2]])
@@ -36,7 +36,7 @@ struct QueryLiteralTests {
         #expect(try Self.query(dropped) == "tag=a&tag=1")
     }
 
-    @Test("a date that RFC 3339 cannot express is its seconds (RQ-34)")
+    @Test("a date that RFC 3339 cannot express is written as its seconds since 1970 (RQ-34)")
     func dates() {
         #expect(Date(timeIntervalSince1970: 1e12).queryText == "1000000000000.0")
         #expect(Date(timeIntervalSince1970: 253_402_300_799).queryText == "9999-12-31T23:59:59Z")

@@ -24,7 +24,7 @@ struct ResponseDecoderTests {
         #expect(ResponseDecoder<Int>(streaming: { _, _ in 1 }).delivery == .streamed)
     }
 
-    @Test("data is the body, and text is its UTF-8 (RQ-25, AF-52)")
+    @Test("data is the body, and text is the body decoded as UTF-8 (RQ-25, AF-52)")
     func plain() async throws {
         #expect(try await StubExecutor(200, "é").perform(api.get(.data, from: "/x")) == Data([0xC3, 0xA9]))
         #expect(try await StubExecutor(200).perform(api.get(.data, from: "/x")).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 @Suite("URLSession: requests", .timeLimit(.minutes(5)))
 struct URLSessionRequestTests {
     @Test(
-        "only Host, Accept-Encoding, Connection and framing are added to a request (L5)",
+        "only Host, Accept-Encoding, Connection and framing are added to a request (L5, PM-10)",
         .enabled(if: Support.isOnLinux))
     func additions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
@@ -37,6 +37,37 @@ struct URLSessionRequestTests {
             let error = await #expect(throws: RequestError.self) { try await executor.perform(request) }
             #expect(error?.reason == .invalidRequest(.ipv6AddressNotSupported))
             #expect(error?.attempts == 2 && server.record.requestCount == 1)
+        }
+    }
+
+    @Test(
+        "a GET or HEAD body is refused before anything is sent, even if the request allows it (L4)",
+        .enabled(if: Support.isOnLinux), arguments: [HTTPMethod.get, .head])
+    func allowedBody(method: HTTPMethod) async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            var request = try server.request(method, body: .bytes(Data("hello".utf8)))
+            request.allowsBody = true
+            let error = await URLSessionExecutor().failure(of: request)
+            #expect(error?.reason == .invalidRequest(.bodyNotAllowed) && error?.mayHaveReachedServer == false)
+            #expect(server.record.requestCount == 0)
+        }
+    }
+
+    @Test(
+        "a challenge for credentials is a 401 response, and the challenge handler is not called (PM-13, L1, L18)",
+        arguments: ["Basic realm=\"a\"", "Digest realm=\"a\", nonce=\"b\"", "NTLM", "Negotiate", "Bearer"])
+    func challenges(challenge: String) async throws {
+        let response = MockResponse.status(401, "who?").adding(
+            headerField: Field(name: .wwwAuthenticate, value: challenge))
+        try await withTestServer(serving: MockExecutor(response)) { server in
+            let calls = Mutex(0)
+            let executor = URLSessionExecutor(challengeHandler: { _ in
+                calls.withLock { $0 += 1 }
+                return (.performDefaultHandling, nil)
+            })
+            let received = try await executor.execute(server.request())
+            #expect(received.head.status == .unauthorized && received.text == "who?")
+            #expect(calls.withLock { $0 } == 0 && server.record.requestCount == 1)
         }
     }
 
@@ -83,7 +114,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("middleware receives the attributes of a request (L8)")
+    @Test("middleware receives the attributes of a request (L8, PM-30)")
     func attributes() async throws {
         enum Key: RequestAttributes.Key { typealias Value = String }
         try await withTestServer(serving: MockExecutor(.ok())) { server in

@@ -12,7 +12,7 @@ public struct BodyProvider: Sendable {
     let kind: Kind
     private let encode: Encode
 
-    /// A function that makes the body; the second parameter creates the JSON encoder of the API.
+    /// A function that makes the body; its second parameter creates the JSON encoder of the API.
     typealias Encode = @Sendable (inout Header, () -> JSONEncoder) throws -> RequestBody
 
     /// Creates a provider that makes the body with `encode`, which also sets Content-Type.
@@ -27,7 +27,7 @@ public struct BodyProvider: Sendable {
 
     /// Returns the body, and sets the fields of `header` that describe it.
     ///
-    /// `makeEncoder` creates the encoder of JSON for which the provider names no other.
+    /// `makeEncoder` creates the JSON encoder for a provider that has no encoder of its own.
     package func body(
         updating header: inout Header,
         encodingJSONWith makeEncoder: () -> JSONEncoder = BodyProvider.makeDeterministicEncoder
@@ -67,8 +67,8 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded each time the request is prepared.
     ///
-    /// `makeEncoder` is called for each use, because encoders are not safe to share. Without one, the encoder is that
-    /// of the API (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so
+    /// `makeEncoder` is called for each use, because encoders are not safe to share. Without it, the encoder of the API
+    /// is used (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so
     /// that equal values produce equal bytes. An error of the encoder becomes
     /// ``RequestError/Reason/bodyEncodingFailed``, with that error as ``RequestError/underlying``.
     public static func json(
@@ -83,9 +83,9 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded immediately by `encoder`.
     ///
-    /// An error of the encoder is thrown when the request is prepared. The encoder is not that of the API, which is
-    /// unknown when the value is encoded. This is the form of Requests 0.3.2, for values
-    /// that are not `Sendable`.
+    /// An error of the encoder is thrown when the request is prepared. The encoder of the API is not used, because the
+    /// API is unknown when the value is encoded. This is the form of Requests 0.3.2, for values that are not
+    /// `Sendable`.
     public static func json(
         encoded value: some Encodable, using encoder: JSONEncoder = BodyProvider.makeDeterministicEncoder()
     ) -> BodyProvider {

@@ -57,8 +57,8 @@ extension Request {
     ///
     /// - Parameters:
     ///   - name: The name, which must be a token.
-    ///   - value: The value, with the rules of ``Cookie/init(name:value:)``. Preparing a request with a cookie that
-    ///     breaks them throws ``RequestError/InvalidRequest/invalidCookie``.
+    ///   - value: The value, as ``Cookie/init(name:value:)`` allows it. If the name or the value is invalid, preparing
+    ///     the request throws ``RequestError/InvalidRequest/invalidCookie``.
     /// - Returns: The request.
     public consuming func setting(cookie name: String, to value: String) -> Self {
         do throws(RequestError.InvalidRequest) {
@@ -89,7 +89,7 @@ extension Request {
     /// style `nulls`.
     ///
     /// ```swift
-    /// // Without “page” if it is nil:
+    /// // Leaves out “page” if it is nil:
     /// request.with(query: ["q": text, "page": page], nulls: .dropped)
     /// ```
     public consuming func with(query: QueryItems, nulls: RequestParameters.Format.NullStyle) -> Self {
@@ -111,7 +111,7 @@ extension Request {
         return self
     }
 
-    /// Returns this request with a name and a value added to its query; a nil value adds nothing if `nulls` is `.dropped`.
+    /// Returns this request with a name and a value added to its query; a nil value is written as `nulls` determines.
     public consuming func adding<Value: QueryValue>(
         queryItem: (name: String, value: Value?), nulls: RequestParameters.Format.NullStyle
     ) -> Self {

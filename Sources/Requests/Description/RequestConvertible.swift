@@ -63,14 +63,14 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// A function that receives the progress of the exchange. The default is nil.
     var progressHandler: (@Sendable (TransferProgress) -> Void)? { get }
 
-    /// Returns the encoder of a JSON body that has no encoder of its own.
+    /// Returns the encoder for a JSON body that has no encoder of its own.
     ///
-    /// A ``Request`` returns that of its API. The default is that of ``BodyProvider/makeDeterministicEncoder``.
+    /// A ``Request`` returns the encoder of its API. ``BodyProvider/makeDeterministicEncoder`` creates the default.
     func makeJSONEncoder() -> JSONEncoder
 
-    /// Returns the decoder of a JSON response whose ``responseDecoder`` names no other.
+    /// Returns the decoder for a JSON response whose ``responseDecoder`` has no JSON decoder of its own.
     ///
-    /// A ``Request`` returns that of its API. The default is a `JSONDecoder` without strategies.
+    /// A ``Request`` returns the decoder of its API. The default is `JSONDecoder()`.
     func makeJSONDecoder() -> JSONDecoder
 
     /// Returns the request as it will be sent, without sending it.
@@ -136,7 +136,7 @@ extension RequestConvertible {
     public var progressHandler: (@Sendable (TransferProgress) -> Void)? { nil }
     /// Returns the default encoder, which sorts keys and does not escape slashes.
     public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
-    /// Returns the default decoder, which has no strategies.
+    /// Returns the default decoder, `JSONDecoder()`.
     public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 
     /// The resource type, the method and the URL with its secrets redacted.
@@ -155,7 +155,7 @@ extension RequestConvertible where Resource == Void {
 }
 
 extension RequestConvertible where Resource == String {
-    /// A decoder that returns the body as text in its charset.
+    /// A decoder that returns the body as text in the charset of the response.
     public var responseDecoder: ResponseDecoder<String> { .text }
 }
 

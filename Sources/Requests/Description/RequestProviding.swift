@@ -20,14 +20,14 @@ public protocol RequestProviding: Sendable {
 
     /// Returns the encoder of the JSON that requests of the API send.
     ///
-    /// It is called for each body that has no encoder of its own: those of ``BodyProvider/json(_:using:)`` and of
-    /// parameters. The default is that of ``BodyProvider/makeDeterministicEncoder``.
+    /// It is called for each JSON body that has no encoder of its own, such as ``BodyProvider/json(_:using:)`` or
+    /// parameters. ``BodyProvider/makeDeterministicEncoder`` creates the default.
     func makeJSONEncoder() -> JSONEncoder
 
     /// Returns the decoder of the JSON that requests of the API receive.
     ///
-    /// It is called for each response, and for each line of NDJSON, whose decoder names no other. The default is a
-    /// `JSONDecoder` without strategies.
+    /// It is called for each JSON response and for each line of NDJSON, unless the response decoder has a JSON decoder
+    /// of its own. The default is `JSONDecoder()`.
     func makeJSONDecoder() -> JSONDecoder
 }
 
@@ -35,7 +35,7 @@ extension RequestProviding {
     /// Returns an encoder that sorts keys and does not escape slashes.
     public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
 
-    /// Returns a `JSONDecoder` without strategies.
+    /// Returns `JSONDecoder()`.
     public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 }
 

@@ -17,15 +17,16 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body.
     ///
     /// The standard validator accepts `application/json`, `text/json`, `text/javascript` and subtypes that end in
-    /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share; without one, the
-    /// decoder is that of the API (``RequestProviding/makeJSONDecoder()``). An empty body fails with ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
+    /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share; without it, the
+    /// decoder of the API is used (``RequestProviding/makeJSONDecoder()``). An empty body fails with
+    /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
     /// ``JSONValue/init(parsing:)``; the syntax for every other type is that of `JSONDecoder`, which accepts a comma
     /// after the last element.
     @inlinable
     public static func json(
         _ type: Response.Type = Response.self, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
-        // Two functions, so that a decoder without coders of its own captures nothing.
+        // Two closures, so that the one that uses the decoder of the API captures nothing.
         guard let makeDecoder else {
             return ResponseDecoder(acceptingJSON: MediaType.ofJSON) { data, makeDecoder in
                 guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }

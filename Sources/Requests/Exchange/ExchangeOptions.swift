@@ -19,9 +19,9 @@ extension RequestAttributes {
 
     /// Whether a GET or HEAD request may have a body; the default is false.
     ///
-    /// Such a body has no defined meaning (RFC 9110 §9.3.1, §9.3.2), and servers and caches may ignore or refuse it. Some
-    /// APIs require it for searches. TRACE never has a body. URLSession cannot send such a body, so its executor fails
-    /// with ``RequestError/InvalidRequest/bodyNotAllowed`` before anything is sent.
+    /// Such a body has no defined meaning (RFC 9110 §9.3.1, §9.3.2), and servers and caches may ignore or reject it.
+    /// Some APIs require it for searches. TRACE never has a body. URLSession cannot send such a body, so its executor
+    /// fails with ``RequestError/InvalidRequest/bodyNotAllowed`` before anything is sent.
     public var allowsBody: Bool {
         get { self[AllowsBodyKey.self] ?? false }
         set { self[AllowsBodyKey.self] = newValue }
@@ -100,7 +100,7 @@ extension Request {
     ///     .allowingBody()
     /// ```
     ///
-    /// See ``RequestAttributes/allowsBody`` for its limits.
+    /// See ``RequestAttributes/allowsBody`` for the restrictions.
     public consuming func allowingBody() -> Self {
         attributes.allowsBody = true
         return self

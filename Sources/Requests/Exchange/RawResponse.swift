@@ -58,7 +58,7 @@ public struct RawResponse: Sendable {
         /// The value of Content-Encoding before content decoding; nil if the body was not decoded.
         public var contentEncoding: String?
 
-        /// The reason why a resumed download began again; nil if it continued, or had no partial file.
+        /// The reason why a resumed download started over; nil if it continued its partial file or had none.
         public var restartReason: String?
 
         /// The repetitions of the request by retry middleware, in order; empty if the first attempt succeeded.

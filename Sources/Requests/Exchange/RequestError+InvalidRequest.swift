@@ -11,7 +11,7 @@ extension RequestError {
         /// The host is not ASCII; use its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
         case nonASCIIHost
         /// The path contains a control character.
-        case controlByteInPath
+        case controlCharacterInPath
         /// The path contains a `?`; use ``Request/with(query:)`` for queries.
         case queryInPath
         /// The path contains a `#`; fragments are never sent.
@@ -36,9 +36,10 @@ extension RequestError {
         case invalidCookie
         /// The user name of Basic credentials contains a colon, which would end it (RFC 7617 §2).
         case colonInUsername
-        /// The method does not allow a body: TRACE, and GET and HEAD without ``Request/allowingBody()`` (RFC 9110 §9.3).
+        /// The method does not allow a body (RFC 9110 §9.3).
         ///
-        /// URLSession cannot send a body with GET or HEAD at all.
+        /// TRACE never does; GET and HEAD do only with ``Request/allowingBody()``. URLSession cannot send a body with
+        /// GET or HEAD.
         case bodyNotAllowed
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
@@ -54,6 +55,8 @@ extension RequestError {
         case invalidProxy
         /// The path of a unix socket is empty, too long or contains NUL.
         case invalidSocketPath
+        /// The local address of the executor is not an IP address.
+        case invalidLocalAddress
     }
 }
 
@@ -65,7 +68,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .invalidHost: "the host is empty or contains invalid characters (RFC 3986 §3.2.2)"
         case .invalidPort: "the port of the URL is 0; a server listens on 1 to 65535 (RFC 6335 §6)"
         case .nonASCIIHost: "the host is not ASCII; use its ASCII form, xn--… (RFC 5891)"
-        case .controlByteInPath: "the path contains a control character"
+        case .controlCharacterInPath: "the path contains a control character"
         case .queryInPath: "the path contains a “?”; use with(query:) or adding(queryItem:)"
         case .fragmentInPath: "the path contains a “#”; fragments are never sent"
         case .emptySegment: "an interpolated value leaves a path segment empty"
@@ -87,6 +90,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .ipv6AddressNotSupported: "the executor does not support IPv6 addresses"
         case .trailersNotSupported: "trailers are not supported"
         case .invalidProxy: "invalid proxy host, port or credentials"
+        case .invalidLocalAddress: "the local address of the executor is not an IP address"
         case .invalidSocketPath: "the unix socket path is empty, too long or contains NUL"
         }
     }

@@ -87,7 +87,7 @@ extension RequestError {
         else {
             return false
         }
-        return JSONValue.SyntaxError.check(body)?.problem == .endsEarly
+        return JSONValue.SyntaxError.check(body)?.problem == .truncated
     }
 
     private var isJSON: Bool {

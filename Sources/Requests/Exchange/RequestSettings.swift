@@ -9,9 +9,9 @@ struct RequestSettings: Sendable {
         var redirectPolicy = RedirectPolicy.standard
         var attributes = RequestAttributes()
         var progressHandler: (@Sendable (TransferProgress) -> Void)?
-        /// The form that the body was made from, for descriptions; nil for other bodies.
+        /// The form that the body was made from, for the curl command; nil for other bodies.
         var form: MultipartForm?
-        /// A reason why the request cannot be sent that its other parts do not show.
+        /// The error of a builder that does not throw, which preparing the request throws.
         var problem: RequestError.InvalidRequest?
     }
 

@@ -23,6 +23,7 @@ struct AcceptedResponse: Sendable {
         }
         self.response = call.addingRetries(to: response)
         self.call = call
+        // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
             stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
         }
@@ -125,8 +126,8 @@ extension AcceptedResponse {
 }
 
 extension RequestError {
-    /// Returns the error with the reason ``Reason/notModified`` if a 304 response is rejected that responds to a condition
-    /// of `request` (RFC 9110 §15.4.5).
+    /// Returns this error, with the reason ``Reason/notModified`` if the rejected response is a 304 to a condition of
+    /// `request` (RFC 9110 §15.4.5).
     fileprivate func ofCondition(in request: PreparedRequest, _ response: ResponseHead) -> RequestError {
         guard reason == .unexpectedRedirect, response.status == 304,
             request.header.contains(.ifNoneMatch) || request.header.contains(.ifModifiedSince)

@@ -1,7 +1,7 @@
 extension Pages {
     /// The items of all pages, in order; the next page is requested when the items of the previous one have been read.
     ///
-    /// It ends with the error that ends the pages.
+    /// The sequence ends with the error that ends the pages.
     public struct Items<Collected: Sequence & Sendable>: AsyncSequence {
         /// The error that ended the pages early.
         public typealias Failure = RequestError
@@ -43,7 +43,7 @@ extension Pages {
         }
     }
 
-    /// Returns the items of all pages, which `items` finds in each page.
+    /// Returns the items of all pages, in order; `items` returns those of one page.
     ///
     /// ```swift
     /// let pages = client.pages(of: Search.repos("swift"), by: .linkHeader)

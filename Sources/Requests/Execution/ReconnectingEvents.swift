@@ -121,7 +121,8 @@ extension Client {
             client: self, request: call.request(from: api), maximumFailures: maximumFailures, pause: pause)
     }
 
-    /// Returns the events of the request that `make` describes; when the connection is lost, the stream is requested again with Last-Event-ID.
+    /// Returns the events of the request that `make` describes; when the connection is lost, the stream is requested
+    /// again with Last-Event-ID.
     ///
     /// The parameters are those of the function that takes an endpoint.
     public func reconnectingEvents(

@@ -1,9 +1,9 @@
 /// The query of a request: ordered names and values, which may be repeated.
 ///
 /// A dictionary literal such as `["q": "swift", "page": 2, "tags": ["a", "b"], "flag": nil]` keeps order and
-/// duplicates. An array is one item for each element. An item with a nil value is sent as a bare name, `?flag`, not left
-/// out; ``with(nulls:)`` leaves it out. An item with an empty value is sent as `name=`. Names and values are
-/// percent-encoded with ``PercentEncoding/strict``.
+/// duplicates. An array is sent as one item for each element, a nil value as a bare name (`?flag`), and an empty value
+/// as `name=`. To leave out nil values, use ``with(nulls:)``. Names and values are percent-encoded with
+/// ``PercentEncoding/strict``.
 public struct QueryItems: Hashable, Sendable {
     /// A name and its value.
     public struct Item: Hashable, Sendable {
@@ -53,7 +53,7 @@ public struct QueryItems: Hashable, Sendable {
     /// Returns this query with its items without a value written in `style`: as a bare name, as `name=`, or left out.
     ///
     /// ```swift
-    /// // Without “page” if it is nil:
+    /// // Leaves out “page” if it is nil:
     /// request.with(query: ["q": text, "page": page], nulls: .dropped)
     /// ```
     public func with(nulls style: RequestParameters.Format.NullStyle) -> QueryItems {
@@ -271,7 +271,8 @@ extension Float: QueryValue {}
 extension Date: QueryValue {
     /// The date and time in UTC, to the second: `2026-11-20T11:00:00Z` (RFC 3339 §5.6).
     ///
-    /// A date before the year 1 or after the year 9999, which RFC 3339 cannot express, is its seconds since 1970.
+    /// A date before the year 1 or after the year 9999, which RFC 3339 cannot express, is written as its seconds since
+    /// 1970.
     public var queryText: String {
         ISO8601Text.canExpress(self) ? formatted(.iso8601) : timeIntervalSince1970.description
     }

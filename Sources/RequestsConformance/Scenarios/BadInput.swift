@@ -5,7 +5,7 @@ extension Scenario {
 
     private static let malformed: [(String, RequestError.InvalidRequest)] = [
         ("http://bücher.example/", .nonASCIIHost), ("http://a b/", .invalidHost), ("http://a:70000/", .malformedURL),
-        ("http://[::1/", .invalidHost), ("//a.example/", .malformedURL), ("http://a/\u{1}", .controlByteInPath),
+        ("http://[::1/", .invalidHost), ("//a.example/", .malformedURL), ("http://a/\u{1}", .controlCharacterInPath),
     ]
 
     static let badInput: [Scenario] = [
@@ -86,7 +86,8 @@ extension Scenario {
                 for control in controls + ["\t"] {
                     // A separate string: a byte that is interpolated into a path is data, and would be escaped.
                     let path = "/a" + control + "b"
-                    try await expectFailure(.invalidRequest(.controlByteInPath), context: control.debugDescription) {
+                    try await expectFailure(.invalidRequest(.controlCharacterInPath), context: control.debugDescription)
+                    {
                         try await client.client.perform(api.get(.none, from: RequestPath(path)))
                     }
                 }

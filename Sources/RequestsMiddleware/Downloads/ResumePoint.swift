@@ -49,7 +49,7 @@ package struct ResumePoint: Codable, Sendable {
         [.range(.from(count)), Field(name: .ifRange, value: validator)]
     }
 
-    // The reasons for a new beginning, for the metrics of the response.
+    // The reasons why a download starts over, for the metrics of the response.
     package static let missing = "the partial file has no resume point for this URL"
     package static let wholeSent = "the server sent the whole representation: it has changed, or has no ranges"
     package static let otherPart = "the part that the server sent does not continue the partial file"

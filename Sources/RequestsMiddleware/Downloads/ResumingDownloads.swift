@@ -13,7 +13,8 @@ internal import RequestsPOSIX
 /// `/tmp/big.iso.partial`, and their resume point in `/tmp/big.iso.partial.json`. The same call made again requests the
 /// remaining bytes with Range and If-Range (RFC 9110 §14.2, §13.1.5). It does so only if a strong entity tag, or a date
 /// that is as reliable, identifies the bytes; otherwise, or if the server has a different representation by then, the
-/// download starts over, and `restartReason` of the response's metrics says why. Once all bytes have arrived, the file replaces an existing one at the destination in one step.
+/// download starts over, and the response's metrics have the reason (`restartReason`). Once all bytes have arrived, the
+/// file replaces an existing one at the destination in one step.
 /// The middleware does not repeat a failed call; the caller does, or a retry middleware before this one.
 ///
 /// The middleware handles GET requests whose ``/Requests/ResponseBody/Delivery`` is a file and that have no Range;

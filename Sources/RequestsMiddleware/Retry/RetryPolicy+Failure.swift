@@ -82,13 +82,13 @@ extension RetryPolicy.Category {
             // The server would use a coding that cannot be decoded again.
             switch (error.underlying as? ContentCodingError)?.problem {
             case .unknown, .tooMany: self = .permanent
-            case .damaged, .endsEarly, nil: self = .brokenResponse
+            case .damaged, .truncated, nil: self = .brokenResponse
             }
         case .decodingFailed: self = error.isJSONTruncated ? .brokenResponse : .permanent
         case .unacceptableStatus: self = error.status.map { .status($0) } ?? .permanent
         // A new reason must be added to a row of this table.
         case .invalidRequest, .bodyEncodingFailed, .fileAccessFailed, .bodyNotReplayable, .credentialsUnavailable,
-            .unsupportedScheme, .tooLarge, .notModified, .unexpectedRedirect, .unexpectedContentType,
+            .unsupportedScheme, .executorClosed, .tooLarge, .notModified, .unexpectedRedirect, .unexpectedContentType,
             .unexpectedNoContent, .cancelled, .other:
             self = .permanent
         }

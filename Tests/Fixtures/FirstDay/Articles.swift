@@ -5,21 +5,21 @@ import RequestsSocket
 // A House test checks that each declaration after “Article” is in that article, line for line.
 
 // Article: GettingStarted.md
-func users(
-    _ logins: [String], from github: Client<GitHub>, limit: Int = 8
-) async throws -> [User] {
-    try await withThrowingTaskGroup(of: (Int, User).self) { group in
-        var users: [Int: User] = [:]
-        for (index, login) in logins.enumerated() {
-            if index >= limit, let (done, user) = try await group.next() {
-                users[done] = user
+func values<E: Endpoint>(
+    of endpoints: [E], from client: Client<E.API>, limit: Int = 8
+) async throws -> [E.Resource] where E.Resource: Sendable {
+    try await withThrowingTaskGroup(of: (Int, E.Resource).self) { group in
+        var values: [Int: E.Resource] = [:]
+        for (index, endpoint) in endpoints.enumerated() {
+            if index >= limit, let (done, value) = try await group.next() {
+                values[done] = value
             }
             group.addTask {
-                (index, try await github.perform(Users.named(login)))
+                (index, try await client.perform(endpoint))
             }
         }
-        for try await (done, user) in group { users[done] = user }
-        return logins.indices.compactMap { users[$0] }
+        for try await (done, value) in group { values[done] = value }
+        return endpoints.indices.compactMap { values[$0] }
     }
 }
 

@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsSocket
 import RequestsTestServer
 
-// Twenty tasks of a first day, as the articles show them. Each prints one line.
+// The tasks of a first day, as the articles show them. Each prints one line.
 
 func report(_ task: String, _ result: Any) { print("\(task): \(result)") }
 
@@ -58,7 +58,7 @@ func sequences(_ github: Client<GitHub>) async throws {
     let sent = try await github.perform { $0.put(.file(at: file), to: "/echo", receiving: .text) }
     report("14 send a file", sent.split(separator: "|").last?.utf8.count ?? 0)
     let logins = (1...20).map { "user\($0)" }
-    let all = try await users(logins, from: github, limit: 4)
+    let all = try await values(of: logins.map(Users.named), from: github, limit: 4)
     report("15 many requests, a few at a time", "\(all.first?.login ?? "") to \(all.last?.login ?? "")")
 }
 

@@ -36,20 +36,20 @@ private func head() -> Request<Library, User> {
 }
 
 private func undecodable() -> Request<Library, Raw> {
-    api.get(.json(), from: "/x")  // error: the type is not Decodable
+    api.get(.json(), from: "/x")  // error: the type must be Decodable
 }
 
 private func undecodableByName() {
-    _ = api.get(.json(Raw.self), from: "/x")  // error: the type is not Decodable
-    _ = api.get(.json([Raw].self), from: "/x")  // error: the type is not Decodable
+    _ = api.get(.json(Raw.self), from: "/x")  // error: the type must be Decodable
+    _ = api.get(.json([Raw].self), from: "/x")  // error: the type must be Decodable
 }
 
 private func decodedNothing() -> Request<Library, Void> {
-    api.get(.json(), from: "/x")  // error: the type is not Decodable: declare it, or use .none
+    api.get(.json(), from: "/x")  // error: the type must be Decodable; for any JSON
 }
 
 private func unencodable(_ raw: Raw) {
-    _ = api.post(.json(raw), to: "/x")  // error: the type is not Encodable and Sendable
+    _ = api.post(.json(raw), to: "/x")  // error: the type must be Encodable and Sendable
 }
 
 private func unknownType(_ client: Client<Library>) async throws {
@@ -64,8 +64,8 @@ private func withoutWrapper(_ request: Request<Library, User>) {
     _ = api.put(User(id: 1), to: "/x")  // error: the body needs an encoding
     _ = api.patch("/x", with: User(id: 1))  // error: the body needs an encoding
     _ = request.sending(User(id: 1))  // error: the body needs an encoding
-    _ = request.adding(headerField: ("X-A", "b"))  // error: a field is a Field
-    _ = request.setting(headerField: ("X-A", "b"))  // error: a field is a Field
+    _ = request.adding(headerField: ("X-A", "b"))  // error: a header field is a Field
+    _ = request.setting(headerField: ("X-A", "b"))  // error: a header field is a Field
     _ = request.authenticated(with: "token")  // error: credentials need a scheme
     _ = request.authenticated(with: .bearer("token"))  // error: renamed to 'bearerToken(_:)'
     _ = request.authenticated(with: .basic(username: "a", password: "b"))  // error: renamed to 'basicAuth(
@@ -77,6 +77,10 @@ private func withoutWrapper(_ request: Request<Library, User>) {
 private func onClient(_ client: Client<Library>) async throws {
     _ = try await client.get(.json(User.self), from: "/x")  // error: the API creates requests
     _ = try await client.post(.json(User(id: 1)), to: "/x")  // error: the API creates requests
+}
+
+private func waiting(_ client: Client<Library>) async throws {
+    _ = try client.performAndWait(Users.me)  // error: is unavailable from asynchronous contexts
 }
 
 private func middleware(_ executor: any RequestExecutor) {

@@ -138,7 +138,8 @@ enum SampleFailure {
         RequestError(.unexpectedRedirect), RequestError(.unsupportedScheme), RequestError(.bodyNotReplayable),
         RequestError(.bodyEncodingFailed), RequestError(.credentialsUnavailable), RequestError(.fileAccessFailed),
         RequestError(.decodingFailed, response: head), RequestError(.invalidRequest(.malformedURL)),
-        RequestError(.notModified), RequestError(.unexpectedNoContent), RequestError(.other),
+        RequestError(.executorClosed), RequestError(.notModified), RequestError(.unexpectedNoContent),
+        RequestError(.other),
     ]
 
     static func status(_ status: HTTPStatus) -> RequestError {

@@ -11,8 +11,8 @@ extension BodyProvider {
     /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
     /// order.
     ///
-    /// If there are no items, there is no body, but Content-Type is still set. An item without a value is written in the
-    /// style `nulls`, as a bare name by default.
+    /// If there are no items, there is no body, but Content-Type is still set. An item without a value is written as
+    /// `nulls` determines; the default is a bare name.
     public static func form(
         _ items: QueryItems, escaping: PercentEncoding = .strict,
         nulls: RequestParameters.Format.NullStyle = .bareName

@@ -63,6 +63,7 @@ extension ResponseDecoder {
         let limit = decoders.map(\.delivery.limit).max() ?? ResponseBody.Delivery.defaultLimit
         return ResponseDecoder(accepting: types, delivery: .collected(limit: limit)) { response, makeDecoder in
             var response = response
+            // Collected once, because a stream can be read by one decoder only.
             response.body = .bytes(try await response.body.collected(limit: limit))
             var failure: any Error = RequestError(.decodingFailed, detail: "firstOf(_:) has no decoders")
             let candidates = decoders.filter { $0.reads(response.head) }

@@ -1,14 +1,14 @@
 extension ResponseDecoder {
-    /// Returns this decoder with bodies limited to `limit` bytes in place of the decoder's own limit.
+    /// Returns this decoder with `limit` as the maximum size of a body, in place of its own limit.
     ///
     /// ```swift
     /// api.get(.json().limited(to: 1 << 20), from: "/users")
     /// ```
     ///
-    /// A body in memory is limited to 64 MiB without this function, a streamed body and a download are not limited. A
+    /// Without this function, a body in memory is limited to 64 MiB; a streamed body and a download are not limited. A
     /// longer body fails with ``RequestError/Reason/tooLarge(limit:)``: a body in memory before it is decoded, a stream
-    /// at once if its length is known, and otherwise when it is read beyond the limit. A download is measured when it is
-    /// complete, and then removed.
+    /// at once if its length is known and otherwise when it is read beyond the limit. A download is measured when it is
+    /// complete; if it is too long, its file is removed.
     ///
     /// - Parameter limit: The maximum number of bytes; a negative number counts as 0.
     /// - Returns: The decoder.
@@ -51,7 +51,7 @@ extension ResponseBody {
 private final class LimitedSource: ResponseBody.Source {
     private let stream: ResponseStream
     private let limit: Int
-    /// The number of bytes that may still arrive; nil beyond the limit, so that every later call fails as well.
+    /// The number of bytes that may still arrive; nil once the limit is exceeded, so that every later call fails too.
     private let remaining: Lock<Int?>
 
     init(_ stream: ResponseStream, limit: Int) {

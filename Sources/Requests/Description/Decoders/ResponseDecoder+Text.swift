@@ -3,8 +3,9 @@ extension ResponseDecoder where Response == String {
     ///
     /// The charsets are UTF-8, US-ASCII, ISO-8859-1 and UTF-16 (big-endian without a byte order mark, RFC 2781 §4.3),
     /// and others if the program links Foundation, such as Windows-1252 and Shift_JIS. Any other charset, and a body
-    /// that is ill-formed in its charset, fail with ``RequestError/Reason/decodingFailed``; ``lossyText`` repairs the
-    /// body. A response that cannot have a body (204 or 304) fails with ``RequestError/Reason/unexpectedNoContent``.
+    /// that is ill-formed in its charset, fail with ``RequestError/Reason/decodingFailed``; to replace ill-formed
+    /// sequences instead, use ``lossyText``. A response that cannot have a body (204 or 304) fails with
+    /// ``RequestError/Reason/unexpectedNoContent``.
     public static var text: ResponseDecoder {
         ResponseDecoder { head, data in
             if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
@@ -28,10 +29,10 @@ private enum ResponseCharset {
     case utf8
     case ascii
     case utf16(isBigEndian: Bool?)
-    /// A charset that Foundation's function decodes, with its name.
+    /// A charset that Foundation decodes, with the name that the response gives it.
     case other(String.Encoding, name: String)
 
-    /// Returns the charset of the body that `head` describes; UTF-8 without a charset parameter.
+    /// Creates the charset of the body that `head` describes; UTF-8 if there is no charset parameter.
     init(of head: ResponseHead) throws(RequestError) {
         guard let name = head.contentType?.parameter("charset") else {
             self = .utf8
@@ -52,12 +53,14 @@ private enum ResponseCharset {
     }
 
     /// The encodings of Foundation, by their folded names (IANA character sets).
+    ///
+    /// “macintosh” is not among them, because Foundation on Linux decodes it as another charset.
     private static let encodings: [ByteText: String.Encoding] = {
         let names: KeyValuePairs<String, String.Encoding> = [
             "iso-8859-1": .isoLatin1, "latin1": .isoLatin1, "iso-8859-2": .isoLatin2, "windows-1250": .windowsCP1250,
             "windows-1251": .windowsCP1251, "windows-1252": .windowsCP1252, "windows-1253": .windowsCP1253,
             "windows-1254": .windowsCP1254, "shift_jis": .shiftJIS, "euc-jp": .japaneseEUC,
-            "iso-2022-jp": .iso2022JP, "macintosh": .macOSRoman, "utf-32": .utf32, "utf-32be": .utf32BigEndian,
+            "iso-2022-jp": .iso2022JP, "utf-32": .utf32, "utf-32be": .utf32BigEndian,
             "utf-32le": .utf32LittleEndian,
         ]
         return Dictionary(names.map { (ByteText($0.key), $0.value) }) { first, _ in first }
@@ -81,15 +84,21 @@ private enum ResponseCharset {
             if let text = String(validating: Self.units(of: data, isBigEndian), as: UTF16.self) { return text }
             throw RequestError(.decodingFailed, detail: "the body is ill-formed UTF-16")
         case .other(let encoding, let name):
-            if let text = String(data: data, encoding: encoding) { return text }
-            // Without Foundation, the function knows few encodings and returns nil for the others.
-            let isKnown = String(data: Data("a".utf8), encoding: encoding) != nil || data.isEmpty
+            // Foundation ignores the bytes of an incomplete last unit of UTF-32.
+            let isWhole = !Self.isUTF32(encoding) || data.count.isMultiple(of: 4)
+            if isWhole, let text = String(data: data, encoding: encoding) { return text }
+            // Without Foundation, and for some charsets with it, the function supports fewer encodings.
+            let isSupported = data.isEmpty || "a".data(using: encoding) != nil
             throw RequestError(
                 .decodingFailed,
-                detail: isKnown
+                detail: isSupported
                     ? "the body is ill-formed \(ErrorText.quoted(name))"
-                    : "the charset \(ErrorText.quoted(name)) needs Foundation, which the program does not link")
+                    : "the charset \(ErrorText.quoted(name)) is not supported here; import Foundation, or use .data")
         }
+    }
+
+    private static func isUTF32(_ encoding: String.Encoding) -> Bool {
+        [.utf32, .utf32BigEndian, .utf32LittleEndian].contains(encoding)
     }
 
     /// Returns the text of `data` with ill-formed sequences replaced by U+FFFD, where the charset allows it.

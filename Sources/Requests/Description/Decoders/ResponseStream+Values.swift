@@ -65,8 +65,8 @@ extension ResponseDecoder {
     /// Returns a decoder of the values of a body with one JSON text in each line (NDJSON, JSON Lines).
     ///
     /// The values are decoded as they arrive and no faster than you read them. A line of more than `limit` bytes fails
-    /// with ``RequestError/Reason/tooLarge(limit:)``. `makeDecoder` is called for each line; without one, the decoder is that
-    /// of the API. A ``JSONValue`` is parsed strictly, as by ``JSONValue/init(parsing:)``.
+    /// with ``RequestError/Reason/tooLarge(limit:)``. `makeDecoder` is called for each line; without it, the decoder of
+    /// the API is used. A ``JSONValue`` is parsed strictly, as by ``JSONValue/init(parsing:)``.
     public static func ndjson<Value: Decodable & SendableMetatype>(
         _ type: Value.Type = Value.self, limit: Int = 1 << 20,
         using makeDecoder: (@Sendable () -> JSONDecoder)? = nil

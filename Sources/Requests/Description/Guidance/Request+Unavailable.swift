@@ -1,26 +1,26 @@
 extension Request {
-    /// A body has an encoding.
+    /// Unavailable, because a body needs an encoding.
     @available(*, unavailable, message: "the body needs an encoding, as in request.sending(.json(value))")
     @_disfavoredOverload
     public consuming func sending(_ value: some Encodable) -> Self { self }
 
-    /// A field is a `Field`.
+    /// Unavailable, because a header field is a ``Field``.
     @available(
         *, unavailable,
-        message: "a field is a Field, as in request.adding(headerField: Field(name: \"X\", value: \"y\"))"
+        message: "a header field is a Field, as in request.adding(headerField: Field(name: \"X\", value: \"y\"))"
     )
     @_disfavoredOverload
     public consuming func adding(headerField: (String, String)) -> Self { self }
 
-    /// A field is a `Field`.
+    /// Unavailable, because a header field is a ``Field``.
     @available(
         *, unavailable,
-        message: "a field is a Field, as in request.setting(headerField: Field(name: \"X\", value: \"y\"))"
+        message: "a header field is a Field, as in request.setting(headerField: Field(name: \"X\", value: \"y\"))"
     )
     @_disfavoredOverload
     public consuming func setting(headerField: (String, String)) -> Self { self }
 
-    /// Credentials have a scheme.
+    /// Unavailable, because credentials need a scheme.
     @available(
         *, unavailable,
         message: "credentials need a scheme: .bearerToken(token) or .basicAuth(username: name, password: password)"
@@ -28,36 +28,36 @@ extension Request {
     @_disfavoredOverload
     public consuming func authenticated(with credentials: String) -> Self { self }
 
-    /// The time limit is a `Duration` or a number of seconds.
+    /// Unavailable; use `timeout(after:)`, which accepts a `Duration` or a number of seconds.
     @available(*, unavailable, renamed: "timeout(after:)")
     @_disfavoredOverload
     public consuming func timeout(_ duration: Duration) -> Self { self }
 
-    /// The time limit is a `Duration` or a number of seconds.
+    /// Unavailable; use `timeout(after:)`, which accepts a `Duration` or a number of seconds.
     @available(*, unavailable, renamed: "timeout(after:)")
     @_disfavoredOverload
     public consuming func timeout(_ seconds: Double) -> Self { self }
 }
 
 extension AuthenticationProvider {
-    /// A bearer token.
+    /// Unavailable; use `bearerToken(_:)`.
     @available(*, unavailable, renamed: "bearerToken(_:)")
     public static func bearer(_ token: String) -> AuthenticationProvider { .none }
 
-    /// Basic credentials.
+    /// Unavailable; use `basicAuth(username:password:)`.
     @available(*, unavailable, renamed: "basicAuth(username:password:)")
     public static func basic(username: String, password: String) -> AuthenticationProvider { .none }
 }
 
 extension RequestExecutor {
-    /// Middleware in a closure is added with `intercepting(_:)`.
+    /// Unavailable; use `intercepting(_:)`.
     @available(*, unavailable, renamed: "intercepting(_:)")
     @_disfavoredOverload
     public func intercepted(_ function: @escaping FunctionMiddleware.Function) -> any RequestExecutor { self }
 }
 
 extension Client {
-    /// A client performs requests that the API creates.
+    /// Unavailable, because the API creates the requests of a client.
     @available(
         *, unavailable, message: "the API creates requests, as in client.perform { $0.get(.json(), from: \"/path\") }"
     )
@@ -66,7 +66,7 @@ extension Client {
         try await perform { $0.get(decoder, from: endpoint) }
     }
 
-    /// A client performs requests that the API creates.
+    /// Unavailable, because the API creates the requests of a client.
     @available(
         *, unavailable,
         message: "the API creates requests, as in client.perform { $0.post(.json(value), to: \"/path\") }"

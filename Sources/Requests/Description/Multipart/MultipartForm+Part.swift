@@ -125,6 +125,7 @@ extension MultipartForm.Part {
                 bytes.append(contentsOf: Self.escaped(filename).utf8)
             }
             bytes.append(contentsOf: "\"\r\n".utf8)
+            // A Content-Type among the added fields takes precedence.
             if let type = contentType ?? style.textType, !fields.contains(.contentType) {
                 try Self.append(.contentType(type), to: &bytes)
             }

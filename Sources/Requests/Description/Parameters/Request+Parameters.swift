@@ -27,8 +27,8 @@ extension Request {
 
     /// Returns this request with its query replaced by `parameters`, which can contain arrays, dictionaries and dates.
     ///
-    /// A literal that is not a ``QueryItems``, such as `["tags": ["a", 1], "size": ["width": 3]]`, is one of these.
-    /// A null value is a bare name unless `format` determines otherwise; see ``RequestParameters/Format/nulls``.
+    /// A literal with nested or mixed values selects this function: `["tags": ["a", 1], "size": ["width": 3]]`. A null
+    /// value is sent as a bare name unless `format` determines otherwise; see ``RequestParameters/Format/nulls``.
     @_disfavoredOverload
     public consuming func with(
         query parameters: RequestParameters, format: RequestParameters.Format = .standard
@@ -57,8 +57,9 @@ extension Request {
 
     /// Returns this request with its query replaced by the parameters that `value` encodes to.
     ///
-    /// Properties that are nil are left out, as in every synthesized `Encodable`. The value is encoded each time the request is prepared, and `format` determines how its arrays, dates and other
-    /// values are written. Parameters for the query stay and follow these, and so do query items that are added later.
+    /// The value is encoded each time the request is prepared, and `format` determines how its arrays, dates and other
+    /// values are written. A synthesized conformance to `Encodable` leaves out properties that are nil. Parameters for
+    /// the query stay and follow these, and so do query items that are added later.
     @_disfavoredOverload
     public consuming func with(
         query value: some Encodable & Sendable, format: RequestParameters.Format = .standard

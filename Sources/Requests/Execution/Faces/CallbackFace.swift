@@ -100,6 +100,7 @@ extension PreparedRequest {
     /// Performs this request, decodes the response, and reports the state of the call to `task`.
     fileprivate func typedResponse<Resource>(
         from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>,
+        // The default is for a decoder from `running(on:decodingJSONWith:)`, which ignores it.
         decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() },
         reportingTo task: RequestTask
     ) async throws(RequestError) -> TypedResponse<Resource> {
@@ -162,6 +163,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
+        // On the caller and not in the task, so that `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.onMainActor(completion)))
     }
@@ -198,6 +200,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
+        // On the caller and not in the task, so that `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.on(queue, completion)))
     }

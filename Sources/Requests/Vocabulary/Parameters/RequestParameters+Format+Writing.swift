@@ -53,7 +53,7 @@ extension RequestParameters.Format {
         guard let serialize else { return try items(of: parameters).encoded(with: escaping) }
         let text = try serialize(parameters)
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw RequestParameters.ParameterError.controlByteInQuery
+            throw RequestParameters.ParameterError.controlCharacterInQuery
         }
         return PercentEncoding.query.encodeKeepingEscapes(text)
     }

@@ -8,7 +8,7 @@ private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 private let chunkedHead = head.replacing("Content-Length: 10", with: "Transfer-Encoding: chunked")
 
 @Suite("Test server: faults", .timeLimit(.minutes(5)))
-struct FaultTests {
+struct ServedFaultTests {
     private let mock = MockExecutor(.ok("0123456789"))
 
     private func response(_ behavior: TestServer.Behavior, _ request: String = get) async throws -> String {
@@ -21,7 +21,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a fault determines the bytes that arrive (PM-130, T-87)",
+        "a fault determines the bytes that arrive (PM-130)",
         arguments: [
             (.closeBeforeHead, ""), (.stallBeforeHead, ""), (.truncateHead(atByte: 9), "HTTP/1.1 "),
             (.truncateHead(atByte: 0), ""), (.truncateBody(atByte: 4), head + "0123"),
@@ -136,7 +136,7 @@ struct FaultTests {
         }
     }
 
-    @Test("one port refuses connections, and another does not complete them (T-87, R-48)")
+    @Test("one port refuses connections, and another does not complete them (PM-130, R-48)")
     func unresponsive() async throws {
         try await withRefusingPort { port in
             let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }
