@@ -54,7 +54,7 @@ struct ClosingPeersTests {
     }
 
     @Test(
-        "an announced time is used with a margin of up to 1 s (R-53)",
+        "an announced time is used with a margin of up to 1 s (R-47, R-53)",
         arguments: [
             (-1, 0), (0, 0), (1, 500_000_000), (2, 1_000_000_000), (5, 4_000_000_000),
             (Int.max, 999_999_999_000_000_000),
