@@ -244,7 +244,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("time limits are precise to less than a second (R-48)", arguments: [150, 900])
+    @Test("a time limit with a fraction of a second does not end a call early (R-48)", arguments: [150, 900])
     func fractions(milliseconds: Int) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
             var request = try server.request()
