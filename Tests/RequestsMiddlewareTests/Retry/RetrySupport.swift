@@ -7,7 +7,8 @@ import Testing
 /// A clock that records its sleeps and passes them at once.
 final class ManualClock: Sendable {
     private let state = Lock((elapsed: Duration.zero, sleeps: [Duration]()))
-    private let start = ContinuousClock.now
+    /// The instant at which the clock was created, and at which it begins.
+    let start = ContinuousClock.now
     let date: Date
 
     init(date: Date = Date(timeIntervalSince1970: 784_111_777)) { self.date = date }
