@@ -1,7 +1,7 @@
 /// An executor or middleware that can repeat an exchange whose response could not be decoded.
 ///
 /// Decoding happens after the exchange, where middleware does not see it. So after an error of the decoder, the call
-/// consults the executor, and repeats the exchange through all middleware (decision 0028). A call without such an error
+/// consults the executor, and repeats the exchange through all middleware (decision 0029). A call without such an error
 /// does not use this protocol.
 package protocol RepeatsExchanges {
     /// A function that decides about an error after an exchange with `request`, and waits until the repetition is due.
