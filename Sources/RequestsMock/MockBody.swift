@@ -112,6 +112,7 @@ extension MockResponse {
         case .file(let path) where status.isSuccess:
             // The limit of a collected body does not apply to files.
             let data = try await stream.collect(limit: .max)
+            try checkReplaceable(path)
             try RequestError.wrapping(.fileAccessFailed) { try data.write(to: URL(filePath: path), options: .atomic) }
             return .file(path: path)
         case .file:
@@ -120,6 +121,14 @@ extension MockResponse {
             while start.count < limit, let chunk = try await stream.next() { start.append(chunk) }
             return .bytes(start.prefix(limit))
         }
+    }
+
+    /// Throws if there is anything but a regular file at `path`, such as a device, which an atomic write would replace.
+    private static func checkReplaceable(_ path: String) throws(RequestError) {
+        let resolved = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved)
+        guard let type = attributes?[.type] as? FileAttributeType, type != .typeRegular else { return }
+        throw RequestError(.fileAccessFailed, detail: "\(ErrorText.quoted(path)) is not a regular file")
     }
 }
 

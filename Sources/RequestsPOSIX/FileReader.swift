@@ -25,6 +25,17 @@ extension FileError: CustomStringConvertible {
     }
 }
 
+extension FileError {
+    /// Throws unless there is nothing or a regular file at `path`, or behind a symbolic link there.
+    ///
+    /// Moving a file onto a device such as `/dev/null` would remove the device, if the process may do that.
+    package static func checkReplaceable(_ path: String) throws(FileError) {
+        var status = stat()
+        guard stat(path, &status) == 0, rp_is_regular(&status) == 0 else { return }
+        throw .notRegular(path: path)
+    }
+}
+
 /// A regular file that is open for reading, and closed when this value is destroyed.
 ///
 /// It is read with `pread`, never mapped: a file that shrinks then causes a short read and not a signal.

@@ -16,8 +16,11 @@ package struct FileWriter: ~Copyable, Sendable {
     package private(set) var size: Int64 = 0
 
     /// Creates a temporary file in the folder of `path`, which must exist.
+    ///
+    /// - Throws: `FileError.notRegular` if there is anything but a regular file at `path`.
     package init(replacing path: String) throws(FileError) {
         guard !path.isEmpty, !path.hasByteSuffix("/"), !path.utf8.contains(0) else { throw .invalidPath }
+        try FileError.checkReplaceable(path)
         let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? ""
         let number = UInt64.random(in: .min ... .max)
         let temporary = "\(folder).requests-\(String(number, radix: 36)).part"

@@ -68,6 +68,7 @@ package final class PartialFile: Sendable {
 
     /// Moves the file to `other`, where it replaces an existing file; the bytes are not synchronized to the disk.
     package func move(to other: String) throws(FileError) {
+        try FileError.checkReplaceable(other)
         guard rename(path, other) == 0 else { throw .system(.last("rename"), path: other) }
     }
 }

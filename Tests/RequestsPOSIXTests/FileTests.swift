@@ -48,16 +48,31 @@ struct FileTests {
         #expect(try read(folder.path(of: "a")) == [1])
     }
 
-    @Test("finishing at the path of a folder is an error, and the temporary file is removed")
-    func ontoFolder() throws {
-        let inner = folder.path(of: "inner")
-        #expect(mkdir(inner, 0o700) == 0)
+    @Test("a folder, a pipe or a device is not replaced, and nothing is created beside it")
+    func ontoOthers() throws {
+        let (inner, pipe, link) = (folder.path(of: "inner"), folder.path(of: "pipe"), folder.path(of: "link"))
+        #expect(mkdir(inner, 0o700) == 0 && mkfifo(pipe, 0o600) == 0 && symlink("/dev/null", link) == 0)
         defer { rmdir(inner) }
-        #expect(throws: FileError.self) {
-            let writer = try FileWriter(replacing: inner)
-            try writer.finish()
+        for path in [inner, pipe, link, "/dev/null"] {
+            #expect(throws: FileError.notRegular(path: path)) { _ = try FileWriter(replacing: path) }
+            let partial = try #require(try PartialFile.open(folder.path(of: "partial"), creating: true))
+            #expect(throws: FileError.notRegular(path: path)) { try partial.move(to: path) }
         }
-        #expect(folder.names == ["inner"])
+        #expect(folder.names.sorted() == ["inner", "link", "partial", "pipe"])
+        var status = stat()
+        #expect(stat("/dev/null", &status) == 0 && rp_is_regular(&status) == 0)
+    }
+
+    @Test("a symbolic link to a file, or to nothing, is replaced")
+    func ontoLink() throws {
+        try folder.write([1], to: "target")
+        for target in [folder.path(of: "target"), folder.path(of: "missing")] {
+            #expect(symlink(target, folder.path(of: "a")) == 0)
+            try write([2])
+            #expect(try read(folder.path(of: "a")) == [2])
+            #expect(unlink(folder.path(of: "a")) == 0)
+        }
+        #expect(try read(folder.path(of: "target")) == [1])
     }
 
     @Test("invalid and missing paths are typed errors")

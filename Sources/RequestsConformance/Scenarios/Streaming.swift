@@ -157,6 +157,19 @@ extension Scenario {
                 try expect(error.underlying != nil || error.detail != nil, "the error has a cause: \(error)")
             }
         },
+        Scenario(
+            name: "a download to the path of a directory fails and leaves it unchanged", rows: ["RQ-27"],
+            group: .streaming
+        ) { context in
+            try await withTemporaryDirectory { directory in
+                try await context.run(serving: MockExecutor(.ok("0123456789"))) { client in
+                    let request = try client.request(delivery: .file(path: directory))
+                    let error = try await expectFailure(.fileAccessFailed) { try await client.send(request) }
+                    try expect("\(error)".contains("is not a regular file"), "the error has a cause: \(error)")
+                    try expect("the directory", try FileManager.default.contentsOfDirectory(atPath: directory), is: [])
+                }
+            }
+        },
     ]
 
     /// Opens a stream, reads `count` chunks and releases it.

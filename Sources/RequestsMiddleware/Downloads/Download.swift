@@ -23,6 +23,7 @@ struct Download {
                 .beforeSending()
         }
         (file, count) = try Self.reporting {
+            try FileError.checkReplaceable(path)
             let file = try PartialFile.open(path + ".partial", creating: false)
             return (file, Int(try file?.size() ?? 0))
         }

@@ -3,6 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("Hedging", .timeLimit(.minutes(2)))
@@ -77,7 +78,8 @@ struct HedgingTests {
     @Test("requests that may not be repeated are sent once")
     func excluded() async throws {
         var file = try preparedRequest()
-        file.delivery = .file(path: "/dev/null")
+        let folder = TemporaryDirectory()
+        file.delivery = .file(path: folder.path(of: "body"))
         let oneShot = RequestBody.stream(length: 0, isReplayable: false) { throw RequestError(.bodyNotReplayable) }
         for request in [try preparedRequest(.post), try preparedRequest(.put, body: oneShot), file] {
             let slept = Lock(false)
