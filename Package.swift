@@ -76,6 +76,10 @@ let package = Package(
         .executableTarget(
             name: "requests-blocking-only", dependencies: ["RequestsSocket"], path: "Tests/Fixtures/BlockingOnly",
             swiftSettings: settings),
+        .executableTarget(
+            name: "requests-first-day",
+            dependencies: ["RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsTestServer"],
+            path: "Tests/Fixtures/FirstDay", swiftSettings: settings),
         .target(
             name: "ManyEndpoints", dependencies: ["Requests"], path: "Tests/Fixtures/ManyEndpoints",
             swiftSettings: settings),
@@ -85,21 +89,24 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ManyEndpoints", "requests-blocking-only", "requests-main-actor-app", "requests-tour", "RequestsMock",
-                "RequestsTestServer",
+                "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app",
+                "requests-tour", "RequestsMock", "RequestsTestServer",
             ],
             exclude: ["tour.golden.txt"], swiftSettings: settings),
         .testTarget(
             name: "HouseTests", dependencies: ["requests-socket-only", "requests-readme-program"],
             swiftSettings: settings),
-        .testTarget(name: "ReadmeTests", dependencies: ["RequestsMock"], swiftSettings: settings),
+        .testTarget(
+            name: "ReadmeTests", dependencies: ["RequestsMock", "RequestsSocket", "RequestsTestServer"],
+            swiftSettings: settings),
         .target(
             name: "RequestsConformance", dependencies: ["Requests", "RequestsMock", "RequestsTestServer"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsTests", dependencies: ["Requests", "TestCorpora", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "RequestsFoundationTests", dependencies: ["RequestsFoundation", "Requests", "TestSupport"],
+            name: "RequestsFoundationTests",
+            dependencies: ["RequestsFoundation", "Requests", "RequestsMock", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RequestsMiddlewareTests",

@@ -80,6 +80,7 @@ package final class ReferenceServer: Sendable {
         }
 
         func exchange(_ request: [UInt8], receiving count: Int, into buffer: inout [UInt8]) throws {
+            // The request and its response are short enough for one send.
             _ = try request.withUnsafeBytes { try socket.send($0) }
             var received = 0
             while received < count {

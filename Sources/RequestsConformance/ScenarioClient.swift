@@ -70,6 +70,7 @@ struct ScenarioClient: Sendable {
         if let server {
             try await server.waitUntil { $0.exchanges.count { $0.isComplete } >= count }
         } else {
+            // A mock does not report changes of its record.
             while mock.recordedRequests.count < count {
                 try Task.checkCancellation()
                 await Task.yield()

@@ -30,6 +30,7 @@ extension RequestError: CustomNSError {
         case .tooLarge: 24
         case .timedOut: 25
         case .decodingFailed: 30
+        case .notModified: 31
         case .cancelled: 40
         case .other: 99
         @unknown default: 99

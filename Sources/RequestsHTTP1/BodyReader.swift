@@ -10,6 +10,7 @@ struct BodyReader {
 
     private enum State {
         case counted(Int), untilClose
+        // The CR and the LF after a chunk are two states, because they can arrive in different reads.
         case chunkLine, chunk(Int), chunkEnd, chunkLineFeed, trailers
         case finished
     }
@@ -58,6 +59,7 @@ struct BodyReader {
         var position = start
         while true {
             switch state {
+            // A body with Content-Length: 0 begins here, and every other counted body ends here.
             case .finished, .counted(0):
                 state = .finished
                 return (position, .end(trailers: .empty))

@@ -54,6 +54,7 @@ package struct RequestReader: Sendable {
             guard let end = try skipEmptyLine(bytes) else { return (0, .needMore) }
             position = end
         }
+        // An empty line before the request is not a part of it.
         if position < bytes.count { hasStarted = true }
         if phase == .requestLine {
             guard let end = try readRequestLine(bytes, from: position) else { return (position, .needMore) }
@@ -112,6 +113,7 @@ package struct RequestReader: Sendable {
     private mutating func endHead() throws(WireError) -> Event {
         let framingFields = section.framing
         let header = section.takeFields()
+        // HTTP/1.0 has requests without Host; several are invalid in every version (RFC 9112 §3.2).
         guard framingFields.hostCount == 1 || framingFields.hostCount == 0 && line.version < .http11 else {
             throw .violation(.host)
         }

@@ -115,7 +115,10 @@ package struct ResponseReader: Sendable {
     /// - Returns: The end of a body that the end of the connection delimits.
     /// - Throws: `WireError.truncated` for any other message (RFC 9112 §8).
     package mutating func receiveEnd() throws(WireError) -> Event {
-        guard phase == .body else { throw .truncated(hasStarted ? .head : .beforeMessage) }
+        guard phase == .body else {
+            if interimResponses > 0, phase == .statusLine { throw .truncated(.afterInterim) }
+            throw .truncated(hasStarted ? .head : .beforeMessage)
+        }
         try body.receiveEnd()
         return .end(trailers: .empty)
     }
@@ -126,6 +129,7 @@ package struct ResponseReader: Sendable {
         else { return nil }
         self.line = line
         search = StartLineSearch()
+        // The limit of the head includes the interim responses before it.
         section = FieldSection(tolerating: .response, bytesRead: section.bytesRead &+ end)
         phase = .header
         return end
@@ -137,6 +141,7 @@ package struct ResponseReader: Sendable {
         if line.status == 101 {
             guard acceptsUpgrade else { throw .violation(.unexpectedUpgrade) }
             phase = .body
+            // The message ends here; the bytes after it belong to the new protocol.
             return .head(ReceivedResponse(line: line, header: header, framing: .none, isReusable: false))
         }
         if line.status.isInformational {

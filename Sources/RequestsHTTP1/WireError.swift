@@ -14,11 +14,13 @@ package enum WireError: Error, Hashable, Sendable {
     case truncated(Place)
 
     /// The part of a message at which a connection ended.
-    package enum Place: String, Hashable, Sendable {
+    package enum Place: String, CaseIterable, Hashable, Sendable {
         /// Before the first byte, as on a pooled connection that the peer has closed.
         case beforeMessage = "before the first byte"
         /// In the start line or the header section.
         case head = "in the head"
+        /// After an interim response (1xx), in or before the head of the final one.
+        case afterInterim = "after an interim (1xx) response, before the final one"
         /// Before all bytes declared by Content-Length, or before the last chunk.
         case body = "in the body"
         /// After the last chunk, before the empty line that ends the trailer section.
@@ -50,7 +52,7 @@ extension WireError: CustomStringConvertible {
 }
 
 /// A rule of RFC 9110 or RFC 9112 that a message violates; the raw value describes the violation in one line.
-package enum Violation: String, Hashable, Sendable {
+package enum Violation: String, CaseIterable, Hashable, Sendable {
     /// The version is not `HTTP/DIGIT.DIGIT` in capitals.
     case version = "invalid HTTP version in the start line (RFC 9112 §2.3)"
     /// The major version is not 1.

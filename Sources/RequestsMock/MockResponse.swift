@@ -131,6 +131,7 @@ extension MockResponse {
     /// it.
     var announcedLength: Int? {
         if let value = header[.contentLength] { return Int(value).flatMap { $0 < 0 ? nil : $0 } }
+        // Trailers are sent only after a chunked body, which has no Content-Length.
         guard trailers.isEmpty else { return nil }
         var length = 0
         for event in body {

@@ -85,6 +85,7 @@ extension Resolver {
         let isBracketed = host.hasBytePrefix("[") && host.hasByteSuffix("]")
         let literal = isBracketed ? host.droppingFirstBytes(1).droppingLastBytes(1) : host[...]
         if let address = SocketAddress(ipLiteral: literal, port: port) { return [address] }
+        // A name has at most 255 bytes (RFC 1035 §2.3.4), and getaddrinfo would read a name up to its first NUL.
         guard !isBracketed, !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(0) else {
             throw .hostNotFound("invalid host name")
         }
@@ -144,6 +145,7 @@ extension Resolver {
     private func withdraw(_ waiter: Waiter, from name: String) {
         state.withLock { state in
             state.waiters[name]?.removeAll { $0 === waiter }
+            // A lookup that is running cannot be stopped. Its entry stays, so that later calls share the result.
             guard state.waiters[name]?.isEmpty == true, let place = state.queue.firstIndex(of: name) else { return }
             state.queue.remove(at: place)
             state.waiters[name] = nil
@@ -159,6 +161,7 @@ extension Resolver {
             } catch {
                 result = .failure(error)
             }
+            // After the lookup, which can take seconds, so that the lifetime starts with the result.
             let now = clock()
             let waiters = state.withLock { state in
                 if case .success(let addresses) = result { state.cache.keep(addresses, of: name, at: now) }
@@ -171,6 +174,7 @@ extension Resolver {
     /// Returns the next name to look up, or nil to end the thread.
     private func nextName() -> String? {
         state.withLock { state in
+            // Checked and counted under one lock: a name that is added later starts a new thread.
             guard !state.queue.isEmpty else {
                 state.threads -= 1
                 return nil
@@ -183,6 +187,7 @@ extension Resolver {
     private func threadDidNotStart(_ error: SystemError) {
         let stranded = state.withLock { state in
             state.threads -= 1
+            // Another thread that runs takes all queued names, including the one for which this thread was to start.
             guard state.threads == 0 else { return [Waiter]() }
             let names = state.queue
             state.queue = []

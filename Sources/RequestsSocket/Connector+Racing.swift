@@ -18,6 +18,7 @@ extension Connector {
                 if try await connect(channel, to: address, pausingAt: race.alarm) { return channel }
                 return try await continueRace(with: channel, race)
             } catch {
+                // After a time limit or a cancellation, another address cannot help.
                 guard error.reason == .connectionFailed else { throw error }
                 race.fail()
                 failure = error
@@ -44,6 +45,7 @@ extension Connector {
             channel.socket.setNoDelay()
             return true
         } catch {
+            // The pause is shorter than the limit, so its end is not a timeout of the attempt.
             if case .timedOut = error, let pause, pause < limit { return false }
             throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)
         }
@@ -72,6 +74,7 @@ extension Connector {
     /// Races the remaining addresses against `first`, which is connecting already.
     private func continueRace(with first: Channel, _ race: AddressRace) async throws(RequestError) -> Channel {
         let result = await withTaskGroup(of: Event.self, returning: Result<Channel, RequestError>.self) { group in
+            // Ends the other attempts, for which the group waits; their sockets are then closed.
             defer { group.cancelAll() }
             var race = race
             var hasAlarm = false
@@ -88,6 +91,7 @@ extension Connector {
                         }
                     }
                     continue
+                // One alarm at a time: if an attempt fails first, the next one starts without it.
                 case .wait(let instant?) where !hasAlarm:
                     hasAlarm = true
                     group.addTask {

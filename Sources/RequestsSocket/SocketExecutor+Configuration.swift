@@ -34,6 +34,12 @@ extension SocketExecutor {
         /// A larger head fails with ``/Requests/RequestError/Reason/tooLarge(limit:)``.
         public var maximumHeadSize = 256 << 10
 
+        /// The maximum size in bytes of one field line of a response, line end included; the default is 100 KiB.
+        ///
+        /// The line also counts towards ``maximumHeadSize``. A longer line fails with
+        /// ``/Requests/RequestError/Reason/tooLarge(limit:)``.
+        public var maximumFieldLineSize = 100 << 10
+
         /// The maximum number of fields in a response's header or trailers; the default is 2,000.
         public var maximumFieldCount = 2_000
 
@@ -67,7 +73,7 @@ extension SocketExecutor {
         var wireLimits: WireLimits {
             var limits = WireLimits()
             limits.headBytes = maximumHeadSize
-            limits.lineBytes = min(limits.lineBytes, maximumHeadSize)
+            limits.lineBytes = min(maximumFieldLineSize, maximumHeadSize)
             limits.startLineBytes = min(limits.startLineBytes, maximumHeadSize)
             limits.fieldCount = maximumFieldCount
             limits.trailerBytes = maximumTrailerSize

@@ -20,6 +20,7 @@ public struct TestServer: Sendable {
         public static func temporarySocket() -> Address {
             let name = "requests-\(String(UInt64.random(in: .min ... .max), radix: 36)).sock"
             let path = FileManager.default.temporaryDirectory.appending(path: name).path
+            // The limit of Darwin; that of Linux is 107 bytes.
             return .unix(path: path.utf8.count > 103 ? "/tmp/\(name)" : path)
         }
     }

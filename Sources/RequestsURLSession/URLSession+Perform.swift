@@ -79,7 +79,8 @@ private struct SessionCall<R: RequestConvertible>: Sendable {
         _ decodingQueue: DispatchQueue, _ configureTask: (URLSessionTask) -> Void
     ) {
         self.request = request
-        decoder = request.responseDecoder.running(on: DispatchQueueTaskExecutor(queue: decodingQueue))
+        decoder = request.responseDecoder.running(
+            on: DispatchQueueTaskExecutor(queue: decodingQueue), decodingJSONWith: { request.makeJSONDecoder() })
         let base = SessionExecutors.executor(for: session)
         prepared = Result { () throws(RequestError) in
             // The total limit starts here, because the task is created here.

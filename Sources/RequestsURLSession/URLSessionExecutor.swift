@@ -110,6 +110,12 @@ extension PreparedRequest {
         do throws(RequestError) {
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
+            // On every platform, Foundation fails a GET with a body with an error of its own.
+            guard body.isNone || (method != .get && method != .head) else {
+                throw RequestError(
+                    .invalidRequest(.bodyNotAllowed),
+                    detail: "URLSession does not send a body with \(method); use SocketExecutor")
+            }
             guard target.scheme == "http" || target.scheme == "https" else {
                 throw RequestError(
                     .unsupportedScheme,

@@ -87,6 +87,43 @@ struct CurlCommandTests {
         }
     }
 
+    @Test("a command sends a multipart form as this library does, except for the boundary", arguments: [0, 1, 2])
+    func multipart(style: Int) async throws {
+        let mock = MockExecutor(.ok("x"))
+        let file = FileManager.default.temporaryDirectory.appending(path: "requests \"curl;,'\\\(UUID().uuidString)")
+        try Self.everyByte.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let parts: [MultipartForm.Part] = [
+            .text("it's \"a\"; \\ $HOME `id` %41 é\r\n.", name: "te xt"), .text("@/etc/passwd", name: "at"),
+            .text("<x", name: "less", contentType: "text/html"), .text("", name: "empty"),
+            .file(at: file, name: "file;x", filename: "a \"b\"; \\c.bin"),
+            .data(Data("x;type=a/b".utf8), name: "n", filename: "é.png", contentType: .png)
+                .adding(headerField: Field(name: "X-A", value: "b; \"c\"")),
+        ]
+        try await withTestServer(serving: mock) { server in
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let styles: [MultipartForm.Style] = [.standard, .browser, .afnetworking]
+            let body = BodyProvider.multipart(parts, boundary: "B0und", style: styles[style])
+            let request = try api.post(body, to: "/form").prepared()
+            let command = request.curlCommand(secrets: .revealed)
+            #expect(command.contains(" --form ") && !command.contains("\n"))
+            guard case .bytes(let expected) = try await request.body.collected() else { return }
+            for shell in Self.shells {
+                let failure = try run(command, with: shell)
+                #expect(failure == nil, "\(shell): \(command)")
+                let received = try #require(mock.recordedRequests.last)
+                let boundary = try #require(received.header.contentType?.parameter("boundary"))
+                guard case .bytes(let bytes) = received.body else {
+                    Issue.record("no body: \(command)")
+                    continue
+                }
+                // Each byte is one character of ISO-8859-1.
+                let text = String(data: bytes, encoding: .isoLatin1)?.replacing(boundary, with: "B0und")
+                #expect(text == String(data: expected, encoding: .isoLatin1), "\(command)")
+            }
+        }
+    }
+
     @Test("a command sends a file by its path, and a large body from standard input")
     func files() async throws {
         let mock = MockExecutor(.ok("x"))

@@ -30,6 +30,37 @@ struct FixtureTests {
         }
     }
 
+    @Test("the tasks of a first day have the results that the articles describe")
+    func firstDay() throws {
+        let (status, output) = try run("requests-first-day")
+        #expect(status == 0, "\(output)")
+        let expected = [
+            "1 decode with the coders of the API: ada 1795172400.0",
+            "2 encode with the coders of the API: bo true",
+            "3 escape a value in a path: a%2Fb",
+            "4 search with an array, a date and nil: q=swift&q=http&since=2026-11-20T11%3A00%3A00Z",
+            "5 header fields, credentials, a cookie: "
+                + "GET flag|Authorization: Bearer t|Cookie: theme=dark|X-Client: first-day|",
+            "6 send a form: POST -|Content-Type: application/x-www-form-urlencoded|grant_type=password",
+            "7 a multipart form as curl: true",
+            "8 send another media type: PUT -|Content-Type: text/csv|a,b",
+            "9 text in another charset: é",
+            "10 items of all pages: [1, 2, 3]",
+            #"11 server-sent events: ["one", "two"]"#,
+            "12 JSON lines: [1, 2]",
+            "13 download to a file: 20",
+            "14 send a file: 20",
+            "15 many requests, a few at a time: user1 to user20",
+            "16 the error of the server: 404 no such user",
+            "17 a time limit: waiting for the response (Timeouts.firstByte)",
+            "18 a size limit: limit of 4 exceeded",
+            "19 middleware: GET -|X-Client: middleware|",
+            "20 an executor chosen at run time: mock",
+            "21 a blocking call: ada",
+        ]
+        #expect(output == expected.joined(separator: "\n") + "\n")
+    }
+
     @Test("an app on the main actor encodes and decodes off it, awaited or with a completion handler (PM-15)")
     func mainActorApp() async throws {
         let echo = MockExecutor { request in

@@ -13,6 +13,19 @@ struct ReadmeSnippetTests {
         }
     }
 
+    @Test("each article contains the declarations that the first-day program takes from it, line for line")
+    func articles() throws {
+        let blocks = try Repository.here.text(of: "Tests/Fixtures/FirstDay/Articles.swift")
+            .components(separatedBy: "// Article: ").dropFirst()
+        #expect(blocks.count >= 2)
+        for block in blocks {
+            let lines = block.split(separator: "\n", maxSplits: 1)
+            let article = try Repository.here.text(of: "Sources/Requests/Requests.docc/\(lines[0])")
+            let code = lines[1].trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(article.contains("```swift\n\(code)\n```"), "\(lines[0]): \(code)")
+        }
+    }
+
     @Test("the first program has at most 40 lines")
     func length() throws {
         let first = try #require(try Self.snippets(of: Repository.here.text(of: "README.md")).first)

@@ -1,5 +1,7 @@
 import Dispatch
 import RequestsMock
+import RequestsSocket
+import RequestsTestServer
 import Testing
 
 enum Library: RequestProviding {
@@ -32,6 +34,7 @@ struct ReadmeTests {
     @Test("the in-memory test passes (RQ-1, RQ-9)")
     func inMemory() async throws {
         try await books()
+        try await routes()
     }
 
     @Test("the middleware signs the requests of a call until a redirect leads to another origin (HT-22, R-27)")
@@ -62,18 +65,44 @@ struct ReadmeTests {
 }
 
 func books() async throws {
-    let mock = MockExecutor { request in try .json(Book(title: "Either/Or", year: 1843)) }
+    let mock = MockExecutor { request in
+        try .json(Book(title: "Either/Or", year: 1843))
+    }
     let library = Client(Library.local, executor: mock)
 
     let book = try await library.perform(Books.titled("Either/Or"))
     #expect(book.year == 1843)
-    #expect(mock.recordedRequests.map(\.target.path) == ["/api/books/Either%2FOr"])
+    let paths = mock.recordedRequests.map(\.target.path)
+    #expect(paths == ["/api/books/Either%2FOr"])
 
-    let prepared = try library.preparedRequest(for: Books.titled("Emma"))  // nothing is sent
-    #expect(prepared.wireText == "GET /api/books/Emma HTTP/1.1\nHost: 127.0.0.1:8080\nAccept: application/json\n\n")
+    // Nothing is sent:
+    let prepared = try library.preparedRequest(for: Books.titled("Emma"))
+    #expect(
+        prepared.wireText == """
+            GET /api/books/Emma HTTP/1.1
+            Host: 127.0.0.1:8080
+            Accept: application/json
+
+
+            """)
 }
 
-func signing(_ executor: some RequestExecutor, with token: String) -> some RequestExecutor {
+func routes() async throws {
+    let emma = try MockResponse.json(Book(title: "Emma", year: 1815))
+    let routes = MockExecutor(
+        routes: .on(.get, "/api/books/{}", emma),
+        .on(.delete, "/api/books/{}", .status(204)))
+    try await withTestServer(serving: routes) { server in
+        let served = AnonymousRequestProvider(baseURL: server.baseURL)
+        let book = try await SocketExecutor().perform(
+            served.get(.json(Book.self), from: "/api/books/Emma"))
+        #expect(book.year == 1815)
+    }
+}
+
+func signing(
+    _ executor: some RequestExecutor, with token: String
+) -> some RequestExecutor {
     executor.intercepting { request, next in
         var request = request
         request.header[.authorization] = "Bearer \(token)"
@@ -86,7 +115,8 @@ func found(_ title: String, in library: Client<Library>) async -> Book? {
         return try await library.perform(Books.titled(title))
     } catch {
         switch error.reason {
-        case .unacceptableStatus where error.status == .notFound: print("no such book")
+        case .unacceptableStatus where error.status == .notFound:
+            print("no such book")
         case .timedOut(let phase): print("too slow: \(phase)")
         case .cancelled: break
         default: print(error)
@@ -95,8 +125,11 @@ func found(_ title: String, in library: Client<Library>) async -> Book? {
     }
 }
 
-func titles(in library: Client<Library>, on queue: DispatchQueue) throws(RequestError) -> RequestTask {
-    let book = try library.performAndWait(Books.titled("Emma"))  // blocks this thread until the call ends
+func titles(
+    in library: Client<Library>, on queue: DispatchQueue
+) throws(RequestError) -> RequestTask {
+    // Blocks this thread until the call ends:
+    let book = try library.performAndWait(Books.titled("Emma"))
     return library.perform(Books.titled(book.title), on: queue) { result in
         print(result.map(\.value.year))  // called exactly once, on the queue
     }

@@ -63,9 +63,8 @@ struct LargeUploadTests {
         return try #require(Int(line.filter(\.isNumber)))
     }
 
-    @Test("a file part of 4 GiB is uploaded within 32 MiB of memory")
-    func fileOfFourGiB() async throws {
-        let size = 4 << 30
+    /// Uploads a file of `size` zeros as a part of a form, and checks that the server received it whole.
+    private static func upload(_ size: Int) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "requests-large-\(UUID().uuidString)")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -80,18 +79,22 @@ struct LargeUploadTests {
         #expect(length > size)
         let received = AsyncStream.makeStream(of: Int.self)
         sink.serve(length) { received.continuation.yield($0) }
-
-        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))  // resets the high-water mark
-        let before = try Self.kibibytes("VmRSS:")
-        let start = ContinuousClock.now
         try await SocketExecutor().perform(request.timeout(after: .seconds(600)))
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let growth = try Self.kibibytes("VmHWM:") - before
         for await count in received.stream {
             #expect(count == length)
             break
         }
-        print("4 GiB in \(seconds) s; memory grew by at most \(growth) KiB")
+    }
+
+    @Test("a file part of 4 GiB is uploaded within 32 MiB of memory")
+    func fileOfFourGiB() async throws {
+        // The pages of the program's code count as memory once they are used.
+        try await Self.upload(64 << 20)
+        try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))  // resets the high-water mark
+        let before = try Self.kibibytes("VmRSS:")
+        try await Self.upload(4 << 30)
+        let growth = try Self.kibibytes("VmHWM:") - before
+        print("memory grew by at most \(growth) KiB")
         #expect(growth < 32 << 10)
     }
 }

@@ -78,7 +78,7 @@ struct URLRequestTests {
         arguments: [
             ("https://e.com", RequestPath("/a?b"), RequestError.InvalidRequest.queryInPath),
             ("https://e.com", RequestPath("/a#b"), .fragmentInPath),
-            ("https://e.com", RequestPath("/a\u{0}b"), .controlByteInPath),
+            ("https://e.com", RequestPath("/a\u{0}b"), .controlCharacterInPath),
             ("https://e.com", RequestPath("/a/\("")/b"), .emptySegment),
             ("https://e.com", RequestPath("/a/\("..")"), .dotSegment),
             ("relative/path", RequestPath("/a"), .malformedURL),

@@ -7,9 +7,9 @@ import Testing
 struct MutationTests {
     /// Returns the number of calls of a reader that receives one byte at a time.
     private static func calls(of reader: some MessageReader, _ bytes: [UInt8]) -> Int {
-        var (connection, reading, reader) = (Connection(bytes, .oneByteAtATime), Reading(), reader)
-        try? connection.read(&reader, into: &reading)
-        return connection.calls
+        var (input, reading, reader) = (SplitInput(bytes, .oneByteAtATime), Reading(), reader)
+        try? input.read(&reader, into: &reading)
+        return input.calls
     }
 
     @Test("mutated responses are read within bounds, whole and byte by byte alike, without a trap (R-71, R-75)")

@@ -52,7 +52,7 @@ enum Delivery: Hashable {
 }
 
 /// The connection of a reader, which keeps the bytes that are received and not yet consumed.
-struct Connection {
+struct SplitInput {
     private let stream: [UInt8]
     private let delivery: Delivery
     private var received = 0
@@ -153,11 +153,11 @@ func readResponse(
     limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
 ) throws(WireError) -> Reading {
     let stream = Array(bytes)
-    var connection = Connection(stream, delivery)
+    var input = SplitInput(stream, delivery)
     var reading = Reading()
     var reader = ResponseReader(answering: method, acceptsUpgrade: upgrade, limits: limits)
-    try connection.read(&reader, into: &reading)
-    reading.unread = connection.unread
+    try input.read(&reader, into: &reading)
+    reading.unread = input.unread
     return reading
 }
 
@@ -166,14 +166,14 @@ func readRequests(
     _ bytes: some Sequence<UInt8>, limits: WireLimits = WireLimits(), _ delivery: Delivery = .whole
 ) throws(WireError) -> [Reading] {
     let stream = Array(bytes)
-    var connection = Connection(stream, delivery)
+    var input = SplitInput(stream, delivery)
     var readings: [Reading] = []
     repeat {
         var reading = Reading()
         var reader = RequestReader(limits: limits)
-        try connection.read(&reader, into: &reading)
+        try input.read(&reader, into: &reading)
         readings.append(reading)
-    } while connection.unread > 0 && readings.last?.request?.isReusable == true
+    } while input.unread > 0 && readings.last?.request?.isReusable == true
     return readings
 }
 

@@ -8,7 +8,7 @@ struct CodingMutationTests {
     /// The result of decoding.
     private enum Outcome: Hashable {
         case whole(Data)
-        case endsEarly(Data)
+        case truncated(Data)
         case damaged
         /// The decoded data is longer than the bound.
         case long
@@ -37,7 +37,7 @@ struct CodingMutationTests {
                     try #require(consumed + written > 0)
                     continue
                 }
-                guard offered < bytes.count else { return decoder.isAtEnd ? .whole(decoded) : .endsEarly(decoded) }
+                guard offered < bytes.count else { return decoder.isAtEnd ? .whole(decoded) : .truncated(decoded) }
                 offered = min(bytes.count, offered + piece)
             }
         }

@@ -44,7 +44,7 @@ struct ContentDecodingLimitTests {
     // MARK: Corrupt data
 
     @Test("coded data truncated at any byte is an error, and no file is created (R-24)", arguments: Coding.available)
-    func endsEarly(coding: Coding) async throws {
+    func truncated(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content))
         try folder.write("old", to: "f")
         for count in 1..<coded.count {
@@ -52,7 +52,7 @@ struct ContentDecodingLimitTests {
                 let error = try await failure(of: .coded(coded.prefix(count), coding.name), delivery)
                 let underlying = error?.underlying as? ContentCodingError
                 #expect(error?.reason == .protocolViolation, "\(count) \(delivery)")
-                #expect(underlying?.problem == .endsEarly && underlying?.offset == count, "\(count) \(delivery)")
+                #expect(underlying?.problem == .truncated && underlying?.offset == count, "\(count) \(delivery)")
                 #expect(error?.status == 200 && error?.request != nil)
             }
         }

@@ -119,7 +119,7 @@ struct DeliveredLimitTests {
                     }
                     #expect(error?.reason == .protocolViolation)
                     let underlying = error?.underlying as? ContentCodingError
-                    #expect(underlying?.problem == .endsEarly && underlying?.offset == 0)
+                    #expect(underlying?.problem == .truncated && underlying?.offset == 0)
                     let blocked = await #expect(throws: RequestError.self, "\(transport) \(delivery), blocking") {
                         try await bodyAndWait(for: request, executor)
                     }
@@ -138,7 +138,7 @@ struct DeliveredLimitTests {
                 .execute(request(AnonymousRequestProvider("http://e.com"), limit: 10))
         }
         #expect((error?.underlying as? ContentCodingError)?.coding == "deflate")
-        #expect((error?.underlying as? ContentCodingError)?.problem == .endsEarly)
+        #expect((error?.underlying as? ContentCodingError)?.problem == .truncated)
     }
 
     @Test("a body with Content-Length 0 is empty, whatever its coding (R-24)", arguments: Transport.allCases)

@@ -122,6 +122,44 @@ struct ResumingDownloadTests {
         #expect(served.recordedRequests.map { $0.header[.range] } == [nil, "bytes=100000-", nil])
     }
 
+    @Test("the metrics have the reason why a download started over, and none if it continued or had no partial file")
+    func restarts() async throws {
+        let server = RangeServer(content)
+        try await Transport.memory.run(serving: server.executor) { api, executor in
+            func reason(from path: RequestPath = "/f") async throws -> String? {
+                let client = Client(api, executor: executor.resumingDownloads())
+                let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: path)
+                return try await client.response(for: request).metrics.restartReason
+            }
+            func cut() async throws {
+                server.set {
+                    $0.cuts = [100_000]
+                    $0.change = nil
+                }
+                #expect(await failure(api, executor)?.reason == .connectionLost)
+            }
+            #expect(try await reason() == nil)
+            try await cut()
+            #expect(try await reason() == nil)
+            try await cut()
+            server.set { $0.header = [Field(name: .etag, value: "\"v2\"")] }
+            #expect(try await reason()?.contains("whole representation") == true)
+            try await cut()
+            #expect(try await reason(from: "/other")?.contains("no resume point") == true)
+            for (status, part) in [(HTTPStatus(206), "does not continue"), (416, "(416)")] {
+                try await cut()
+                server.set {
+                    $0.change = {
+                        guard $0.status == 206 else { return }
+                        $0.status = status
+                        $0.header.remove(.contentRange)
+                    }
+                }
+                #expect(try await reason()?.contains(part) == true)
+            }
+        }
+    }
+
     @Test("a part with a last position that is too large restarts the download (R-75)", arguments: Transport.allCases)
     func extremes(transport: Transport) async throws {
         for last in ["9223372036854775807", "9223372036854775808", "18446744073709551616"] {

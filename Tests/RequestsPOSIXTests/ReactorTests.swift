@@ -1,4 +1,5 @@
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Reactor", .timeLimit(.minutes(5)))
@@ -190,7 +191,7 @@ struct ReactorTests {
 
     @Test("1,000 waits cancelled at varying times each end once, and no registration remains (R-67)")
     func cancellationStorm() async throws {
-        let ended = Counter()
+        let ended = SharedCounter()
         // Eight tasks share the waits, because each wait of a single task would queue behind all other tests.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in 0..<8 {
@@ -203,14 +204,14 @@ struct ReactorTests {
         #expect(reactor.registrations == 0)
     }
 
-    private func cancelWaits(_ rounds: Range<Int>, counting ended: Counter) async throws {
+    private func cancelWaits(_ rounds: Range<Int>, counting ended: SharedCounter) async throws {
         let pair = try ChannelPair(on: reactor)
         for round in rounds {
             let wait = Task {
                 let error = await outcome { () throws(WaitError) in
                     try await pair.near.waitUntilReadable(by: .after(.microseconds(round % 7 == 0 ? 50 : 5000)))
                 }
-                ended.increment()
+                ended.add()
                 return error
             }
             if round % 3 == 0 { await Task.yield() }

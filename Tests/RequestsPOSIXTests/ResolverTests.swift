@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Resolver", .timeLimit(.minutes(5)))
@@ -12,8 +13,8 @@ struct ResolverTests {
 
     /// A lookup that waits until the gate is open, and counts its calls.
     private final class Gate: Sendable {
-        let began = Counter()
-        let running = Counter()
+        let began = SharedCounter()
+        let running = SharedCounter()
         private let isOpen = Atomic(false)
         private let maximum = Atomic(0)
         private let inside = Atomic(0)
@@ -25,7 +26,7 @@ struct ResolverTests {
         }
 
         func pass() {
-            began.increment()
+            began.add()
             let count = inside.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
             _ = maximum.max(count, ordering: .acquiringAndReleasing)
             while !isOpen.load(ordering: .acquiring) { DetachedThread.yield() }
@@ -148,9 +149,9 @@ struct ResolverTests {
 
     @Test("a failed lookup throws its error, and the next call starts another lookup")
     func errors() async throws {
-        let lookups = Counter()
+        let lookups = SharedCounter()
         let resolver = Resolver { _ throws(ResolverError) in
-            if lookups.increment() == 1 { throw .temporaryFailure("try again") }
+            if lookups.add() == 1 { throw .temporaryFailure("try again") }
             return [.loopback()]
         }
         await #expect(throws: ResolverError.temporaryFailure("try again")) {
@@ -161,10 +162,10 @@ struct ResolverTests {
 
     @Test("addresses are cached for a few seconds, for any port, until they are forgotten (R-50)")
     func keeping() async throws {
-        let lookups = Counter()
+        let lookups = SharedCounter()
         let now = ManualClock()
         let resolver = Resolver(for: .seconds(5)) { _ throws(ResolverError) in
-            lookups.increment()
+            lookups.add()
             return [.loopback()]
         } clock: {
             now.deadline

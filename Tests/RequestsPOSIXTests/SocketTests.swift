@@ -215,9 +215,9 @@ struct SocketTests {
     @Test("cancelling its task ends a blocking wait (R-67)")
     func blockingCancellation() async throws {
         let pair = try ChannelPair(on: reactor)
-        let ready = Counter()
+        let ready = SharedCounter()
         let wait = Task { () -> WaitError? in
-            ready.increment()
+            ready.add()
             do throws(WaitError) {
                 try pair.near.waitReadableInPlace()
                 return nil

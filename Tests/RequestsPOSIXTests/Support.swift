@@ -69,18 +69,6 @@ func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sour
     }
 }
 
-/// A counter for all threads.
-final class Counter: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    @discardableResult
-    func increment() -> Int {
-        count.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
-    }
-}
-
 /// Returns the error of a wait, or nil if it succeeded.
 func outcome(of wait: () async throws(WaitError) -> Void) async -> WaitError? {
     do throws(WaitError) {

@@ -94,16 +94,16 @@ struct ExpectingTests {
             line.send("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
             peer.note("\(line.receiveAll().count)")
         }
-        let made = Counter()
+        let made = SharedCounter()
         for body: RequestBody in [
             .file(path: folder.path(of: "body")),
             .stream(length: 4, isReplayable: true) {
                 made.add(1)
-                return Chunks(chunks: ["abcd"])
+                return SentChunks(chunks: ["abcd"])
             },
             .stream(length: nil, isReplayable: true) {
                 made.add(1)
-                return Chunks(chunks: ["abcd"])
+                return SentChunks(chunks: ["abcd"])
             },
         ] {
             #expect(try await SocketExecutor().execute(request(peer, body)).head.status == 417)

@@ -132,7 +132,7 @@ struct FileBodyTests {
 
 /// An action that runs once.
 private final class Once: Sendable {
-    private let count = Counter()
+    private let count = SharedCounter()
     private let action: @Sendable () -> Void
 
     init(_ action: @escaping @Sendable () -> Void) {

@@ -138,7 +138,7 @@ struct ForkTests {
             let peer = try slowPeer()
             let executor = SocketExecutor()
             let request = try peer.request()
-            let (calls, failures, running) = (Counter(), Counter(), Counter())
+            let (calls, failures, running) = (SharedCounter(), SharedCounter(), SharedCounter())
             let isOver = Lock(false)
             for _ in 0..<4 {
                 running.add(1)

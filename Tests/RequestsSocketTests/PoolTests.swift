@@ -29,7 +29,7 @@ struct PoolTests {
             Row(
                 method: .post, body: { .bytes(Data("x".utf8)) }, header: [Field(name: "Idempotency-Key", value: "1")],
                 transmissions: [1, 1, 1, 1]),
-            Row(method: .put, body: { .oneShot(length: 1, Chunks(chunks: ["x"])) }, transmissions: [1, 1, 1, 1]),
+            Row(method: .put, body: { .oneShot(length: 1, SentChunks(chunks: ["x"])) }, transmissions: [1, 1, 1, 1]),
         ])
     func stale(failure: Failure, row: Row) async throws {
         let peer = try ScriptedPeer { line, number, peer in

@@ -1,6 +1,7 @@
 import Requests
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Address races", .timeLimit(.minutes(5)))
@@ -85,7 +86,7 @@ struct RacingTests {
 extension RacingTests {
     /// Returns an executor for which every name has `addresses`.
     private func executor(
-        _ addresses: [SocketAddress], delay: Duration = .milliseconds(20), lookups: Counter = Counter()
+        _ addresses: [SocketAddress], delay: Duration = .milliseconds(20), lookups: SharedCounter = SharedCounter()
     ) -> SocketExecutor {
         .with {
             $0.attemptDelay = delay
@@ -179,7 +180,7 @@ extension RacingTests {
     @Test("the addresses of a host are cached for the next call unless all of them failed (R-50)")
     func keeping() async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receiveRequest() != nil { line.send(ok); return } }
-        let lookups = Counter()
+        let lookups = SharedCounter()
         let reachable = executor([.loopback()], lookups: lookups)
         for _ in 0..<3 { _ = try await reachable.execute(request(peer.address.port)) }
         #expect(lookups.value == 1)

@@ -207,7 +207,7 @@ struct ReceivingTests {
 
     @Test("a slow reader stops the sender: bytes are received only when they are read (R-69)")
     func backPressure() async throws {
-        let sent = Counter()
+        let sent = SharedCounter()
         let peer = try ScriptedPeer { line, _, peer in
             _ = line.receiveRequest()
             line.send("HTTP/1.1 200 OK\r\nContent-Length: \(1 << 30)\r\n\r\n")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A source of chunks, with an optional error at the end.
-struct Chunks: RequestBody.Source {
+struct SentChunks: RequestBody.Source {
     var chunks: [String]
     var failsAtEnd = false
 
@@ -20,7 +20,7 @@ struct Chunks: RequestBody.Source {
 }
 
 func stream(_ chunks: [String], length: Int? = nil, failsAtEnd: Bool = false) -> RequestBody {
-    .stream(length: length, isReplayable: true) { Chunks(chunks: chunks, failsAtEnd: failsAtEnd) }
+    .stream(length: length, isReplayable: true) { SentChunks(chunks: chunks, failsAtEnd: failsAtEnd) }
 }
 
 /// A source of blocks of 64 KiB.
@@ -84,7 +84,7 @@ struct SendingTests {
         let error = await SocketExecutor().failure(
             of: try peer.request(.post, body: stream(["abc"], failsAtEnd: true)))
         #expect(error?.reason == .bodyEncodingFailed)
-        #expect(error?.underlying is Chunks.Failure)
+        #expect(error?.underlying is SentChunks.Failure)
         await eventually { !peer.notes.isEmpty }
         #expect(!peer.notes[0].contains("0\r\n\r\n"))
     }

@@ -23,7 +23,8 @@ extension SocketExecutor {
     }
 }
 
-// All but the storm run in separate processes: among other tests, a check of the pool can come after a limit has passed.
+// All but the storm run in separate processes: beside other tests, a check of the pool can come after a limit has
+// passed.
 @Suite("Blocked threads and pool limits", .timeLimit(.minutes(5)))
 struct StalledThreadTests {
     @Test(

@@ -112,7 +112,7 @@ struct StressTests {
             let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
             do {
                 let fixture = try StressFixture(connections: 5)
-                let ended = Counter()
+                let ended = SharedCounter()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for worker in 0..<8 {
                         group.addTask {
@@ -145,7 +145,7 @@ struct StressTests {
             let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
             do {
                 let fixture = try StressFixture(connections: 16)
-                let calls = Counter()
+                let calls = SharedCounter()
                 let end = Deadline.after(.seconds(Repetitions.seconds))
                 await withTaskGroup(of: Void.self) { group in
                     for worker in 0..<64 {

@@ -1,5 +1,6 @@
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 @Suite("Strict parsing over sockets", .timeLimit(.minutes(5)))
@@ -105,7 +106,7 @@ struct StrictReadingTests {
         await eventually { peer.notes.contains("ended") }
         #expect(await executor.failure(of: try peer.request(.post))?.reason == .connectionLost)
         // The production of a body stops when the peer ends its side.
-        let made = Counter()
+        let made = SharedCounter()
         let body = RequestBody.stream(length: nil, isReplayable: true) { CountedBlocks(made: made) }
         let response = try await executor.execute(peer.request(.post, body: body))
         #expect(response.text == "ok")
@@ -155,7 +156,7 @@ struct StrictReadingTests {
 
 /// A source of blocks that counts them.
 private struct CountedBlocks: RequestBody.Source {
-    let made: Counter
+    let made: SharedCounter
 
     mutating func next() async throws -> Data? {
         made.add(1) < 1_000_000 ? Data(repeating: 97, count: 1_000) : nil

@@ -66,18 +66,6 @@ extension Task {
     }
 }
 
-/// A counter for all threads.
-final class Counter: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    @discardableResult
-    func add(_ number: Int) -> Int {
-        count.wrappingAdd(number, ordering: .acquiringAndReleasing).newValue
-    }
-}
-
 /// Runs other tasks until `condition` is true, for at most 45 s, which is shorter than the limit of the suites.
 func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
     let end = Deadline.after(.seconds(45))

@@ -158,7 +158,7 @@ struct TimeTests {
         let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 32 << 20), to: "body")
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
-        let sent = Counter()
+        let sent = SharedCounter()
         let executor = SocketExecutor.with { $0.fileSending = sending }
         let request = try peer.request(.put, body: .file(path: folder.path(of: "body"))).with {
             $0.progressHandler = {
@@ -175,7 +175,7 @@ struct TimeTests {
         "a streamed upload that never waits checks for cancellation every 32 chunks (R-67)", arguments: [1 << 20, nil])
     func cancelledInStream(length: Int?) async throws {
         let peer = try ScriptedPeer { line, _, _ in while line.receive(1 << 20) != nil {} }
-        let chunks = Counter()
+        let chunks = SharedCounter()
         let executor = SocketExecutor()
         let body = RequestBody.stream(length: length, isReplayable: true) { CancellingChunks(count: chunks) }
         let request = try peer.request(.put, body: body)
@@ -225,7 +225,7 @@ struct TimeTests {
 
 /// A source of 1,024 chunks of 1 KiB that cancels the task that reads it.
 private struct CancellingChunks: RequestBody.Source {
-    let count: Counter
+    let count: SharedCounter
 
     mutating func next() async throws -> Data? {
         withUnsafeCurrentTask { $0?.cancel() }

@@ -48,10 +48,10 @@ struct TrailerTests {
     @Test("trailers are produced after the body (R-14)")
     func made() async throws {
         let peer = try peer()
-        let count = Counter()
+        let count = SharedCounter()
         let body = RequestBody.stream(length: nil, isReplayable: true) {
             count.add(1)
-            return Chunks(chunks: ["a"])
+            return SentChunks(chunks: ["a"])
         }
         let request = try peer.request(.put, body: body).with {
             $0.trailers = PreparedRequest.Trailers(["X-Sum"]) { [Field(name: "X-Sum", value: "\(count.value)")] }

@@ -167,6 +167,24 @@ struct CallStateTests {
         #expect(error?.attempts == 1)
     }
 
+    @Test(
+        "a 304 to a condition of the request is “not modified”, and otherwise an unexpected redirect (C26)",
+        arguments: [
+            (Field(name: .ifNoneMatch, value: "\"a\""), .notModified),
+            (Field(name: .ifModifiedSince, value: "Sun, 06 Nov 1994 08:49:37 GMT"), .notModified),
+            (Field(name: .accept, value: "*/*"), .unexpectedRedirect),
+        ] as [(Field, RequestError.Reason)])
+    func notModified(field: Field, reason: RequestError.Reason) async throws {
+        let described = AnonymousRequestProvider.example.get(.data, from: "/x").setting(headerField: field)
+        let error = await #expect(throws: RequestError.self) {
+            try await StubExecutor(304).perform(described)
+        }
+        #expect(error?.reason == reason && error?.status == 304)
+        // Only 304 responds to a condition.
+        let other = await #expect(throws: RequestError.self) { try await StubExecutor(305).perform(described) }
+        #expect(other?.reason == .unexpectedRedirect)
+    }
+
     @Test("a redirect that preserves the method sends the same body again (R-32, T-59, D-14)")
     func resent() async throws {
         let executor = StubExecutor { request in

@@ -73,8 +73,10 @@ struct ForbiddenBytesTests {
     func targets() throws {
         for control in controls {
             let path = "/a" + control
-            expectInvalid(.controlByteInPath, control.debugDescription) { try api.head(RequestPath(path)).prepared() }
-            expectInvalid(.controlByteInPath) { try api.head("/\(raw: control)").prepared() }
+            expectInvalid(.controlCharacterInPath, control.debugDescription) {
+                try api.head(RequestPath(path)).prepared()
+            }
+            expectInvalid(.controlCharacterInPath) { try api.head("/\(raw: control)").prepared() }
             let target = try api.head("/\(control)").adding(queryItem: (control, control)).prepared().target
             #expect(target.requestTarget.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(target)")
         }

@@ -34,7 +34,7 @@ struct MediaTypeTests {
     func equality() {
         #expect(MediaType.json == .jsonUTF8)
         #expect(MediaType.json.hashValue == MediaType.jsonUTF8.hashValue)
-        #expect(MediaType("TEXT/plain") == .plainText)
+        #expect(MediaType.init("TEXT/plain") == .plainText)
         #expect(MediaType.json != .xml)
         #expect(MediaType.plainText.parameter("CHARSET") == "utf-8")
         #expect(MediaType.json.parameter("charset") == nil)

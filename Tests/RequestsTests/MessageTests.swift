@@ -15,9 +15,10 @@ struct MessageTests {
 
     private static let invalid: [String: Invalid] = [
         "malformedURL": .malformedURL, "invalidHost": .invalidHost, "invalidPort": .invalidPort,
-        "nonASCIIHost": .nonASCIIHost, "controlByteInPath": .controlByteInPath, "queryInPath": .queryInPath,
+        "nonASCIIHost": .nonASCIIHost, "controlCharacterInPath": .controlCharacterInPath, "queryInPath": .queryInPath,
         "fragmentInPath": .fragmentInPath, "emptySegment": .emptySegment, "dotSegment": .dotSegment,
         "invalidMethod": .invalidMethod, "unsupportedMethod": .unsupportedMethod,
+        "asteriskNotSupported": .asteriskNotSupported,
         "invalidFieldName": .invalidFieldName, "invalidFieldValue": .invalidFieldValue,
         "invalidCookie": .invalidCookie, "colonInUsername": .colonInUsername, "bodyNotAllowed": .bodyNotAllowed,
         "parametersNotEncoded": .parametersNotEncoded, "fieldNotAllowedInTrailers": .fieldNotAllowedInTrailers,
@@ -37,7 +38,8 @@ struct MessageTests {
         "credentialsUnavailable": .credentialsUnavailable, "unsupportedScheme": .unsupportedScheme,
         "hostNotFound": .hostNotFound, "connectionFailed": .connectionFailed, "connectionLost": .connectionLost,
         "protocolViolation": .protocolViolation, "tooLarge": .tooLarge(limit: 10),
-        "unacceptableStatus": .unacceptableStatus, "unexpectedRedirect": .unexpectedRedirect,
+        "unacceptableStatus": .unacceptableStatus, "notModified": .notModified,
+        "unexpectedRedirect": .unexpectedRedirect,
         "unexpectedContentType": .unexpectedContentType, "unexpectedNoContent": .unexpectedNoContent,
         "decodingFailed": .decodingFailed, "timedOut": .timedOut(.total), "cancelled": .cancelled, "other": .other,
     ]
@@ -158,6 +160,7 @@ extension MessageTests {
             failing(api.request(to: "/a?b=c", using: .get)),
             failing(api.request(to: "/users/\(String())", using: .get)), failing(api.request(to: "/a\n", using: .get)),
             failing(api.request(to: "/a", using: "PURGE IT")), failing(api.request(to: "/a", using: .connect)),
+            failing(api.request(to: "*", using: .options)),
             failing(api.request(to: "/a", using: .get).setting(headerField: Field(name: "X Y", value: "1"))),
             failing(
                 api.request(to: "/a", using: .get).setting(headerField: Field(name: "Bearer secret: x", value: "1"))),
@@ -181,6 +184,7 @@ extension MessageTests {
             Field(name: .wwwAuthenticate, value: "Bearer realm=\"api\", Basic realm=\"a, b\""),
             Field(name: .wwwAuthenticate, value: "Negotiate"),
         ]
+        let condition = Field(name: .ifModifiedSince, value: "Sun, 06 Nov 1994 08:49:37 GMT")
         let html: Header = [Field(name: .contentType, value: "text/html; charset=utf-8")]
         return [
             failing(api.get(.json(Repo.self), from: "/r"), StubExecutor(200, #"{"id":"x"}"#)),
@@ -193,6 +197,9 @@ extension MessageTests {
             failing(api.get(.json(Repo.self), from: "/r"), StubExecutor(404, header: html, "<p>")),
             failing(api.request(to: "/r", using: .get), StubExecutor(401, header: challenges)),
             failing(api.request(to: "/r", using: .get), StubExecutor(403)),
+            failing(api.request(to: "/r", using: .get).setting(headerField: condition), StubExecutor(304)),
+            failing(api.request(to: "/r", using: .get), StubExecutor(304)),
+            failing(api.request(to: "/r", using: .get), StubExecutor(103)),
             failing(
                 api.request(to: "/r", using: .get),
                 StubExecutor { _ throws(RequestError) in

@@ -79,7 +79,7 @@ struct RequestEnvironmentTests {
         #expect(try request.preparedURL() == "https://h/x?a=1&b=2")
         #expect(try environment.get(.data, from: "").prepared().target.requestTarget == "/")
         #expect(try environment.get(.data, from: "/u/\("a/b")").preparedURL() == "https://h/u/a%2Fb")
-        expectInvalid(.controlByteInPath) { try environment.get(.data, from: .reference("/a\nb")).prepared() }
+        expectInvalid(.controlCharacterInPath) { try environment.get(.data, from: .reference("/a\nb")).prepared() }
     }
 
     @Test(

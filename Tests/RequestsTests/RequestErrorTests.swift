@@ -17,7 +17,7 @@ struct RequestErrorTests {
             (.fileAccessFailed, true),
             (.bodyNotReplayable, false), (.credentialsUnavailable, false), (.unsupportedScheme, false),
             (.hostNotFound, false), (.connectionFailed, false), (.connectionLost, true), (.protocolViolation, true),
-            (.tooLarge(limit: 1), true), (.unacceptableStatus, true), (.unexpectedRedirect, true),
+            (.tooLarge(limit: 1), true), (.unacceptableStatus, true), (.unexpectedRedirect, true), (.notModified, true),
             (.unexpectedContentType, true), (.unexpectedNoContent, true), (.decodingFailed, true), (.cancelled, true),
             (.other, true), (.timedOut(.resolving), false), (.timedOut(.waitingForConnection), false),
             (.timedOut(.connecting), false), (.timedOut(.sending), true), (.timedOut(.firstByte), true),

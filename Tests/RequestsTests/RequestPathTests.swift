@@ -131,8 +131,9 @@ struct RequestPathTests {
     func problems() {
         let empty = ""
         let cases: [(RequestPath, RequestError.InvalidRequest)] = [
-            ("/a?b", .queryInPath), ("/a#b", .fragmentInPath), ("/a\u{0}", .controlByteInPath),
-            ("/a\r\nHost: b", .controlByteInPath), ("/a\u{7F}", .controlByteInPath), ("/a\tb", .controlByteInPath),
+            ("/a?b", .queryInPath), ("/a#b", .fragmentInPath), ("/a\u{0}", .controlCharacterInPath),
+            ("/a\r\nHost: b", .controlCharacterInPath), ("/a\u{7F}", .controlCharacterInPath),
+            ("/a\tb", .controlCharacterInPath),
             ("/\(empty)", .emptySegment), ("/a/\(empty)/b", .emptySegment), ("\(empty)", .emptySegment),
             ("/\(empty)\(empty)/a", .emptySegment), ("/\(".")", .dotSegment), ("/\("..")/a", .dotSegment),
             ("/.\(".")", .dotSegment), ("/\(".")\(".")/b", .dotSegment), ("/%2e\(".")/b", .dotSegment),

@@ -50,9 +50,9 @@ struct TargetURITests {
             ("http://0x7f.1", .invalidHost), ("http://2130706433", .invalidHost), ("http://0177.0.0.1", .invalidHost),
             ("http://256.0.0.1", .invalidHost), ("http://1.2.3.4.", .invalidHost), ("http://a.0x", .invalidHost),
             ("http://bücher.example", .nonASCIIHost), ("http://b%C3%BCcher.example", .nonASCIIHost),
-            ("http://e.com/\r\nX: y", .controlByteInPath), ("http://e.com/\u{0}", .controlByteInPath),
-            ("http://e.com/?\u{7F}", .controlByteInPath), ("http://e.com/#\n", .controlByteInPath),
-            ("http://e.com/\t", .controlByteInPath),
+            ("http://e.com/\r\nX: y", .controlCharacterInPath), ("http://e.com/\u{0}", .controlCharacterInPath),
+            ("http://e.com/?\u{7F}", .controlCharacterInPath), ("http://e.com/#\n", .controlCharacterInPath),
+            ("http://e.com/\t", .controlCharacterInPath),
         ])
     func refused(text: String, problem: RequestError.InvalidRequest) {
         #expect(throws: problem) { try TargetURI(text) }

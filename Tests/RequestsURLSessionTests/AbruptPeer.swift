@@ -2,8 +2,8 @@ import Requests
 import RequestsPOSIX
 import Synchronization
 
-/// A server that ends a connection as soon as a request begins to arrive on it, after responding to earlier ones, and can
-/// end its idle connections.
+/// A server that ends a connection as soon as a request begins to arrive on it, after responding to earlier ones, and
+/// can end its idle connections.
 ///
 /// The server ends when it is released.
 final class AbruptPeer: Sendable {

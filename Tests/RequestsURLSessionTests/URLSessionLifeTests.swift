@@ -77,9 +77,7 @@ struct URLSessionLifeTests {
             let properties: [HTTPCookiePropertyKey: Any] = [
                 .name: "app", .value: "1", .domain: "127.0.0.1", .path: "/",
             ]
-            if let cookie = HTTPCookie(properties: properties) {
-                configuration.httpCookieStorage?.setCookie(cookie)
-            }
+            configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
             let executor = URLSessionExecutor(configuration: configuration)
             for _ in 0..<3 {
                 let response = try await executor.execute(server.request())

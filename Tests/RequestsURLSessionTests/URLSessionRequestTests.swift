@@ -40,6 +40,37 @@ struct URLSessionRequestTests {
         }
     }
 
+    @Test(
+        "a GET or HEAD body is refused before anything is sent, even if the request allows it (L4)",
+        .enabled(if: Support.isOnLinux), arguments: [HTTPMethod.get, .head])
+    func allowedBody(method: HTTPMethod) async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            var request = try server.request(method, body: .bytes(Data("hello".utf8)))
+            request.allowsBody = true
+            let error = await URLSessionExecutor().failure(of: request)
+            #expect(error?.reason == .invalidRequest(.bodyNotAllowed) && error?.mayHaveReachedServer == false)
+            #expect(server.record.requestCount == 0)
+        }
+    }
+
+    @Test(
+        "a challenge for credentials is a 401 response, and the challenge handler is not called (PM-13, L1, L18)",
+        arguments: ["Basic realm=\"a\"", "Digest realm=\"a\", nonce=\"b\"", "NTLM", "Negotiate", "Bearer"])
+    func challenges(challenge: String) async throws {
+        let response = MockResponse.status(401, "who?").adding(
+            headerField: Field(name: .wwwAuthenticate, value: challenge))
+        try await withTestServer(serving: MockExecutor(response)) { server in
+            let calls = Mutex(0)
+            let executor = URLSessionExecutor(challengeHandler: { _ in
+                calls.withLock { $0 += 1 }
+                return (.performDefaultHandling, nil)
+            })
+            let received = try await executor.execute(server.request())
+            #expect(received.head.status == .unauthorized && received.text == "who?")
+            #expect(calls.withLock { $0 } == 0 && server.record.requestCount == 1)
+        }
+    }
+
     @Test("host names and IPv4 addresses are not taken for IPv6 addresses (L4)")
     func ipv4() async throws {
         try await withTestServer(serving: MockExecutor(.ok("here"))) { server in

@@ -36,7 +36,8 @@ package struct ForkedChildren {
         for attempt in 0..<Self.attempts {
             let child = rp_fork()
             if child == 0 {
-                // The signal ends the child even if it waits; it is unblocked because threads of the library block signals.
+                // The signal ends the child even if it waits. It is unblocked here, because the library's
+                // threads block signals.
                 var signals = sigset_t()
                 sigemptyset(&signals)
                 sigaddset(&signals, SIGALRM)

@@ -10,21 +10,29 @@ public struct BodyProvider: Sendable {
     }
 
     let kind: Kind
-    private let encode: @Sendable (inout Header) throws -> RequestBody
+    private let encode: Encode
+
+    /// A function that makes the body; its second parameter creates the JSON encoder of the API.
+    typealias Encode = @Sendable (inout Header, () -> JSONEncoder) throws -> RequestBody
 
     /// Creates a provider that makes the body with `encode`, which also sets Content-Type.
     public init(encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
-        self.init(kind: .other, encode: encode)
+        self.init(kind: .other) { header, _ in try encode(&header) }
     }
 
-    init(kind: Kind, encode: @escaping @Sendable (inout Header) throws -> RequestBody) {
+    init(kind: Kind, encode: @escaping Encode) {
         self.kind = kind
         self.encode = encode
     }
 
     /// Returns the body, and sets the fields of `header` that describe it.
-    package func body(updating header: inout Header) throws -> RequestBody {
-        try encode(&header)
+    ///
+    /// `makeEncoder` creates the JSON encoder for a provider that has no encoder of its own.
+    package func body(
+        updating header: inout Header,
+        encodingJSONWith makeEncoder: () -> JSONEncoder = BodyProvider.makeDeterministicEncoder
+    ) throws -> RequestBody {
+        try encode(&header, makeEncoder)
     }
 }
 
@@ -33,7 +41,7 @@ extension BodyProvider {
     ///
     /// It removes Content-Type from the header, because there is no content to describe.
     public static var none: BodyProvider {
-        BodyProvider(kind: .none) { header in
+        BodyProvider(kind: .none) { header, _ in
             header.remove(.contentType)
             return .none
         }
@@ -46,7 +54,7 @@ extension BodyProvider {
 
     /// Returns a provider of any body, such as a file or a stream, with the media type `contentType`.
     public static func raw(body: RequestBody, contentType: MediaType = .binary) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             header.set(.contentType(contentType))
             return body
         }
@@ -59,15 +67,15 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded each time the request is prepared.
     ///
-    /// `makeEncoder` is called for each use, because encoders are not safe to share. The default encoder sorts keys and
-    /// does not escape slashes, so that equal values produce equal bytes. An error of the encoder becomes
+    /// `makeEncoder` is called for each use, because encoders are not safe to share. Without it, the encoder of the API
+    /// is used (``RequestProviding/makeJSONEncoder()``), which by default sorts keys and does not escape slashes, so
+    /// that equal values produce equal bytes. An error of the encoder becomes
     /// ``RequestError/Reason/bodyEncodingFailed``, with that error as ``RequestError/underlying``.
     public static func json(
-        _ value: some Encodable & Sendable,
-        using makeEncoder: @escaping @Sendable () -> JSONEncoder = BodyProvider.makeDeterministicEncoder
+        _ value: some Encodable & Sendable, using makeEncoder: (@Sendable () -> JSONEncoder)? = nil
     ) -> BodyProvider {
-        BodyProvider { header in
-            let data = try makeEncoder().encode(value)
+        BodyProvider(kind: .other) { header, makeDefaultEncoder in
+            let data = try (makeEncoder?() ?? makeDefaultEncoder()).encode(value)
             header.set(.contentType(.json))
             return .bytes(data)
         }
@@ -75,13 +83,14 @@ extension BodyProvider {
 
     /// Returns a provider of `value` as JSON, encoded immediately by `encoder`.
     ///
-    /// An error of the encoder is thrown when the request is prepared. This is the form of Requests 0.3.2, for values
-    /// that are not `Sendable`.
+    /// An error of the encoder is thrown when the request is prepared. The encoder of the API is not used, because the
+    /// API is unknown when the value is encoded. This is the form of Requests 0.3.2, for values that are not
+    /// `Sendable`.
     public static func json(
         encoded value: some Encodable, using encoder: JSONEncoder = BodyProvider.makeDeterministicEncoder()
     ) -> BodyProvider {
         let result = Result { try encoder.encode(value) }
-        return BodyProvider { header in
+        return BodyProvider(kind: .other) { header, _ in
             let data = try result.get()
             header.set(.contentType(.json))
             return .bytes(data)

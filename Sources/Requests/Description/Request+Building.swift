@@ -53,6 +53,22 @@ extension Request {
         return self
     }
 
+    /// Returns this request with a cookie added to its cookies, replacing a cookie of the same name.
+    ///
+    /// - Parameters:
+    ///   - name: The name, which must be a token.
+    ///   - value: The value, as ``Cookie/init(name:value:)`` allows it. If the name or the value is invalid, preparing
+    ///     the request throws ``RequestError/InvalidRequest/invalidCookie``.
+    /// - Returns: The request.
+    public consuming func setting(cookie name: String, to value: String) -> Self {
+        do throws(RequestError.InvalidRequest) {
+            parts.header.set(cookie: try Cookie(name: name, value: value))
+        } catch {
+            parts.settings.values.problem = error
+        }
+        return self
+    }
+
     /// Returns this request with `cookies` added to its cookies, each replacing a cookie of the same name; an empty
     /// list changes nothing.
     public consuming func setting(cookies: [Cookie]) -> Self {
@@ -61,9 +77,23 @@ extension Request {
     }
 
     /// Returns this request with its query items replaced by `query`.
+    ///
+    /// An item whose value is nil is sent as a bare name, `?name`; `with(query:nulls:)` can leave it out.
     @inlinable
     public consuming func with(query: QueryItems) -> Self {
         parts.replaceQuery(with: query)
+        return self
+    }
+
+    /// Returns this request with its query items replaced by `query`, in which items without a value are written in the
+    /// style `nulls`.
+    ///
+    /// ```swift
+    /// // Leaves out “page” if it is nil:
+    /// request.with(query: ["q": text, "page": page], nulls: .dropped)
+    /// ```
+    public consuming func with(query: QueryItems, nulls: RequestParameters.Format.NullStyle) -> Self {
+        parts.replaceQuery(with: query.with(nulls: nulls))
         return self
     }
 
@@ -81,6 +111,22 @@ extension Request {
         return self
     }
 
+    /// Returns this request with a name and a value added to its query; a nil value is written as `nulls` determines.
+    public consuming func adding<Value: QueryValue>(
+        queryItem: (name: String, value: Value?), nulls: RequestParameters.Format.NullStyle
+    ) -> Self {
+        var items = QueryItems.empty
+        items.add(name: queryItem.name, value: queryItem.value)
+        return adding(queryItems: items, nulls: nulls)
+    }
+
+    /// Returns this request with a name and a text added to its query; nil adds the name alone, without “=”.
+    @_disfavoredOverload
+    public consuming func adding(queryItem: (name: String, value: String?)) -> Self {
+        parts.queryItems.add(name: queryItem.name, value: queryItem.value)
+        return self
+    }
+
     /// Returns this request with one of Foundation's query items added.
     @inlinable
     public consuming func adding(queryItem: URLQueryItem) -> Self { adding(queryItems: [queryItem]) }
@@ -89,6 +135,13 @@ extension Request {
     @inlinable
     public consuming func adding(queryItems: QueryItems) -> Self {
         parts.queryItems.add(queryItems)
+        return self
+    }
+
+    /// Returns this request with `queryItems` added to its query, in which items without a value are written in the
+    /// style `nulls`.
+    public consuming func adding(queryItems: QueryItems, nulls: RequestParameters.Format.NullStyle) -> Self {
+        parts.queryItems.add(queryItems.with(nulls: nulls))
         return self
     }
 

@@ -8,7 +8,8 @@ extension RequestConvertible {
     ///   ``RequestError/Reason/bodyEncodingFailed`` with the error of the body provider as ``RequestError/underlying``.
     public func prepared() throws(RequestError) -> PreparedRequest {
         let decoder = responseDecoder
-        return try RequestParts(self).prepared(below: baseURL, accepting: decoder.acceptedTypes, decoder.delivery)
+        return try RequestParts(self).prepared(
+            below: baseURL, accepting: decoder.acceptedTypes, decoder.delivery, encodingJSONWith: makeJSONEncoder)
     }
 
     /// Returns the target: the base URL, the path below it, and the query of both.
@@ -27,6 +28,16 @@ extension Request {
     ///   ``RequestError/Reason/bodyEncodingFailed`` with the error of the body provider as ``RequestError/underlying``.
     @inlinable
     public func prepared() throws(RequestError) -> PreparedRequest {
-        try parts.prepared(below: api.baseURL, accepting: responseDecoder.acceptedTypes, responseDecoder.delivery)
+        try parts.prepared(
+            below: api.baseURL, accepting: responseDecoder.acceptedTypes, responseDecoder.delivery,
+            encodingJSONWith: { api.makeJSONEncoder() })
     }
+
+    /// Returns the encoder of the API.
+    @inlinable
+    public func makeJSONEncoder() -> JSONEncoder { api.makeJSONEncoder() }
+
+    /// Returns the decoder of the API.
+    @inlinable
+    public func makeJSONDecoder() -> JSONDecoder { api.makeJSONDecoder() }
 }

@@ -63,6 +63,16 @@ public protocol RequestConvertible<Resource>: Sendable, CustomStringConvertible 
     /// A function that receives the progress of the exchange. The default is nil.
     var progressHandler: (@Sendable (TransferProgress) -> Void)? { get }
 
+    /// Returns the encoder for a JSON body that has no encoder of its own.
+    ///
+    /// A ``Request`` returns the encoder of its API. ``BodyProvider/makeDeterministicEncoder`` creates the default.
+    func makeJSONEncoder() -> JSONEncoder
+
+    /// Returns the decoder for a JSON response whose ``responseDecoder`` has no JSON decoder of its own.
+    ///
+    /// A ``Request`` returns the decoder of its API. The default is `JSONDecoder()`.
+    func makeJSONDecoder() -> JSONDecoder
+
     /// Returns the request as it will be sent, without sending it.
     ///
     /// The default implementation uses the properties. An implementation of your own decides everything that is sent:
@@ -124,6 +134,10 @@ extension RequestConvertible {
     public var attributes: RequestAttributes { RequestAttributes() }
     /// The default progress handler, which is nil.
     public var progressHandler: (@Sendable (TransferProgress) -> Void)? { nil }
+    /// Returns the default encoder, which sorts keys and does not escape slashes.
+    public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
+    /// Returns the default decoder, `JSONDecoder()`.
+    public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 
     /// The resource type, the method and the URL with its secrets redacted.
     ///
@@ -141,7 +155,7 @@ extension RequestConvertible where Resource == Void {
 }
 
 extension RequestConvertible where Resource == String {
-    /// A decoder that returns the body as UTF-8 text.
+    /// A decoder that returns the body as text in the charset of the response.
     public var responseDecoder: ResponseDecoder<String> { .text }
 }
 

@@ -76,6 +76,7 @@ public struct RequestEnvironment: RequestProviding {
     }
 
     private init?(_ target: TargetURI, hasPath: Bool) {
+        // The slash at the end makes the check of prefixes exact: `/v1/` is not a prefix of `/v10`.
         let path = target.path.hasByteSuffix("/") ? target.path : target.path + "/"
         let userinfo = target.userinfo.map { "\($0)@" } ?? ""
         guard let url = URL(string: "\(target.scheme)://\(userinfo)\(target.authority)\(hasPath ? path : "")") else {

@@ -4,12 +4,14 @@ extension RequestParts {
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline
     func prepared(
-        below baseURL: URL, accepting: [MediaType], _ delivery: ResponseBody.Delivery
+        below baseURL: URL, accepting: [MediaType], _ delivery: ResponseBody.Delivery,
+        encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
+        if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
         let parameters = try resolvedParameters()
         let target = try target(below: baseURL, parameters)
         let request = try PreparedRequest(target: target, template: endpoint.shape) { parts throws(RequestError) in
-            try prepare(&parts, with: parameters, accepting, delivery)
+            try prepare(&parts, with: parameters, accepting, delivery, makeEncoder)
         }
         try request.validate()
         return request
@@ -20,7 +22,7 @@ extension RequestParts {
     /// The order is significant: the defaults of the environment, Accept, the body, custom parameters, the credentials.
     private func prepare(
         _ prepared: inout PreparedRequest.Parts, with parameters: ResolvedParameters?, _ accepting: [MediaType],
-        _ delivery: ResponseBody.Delivery
+        _ delivery: ResponseBody.Delivery, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         prepared.method = method
         prepared.header = header
@@ -40,9 +42,9 @@ extension RequestParts {
         }
         // The stored provider is passed directly, because choosing it with an expression would copy it.
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
-            try Self.addBody(of: provider, to: &prepared)
+            try Self.addBody(of: provider, to: &prepared, makeEncoder)
         } else {
-            try Self.addBody(of: bodyProvider, to: &prepared)
+            try Self.addBody(of: bodyProvider, to: &prepared, makeEncoder)
         }
         if let custom = parameters?.custom, !custom.isEmpty {
             // Custom destinations run before the credentials are added, so that they cannot see them.
@@ -58,18 +60,25 @@ extension RequestParts {
 
     /// Adds the body of `provider` and the fields that describe it.
     private static func addBody(
-        of provider: BodyProvider, to prepared: inout PreparedRequest.Parts
+        of provider: BodyProvider, to prepared: inout PreparedRequest.Parts, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         if case .none = provider.kind {
             prepared.header.remove(.contentType)
             return
         }
         do {
-            prepared.body = try provider.body(updating: &prepared.header)
+            prepared.body = try provider.body(updating: &prepared.header, encodingJSONWith: makeEncoder)
         } catch {
             throw RequestError(wrapping: error, as: .bodyEncodingFailed).beforeSending()
         }
+        if case .multipart = provider.kind { addForm(of: provider, to: &prepared) }
         prepared.header.removeFieldsOfExecutor()
+    }
+
+    /// Records the form that the body was made from.
+    @inline(never)  // keeps the large copy of the settings out of the path of every request
+    private static func addForm(of provider: BodyProvider, to prepared: inout PreparedRequest.Parts) {
+        if case .multipart(let form) = provider.kind { prepared.settings.form = form }
     }
 
     /// Adds the credentials of the request, else those of the environment, else those of the userinfo.

@@ -17,6 +17,26 @@ public protocol RequestProviding: Sendable {
     /// An implementation of this overload also applies to every request.
     @_disfavoredOverload
     func request(to endpoint: String, using method: HTTPMethod) -> Request<Self, Void>
+
+    /// Returns the encoder of the JSON that requests of the API send.
+    ///
+    /// It is called for each JSON body that has no encoder of its own, such as ``BodyProvider/json(_:using:)`` or
+    /// parameters. ``BodyProvider/makeDeterministicEncoder`` creates the default.
+    func makeJSONEncoder() -> JSONEncoder
+
+    /// Returns the decoder of the JSON that requests of the API receive.
+    ///
+    /// It is called for each JSON response and for each line of NDJSON, unless the response decoder has a JSON decoder
+    /// of its own. The default is `JSONDecoder()`.
+    func makeJSONDecoder() -> JSONDecoder
+}
+
+extension RequestProviding {
+    /// Returns an encoder that sorts keys and does not escape slashes.
+    public func makeJSONEncoder() -> JSONEncoder { BodyProvider.makeDeterministicEncoder() }
+
+    /// Returns `JSONDecoder()`.
+    public func makeJSONDecoder() -> JSONDecoder { JSONDecoder() }
 }
 
 extension RequestProviding {

@@ -13,32 +13,27 @@ extension ResponseDecoder where Response == Data {
     @inlinable public static var data: ResponseDecoder { ResponseDecoder { _, data in data } }
 }
 
-extension ResponseDecoder where Response == String {
-    /// A decoder that returns the body as UTF-8 text; ill-formed bytes become U+FFFD.
-    ///
-    /// A response that cannot have a body (204 or 304) fails with ``RequestError/Reason/unexpectedNoContent``.
-    public static var text: ResponseDecoder {
-        ResponseDecoder { head, data in
-            if head.status.forbidsBody { throw RequestError(.unexpectedNoContent) }
-            return String(decoding: data, as: UTF8.self)
-        }
-    }
-}
-
 extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body.
     ///
     /// The standard validator accepts `application/json`, `text/json`, `text/javascript` and subtypes that end in
-    /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share. An empty body fails
-    /// with ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
+    /// `+json`. `makeDecoder` is called for each response, because decoders are not safe to share; without it, the
+    /// decoder of the API is used (``RequestProviding/makeJSONDecoder()``). An empty body fails with
+    /// ``RequestError/Reason/unexpectedNoContent``. A ``JSONValue`` is parsed strictly, as by
     /// ``JSONValue/init(parsing:)``; the syntax for every other type is that of `JSONDecoder`, which accepts a comma
     /// after the last element.
     @inlinable
     public static func json(
-        _ type: Response.Type = Response.self,
-        using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+        _ type: Response.Type = Response.self, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
-        ResponseDecoder(accepting: MediaType.ofJSON) { _, data in
+        // Two closures, so that the one that uses the decoder of the API captures nothing.
+        guard let makeDecoder else {
+            return ResponseDecoder(acceptingJSON: MediaType.ofJSON) { data, makeDecoder in
+                guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
+                return try makeDecoder().value(Response.self, from: data)
+            }
+        }
+        return ResponseDecoder(accepting: MediaType.ofJSON) { _, data in
             guard !data.isEmpty else { throw RequestError(.unexpectedNoContent) }
             return try makeDecoder().value(Response.self, from: data)
         }
@@ -47,7 +42,7 @@ extension ResponseDecoder where Response: Decodable & SendableMetatype {
     /// Returns a decoder of a JSON body, in the form of Requests 0.3.2.
     @inlinable
     public static func json(
-        encoded type: Response.Type, decoder makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+        encoded type: Response.Type, decoder makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder {
         json(type, using: makeDecoder)
     }

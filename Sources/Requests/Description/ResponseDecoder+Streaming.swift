@@ -22,7 +22,7 @@ extension ResponseDecoder where Response == URL {
     /// other response that the validator accepts is written when it is complete.
     public static func download(to url: URL) -> ResponseDecoder {
         let path = url.path(percentEncoded: false)
-        return ResponseDecoder(delivery: .file(path: path)) { response in
+        return ResponseDecoder(delivery: .file(path: path)) { response, _ in
             if case .file(let written) = response.body, written.hasSameBytes(as: path) { return url }
             let data = try await response.body.collected(limit: ResponseBody.Delivery.defaultLimit)
             try RequestError.wrapping(.fileAccessFailed) { try data.write(to: url, options: .atomic) }

@@ -14,9 +14,13 @@ public struct ResponseDecoder<Response>: Sendable {
     enum Decoding: Sendable {
         /// Decodes a body in memory without suspending.
         case immediate(@Sendable (ResponseHead, Data) throws -> Response, limit: Int)
-        /// Decodes a response with a body in any form, and may suspend.
-        case suspending(@Sendable (RawResponse) async throws -> Response)
+        /// Decodes JSON in memory with the decoder of the API, without suspending.
+        case json(@Sendable (Data, () -> JSONDecoder) throws -> Response, limit: Int)
+        /// Decodes a response with a body in any form, and may suspend; the function creates the decoder of the API.
+        case suspending(@Sendable (RawResponse, @escaping MakeJSONDecoder) async throws -> Response)
     }
+
+    @usableFromInline typealias MakeJSONDecoder = @Sendable () -> JSONDecoder
 
     @usableFromInline let decoding: Decoding
 
@@ -51,53 +55,90 @@ public struct ResponseDecoder<Response>: Sendable {
         accepting: [MediaType] = [],
         streaming decode: @escaping @Sendable (ResponseHead, ResponseStream) throws -> Response
     ) {
-        self.init(accepting: accepting, delivery: .streamed) { response in
+        self.init(accepting: accepting, delivery: .streamed) { response, _ in
             try decode(response.head, try response.body.streamed())
         }
+    }
+
+    /// Creates a decoder of JSON in memory that uses the decoder of the API.
+    @usableFromInline
+    init(
+        acceptingJSON types: [MediaType], limit: Int = ResponseBody.Delivery.defaultLimit,
+        _ decode: @escaping @Sendable (Data, () -> JSONDecoder) throws -> Response
+    ) {
+        self.acceptedTypes = types
+        delivery = .collected(limit: limit)
+        decoding = .json(decode, limit: limit)
     }
 
     /// Creates a decoder of a response whose body is delivered as `delivery`.
     init(
         accepting: [MediaType] = [], delivery: ResponseBody.Delivery,
-        decode: @escaping @Sendable (RawResponse) async throws -> Response
+        decode: @escaping @Sendable (RawResponse, @escaping MakeJSONDecoder) async throws -> Response
     ) {
         self.acceptedTypes = accepting
         self.delivery = delivery
         decoding = .suspending(decode)
     }
 
-    /// Returns this decoder with its work performed by `executor`.
-    package func running(on executor: any TaskExecutor) -> ResponseDecoder {
-        ResponseDecoder(accepting: acceptedTypes, delivery: delivery) { response in
-            try await withTaskExecutorPreference(executor) { try await decodeOnPreferredExecutor(response) }
+    /// Returns this decoder with its work performed by `executor`, and with the JSON decoders that `makeDecoder`
+    /// creates.
+    package func running(
+        on executor: any TaskExecutor, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
+    ) -> ResponseDecoder {
+        ResponseDecoder(accepting: acceptedTypes, delivery: delivery) { response, _ in
+            try await withTaskExecutorPreference(executor) {
+                try await decodeOnPreferredExecutor(response, makeDecoder)
+            }
         }
     }
 
     /// Decodes `response` on the task's preferred executor instead of the executor of the caller.
     @concurrent
-    private func decodeOnPreferredExecutor(_ response: RawResponse) async throws -> Response {
+    private func decodeOnPreferredExecutor(
+        _ response: RawResponse, _ makeDecoder: @escaping MakeJSONDecoder
+    ) async throws -> Response {
         // If this function only forwarded the call, the compiler would omit the switch of executors.
         try Task.checkCancellation()
-        return try await value(from: response)
+        return try await value(from: response, makeDecoder)
     }
 
-    /// Returns the value decoded from `response`; a `Void` needs no decoding.
+    /// Returns the value decoded from `response`, with the JSON decoder of `request`; a `Void` needs no decoding.
     @inlinable
-    func value(from response: RawResponse) async throws -> Response {
+    func value<R: RequestConvertible>(from response: RawResponse, for request: R) async throws -> Response {
         if Response.self == Void.self, let nothing = () as? Response { return nothing }
         switch decoding {
         case .immediate(let decode, let limit):
             return try decode(response.head, try await response.body.collected(limit: limit))
-        case .suspending(let decode): return try await decode(response)
+        case .json(let decode, let limit):
+            return try decode(try await response.body.collected(limit: limit), request.makeJSONDecoder)
+        case .suspending(let decode): return try await decode(response) { request.makeJSONDecoder() }
+        }
+    }
+
+    /// Returns the value decoded from `response`, with the JSON decoders that `makeDecoder` creates.
+    func value(from response: RawResponse, _ makeDecoder: @escaping MakeJSONDecoder) async throws -> Response {
+        if Response.self == Void.self, let nothing = () as? Response { return nothing }
+        switch decoding {
+        case .immediate(let decode, let limit):
+            return try decode(response.head, try await response.body.collected(limit: limit))
+        case .json(let decode, let limit):
+            return try decode(try await response.body.collected(limit: limit), makeDecoder)
+        case .suspending(let decode): return try await decode(response, makeDecoder)
         }
     }
 
     /// Returns the value decoded from `response` without suspending; nil when decoding may suspend.
     @inlinable
-    func immediateValue(from response: RawResponse) throws -> Response? {
-        guard case .immediate(let decode, _) = decoding, case .bytes(let body) = response.body else { return nil }
-        if Response.self == Void.self, let nothing = () as? Response { return nothing }
-        return try decode(response.head, body)
+    func immediateValue<R: RequestConvertible>(from response: RawResponse, for request: R) throws -> Response? {
+        guard case .bytes(let body) = response.body else { return nil }
+        switch decoding {
+        case .suspending: return nil
+        case .immediate(let decode, _):
+            if Response.self == Void.self, let nothing = () as? Response { return nothing }
+            return try decode(response.head, body)
+        case .json(let decode, _): return try decode(body, request.makeJSONDecoder)
+        }
     }
 }
 

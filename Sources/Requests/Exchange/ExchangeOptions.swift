@@ -17,6 +17,16 @@ extension RequestAttributes {
         set { self[TrailersKey.self] = newValue }
     }
 
+    /// Whether a GET or HEAD request may have a body; the default is false.
+    ///
+    /// Such a body has no defined meaning (RFC 9110 §9.3.1, §9.3.2), and servers and caches may ignore or reject it.
+    /// Some APIs require it for searches. TRACE never has a body. URLSession cannot send such a body, so its executor
+    /// fails with ``RequestError/InvalidRequest/bodyNotAllowed`` before anything is sent.
+    public var allowsBody: Bool {
+        get { self[AllowsBodyKey.self] ?? false }
+        set { self[AllowsBodyKey.self] = newValue }
+    }
+
     /// A function that receives each interim response (1xx) as it arrives, such as 103 (Early Hints) with its Link
     /// fields (RFC 8297).
     ///
@@ -27,6 +37,7 @@ extension RequestAttributes {
     }
 
     private enum ContinueTimeoutKey: RequestAttributes.Key { typealias Value = Duration }
+    private enum AllowsBodyKey: RequestAttributes.Key { typealias Value = Bool }
     private enum TrailersKey: RequestAttributes.Key { typealias Value = PreparedRequest.Trailers }
     /// The handler, which is its own key.
     private struct InterimResponseHandler: RequestAttributes.Key, Sendable {
@@ -46,6 +57,12 @@ extension PreparedRequest {
     public var trailers: PreparedRequest.Trailers? {
         get { hasAttributes ? attributes.trailers : nil }
         set { attributes.trailers = newValue }
+    }
+
+    /// Whether a GET or HEAD request may have a body; see ``RequestAttributes/allowsBody``.
+    public var allowsBody: Bool {
+        get { hasAttributes && attributes.allowsBody }
+        set { attributes.allowsBody = newValue }
     }
 
     /// A function that receives each interim response (1xx); see ``RequestAttributes/interimResponseHandler``.
@@ -72,6 +89,20 @@ extension Request {
     /// is likely to refuse, because it costs a round trip. See ``RequestAttributes/continueTimeout``.
     public consuming func expectingContinue(timeout wait: Duration = .seconds(1)) -> Self {
         attributes.continueTimeout = wait
+        return self
+    }
+
+    /// Returns this request with a body allowed for GET and HEAD, which some APIs require for searches.
+    ///
+    /// ```swift
+    /// api.get(.json(Hits.self), from: "/books/_search")
+    ///     .sending(.json(query))
+    ///     .allowingBody()
+    /// ```
+    ///
+    /// See ``RequestAttributes/allowsBody`` for the restrictions.
+    public consuming func allowingBody() -> Self {
+        attributes.allowsBody = true
         return self
     }
 

@@ -2,7 +2,8 @@ extension PreparedRequest {
     /// Returns a command for any POSIX shell, in one line, that sends this request with curl.
     ///
     /// The command contains a body in memory of up to 1,024 bytes: text as it is, other bytes by way of `printf`. It
-    /// refers to a whole file by its path. For any other body, it reads standard input.
+    /// refers to a whole file by its path. A multipart form is written as `--form` for each part if its parts are short
+    /// texts and whole files; curl then chooses the boundary. For any other body, the command reads standard input.
     ///
     /// If the request has no Accept or User-Agent field, curl sends its own.
     ///
@@ -21,18 +22,20 @@ extension PreparedRequest {
         if url.utf8.contains(where: "[]{}".utf8.contains) { words.append("--globoff") }
         switch method {
         case .get where body.isNone: break
-        case .head: words.append("--head")
+        case .head where body.isNone: words.append("--head")
         default: words += ["--request", ShellWord.quoted(method.rawValue)]
         }
-        for field in header {
+        let form = formWords(isRedacted ? redaction : nil, finder)
+        for field in header where form == nil || field.name != .contentType {
             let isSecret = isRedacted && redaction.isSecret(field.name)
             let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
             // curl removes a field that is spelled "Name:"; it sends "Name;" with an empty value.
             words += ["--header", ShellWord.quoted(field.name.rawValue + (value.isEmpty ? ";" : ": \(value)"))]
         }
         // Without this option, curl adds its own Content-Type to a body.
-        if !body.isNone, !header.contains(.contentType) { words += ["--header", "Content-Type:"] }
+        if form == nil, !body.isNone, !header.contains(.contentType) { words += ["--header", "Content-Type:"] }
         switch body {
+        case _ where form != nil: words += form ?? []
         case .none:
             if framing(ofLength: 0) == .length(0) { words += ["--header", "'Content-Length: 0'"] }
         case .bytes(let data) where data.count <= 1_024:
@@ -53,7 +56,7 @@ extension PreparedRequest {
 }
 
 /// Words of a POSIX shell command (POSIX.1 §2.2).
-private enum ShellWord {
+enum ShellWord {
     /// Returns `text` as one word.
     ///
     /// Text with control characters is written as a call of `printf`, and loses the line ends at its end.

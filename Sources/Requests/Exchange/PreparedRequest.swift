@@ -126,7 +126,13 @@ public struct PreparedRequest: Sendable {
     /// The request body.
     public var body: RequestBody {
         get { box.parts.body }
-        set { change { $0.body = newValue } }
+        set {
+            change { parts in
+                parts.body = newValue
+                // The form describes the body that it made, and no other.
+                if parts.settings.form != nil { parts.settings.form = nil }
+            }
+        }
     }
 
     /// The form in which the response body is delivered.

@@ -20,6 +20,18 @@ public struct RawResponse: Sendable {
         self.metrics = metrics
     }
 
+    /// The status of the head.
+    public var status: HTTPStatus {
+        get { head.status }
+        set { head.status = newValue }
+    }
+
+    /// The header of the head, which describes the body as it is delivered.
+    public var header: Header {
+        get { head.header }
+        set { head.header = newValue }
+    }
+
     /// The measurements of one exchange.
     public struct Metrics: Hashable, Sendable {
         /// The number of transmissions of the request: 1, or 2 when a stale connection was replaced.
@@ -45,6 +57,9 @@ public struct RawResponse: Sendable {
 
         /// The value of Content-Encoding before content decoding; nil if the body was not decoded.
         public var contentEncoding: String?
+
+        /// The reason why a resumed download started over; nil if it continued its partial file or had none.
+        public var restartReason: String?
 
         /// Creates metrics without durations.
         public init(transmissions: Int = 1, isReusedConnection: Bool = false) {

@@ -63,7 +63,8 @@ extension PreparedRequest {
     /// }
     /// ```
     public mutating func permitSecrets(_ names: Field.Name...) {
-        // Without redirects, the names apply if the call of the middleware that creates the request has left its origin.
+        // Without redirects, the names apply if the call of the middleware that creates the request has left its
+        // origin.
         let redirection = redirection ?? Redirection(from: nil, hasLeftOrigin: false, count: 0)
         parts.redirection = redirection.permitting(names)
     }

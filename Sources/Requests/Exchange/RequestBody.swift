@@ -97,6 +97,7 @@ private struct SequenceSource<Iterator: AsyncIteratorProtocol>: RequestBody.Sour
     var iterator: Iterator
 
     mutating func next() async throws -> Data? {
+        // In the isolation of the caller, because the iterator need not be `Sendable`.
         try await iterator.next(isolation: #isolation)
     }
 }

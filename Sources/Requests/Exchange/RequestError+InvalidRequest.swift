@@ -11,7 +11,7 @@ extension RequestError {
         /// The host is not ASCII; use its ASCII form (`xn--…`, RFC 5891), which this library does not compute.
         case nonASCIIHost
         /// The path contains a control character.
-        case controlByteInPath
+        case controlCharacterInPath
         /// The path contains a `?`; use ``Request/with(query:)`` for queries.
         case queryInPath
         /// The path contains a `#`; fragments are never sent.
@@ -24,6 +24,9 @@ extension RequestError {
         case invalidMethod
         /// The method is CONNECT, which requests a tunnel and not a representation (RFC 9110 §9.3.6).
         case unsupportedMethod
+        /// The method is OPTIONS and the path ends in `/*`: the target `*`, which means the whole server (RFC 9112
+        /// §3.2.4), is not supported.
+        case asteriskNotSupported
         /// A field name is not a token (RFC 9110 §5.6.2).
         case invalidFieldName
         /// A field value contains CR, LF, NUL or another control character (RFC 9110 §5.5).
@@ -33,7 +36,10 @@ extension RequestError {
         case invalidCookie
         /// The user name of Basic credentials contains a colon, which would end it (RFC 7617 §2).
         case colonInUsername
-        /// The method does not allow a body: GET, HEAD and TRACE (RFC 9110 §9.3).
+        /// The method does not allow a body (RFC 9110 §9.3).
+        ///
+        /// TRACE never does; GET and HEAD do only with ``Request/allowingBody()``. URLSession cannot send a body with
+        /// GET or HEAD.
         case bodyNotAllowed
         /// The parameters cannot be encoded; the underlying error is the cause.
         case parametersNotEncoded
@@ -60,13 +66,15 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .invalidHost: "the host is empty or contains invalid characters (RFC 3986 §3.2.2)"
         case .invalidPort: "the port of the URL is 0; a server listens on 1 to 65535 (RFC 6335 §6)"
         case .nonASCIIHost: "the host is not ASCII; use its ASCII form, xn--… (RFC 5891)"
-        case .controlByteInPath: "the path contains a control character"
+        case .controlCharacterInPath: "the path contains a control character"
         case .queryInPath: "the path contains a “?”; use with(query:) or adding(queryItem:)"
         case .fragmentInPath: "the path contains a “#”; fragments are never sent"
         case .emptySegment: "an interpolated value leaves a path segment empty"
         case .dotSegment: "an interpolated value makes a path segment “.” or “..”"
         case .invalidMethod: "the method is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .unsupportedMethod: "the method CONNECT is not supported (RFC 9110 §9.3.6)"
+        case .asteriskNotSupported:
+            "OPTIONS * is not supported; for a resource with the name “*”, write %2A (RFC 9112 §3.2.4)"
         case .invalidFieldName: "a field name is not a token; spaces and separators are not allowed (RFC 9110 §5.6.2)"
         case .invalidFieldValue: "a field value contains a control character (RFC 9110 §5.5)"
         case .invalidCookie:

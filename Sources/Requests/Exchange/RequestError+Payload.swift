@@ -7,11 +7,15 @@ extension Request {
     /// catch { if let problem = error.payload(as: GitHubProblem.self) { … } }
     /// ```
     ///
-    /// To declare the type for a whole API, use ``RequestProviding/request(to:using:)-(RequestPath,_)``.
+    /// To declare the type for a whole API, use ``RequestProviding/request(to:using:)-(RequestPath,_)``. Without
+    /// `makeDecoder`, the decoder is that of the API.
     public consuming func decodingErrorPayload<Payload: Decodable & Sendable>(
-        as type: Payload.Type, using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+        as type: Payload.Type, using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> Self {
-        decodingErrorPayload { _, data in try makeDecoder().value(Payload.self, from: data) }
+        let api = api
+        return decodingErrorPayload { _, data in
+            try (makeDecoder?() ?? api.makeJSONDecoder()).value(Payload.self, from: data)
+        }
     }
 
     /// Returns this request with a function that decodes its error bodies for ``RequestError/payload(as:)``.
@@ -83,7 +87,7 @@ extension RequestError {
         else {
             return false
         }
-        return JSONValue.SyntaxError.check(body)?.problem == .endsEarly
+        return JSONValue.SyntaxError.check(body)?.problem == .truncated
     }
 
     private var isJSON: Bool {

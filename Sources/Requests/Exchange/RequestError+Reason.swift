@@ -29,6 +29,9 @@ extension RequestError {
         case tooLarge(limit: Int)
         /// The validator rejected the status.
         case unacceptableStatus
+        /// The validator rejected a 304 response to the request's own If-None-Match or If-Modified-Since: the
+        /// representation has not been modified (RFC 9110 §15.4.5).
+        case notModified
         /// A redirect was not followed: by policy, because the limit was reached, or because its target is not allowed.
         case unexpectedRedirect
         /// The validator rejected the content type.
@@ -90,6 +93,7 @@ extension RequestError.Reason: CustomStringConvertible {
         // The limit may count bytes, fields or interim responses; the detail has the unit.
         case .tooLarge(let limit): "limit of \(limit) exceeded"
         case .unacceptableStatus: "unacceptable status"
+        case .notModified: "not modified; the representation that the request names is still current"
         case .unexpectedRedirect: "redirect not followed"
         case .unexpectedContentType: "unacceptable content type"
         case .unexpectedNoContent: "the response has no body"

@@ -211,6 +211,7 @@ extension PreparedRequest {
                 throw invalid(.invalidMethod, detail: ErrorText.quoted(method.rawValue, limit: ErrorText.peerTextLimit))
             }
             guard method != .connect else { throw invalid(.unsupportedMethod) }
+            guard method != .options || !target.path.hasByteSuffix("/*") else { throw invalid(.asteriskNotSupported) }
         }
         if let problem = target.problem { throw invalid(problem, detail: "\(target)") }
         if let (problem, name) = header.problem {
@@ -224,7 +225,11 @@ extension PreparedRequest {
         }
         guard !body.isNone else { return }
         switch method {
-        case .get, .head, .trace: throw invalid(.bodyNotAllowed, detail: "\(method) with \(body)")
+        case .trace: throw invalid(.bodyNotAllowed, detail: "TRACE with \(body)")
+        case .get, .head:
+            guard allowsBody else {
+                throw invalid(.bodyNotAllowed, detail: "\(method) with \(body); see allowingBody()")
+            }
         default: return
         }
     }

@@ -9,6 +9,10 @@ struct RequestSettings: Sendable {
         var redirectPolicy = RedirectPolicy.standard
         var attributes = RequestAttributes()
         var progressHandler: (@Sendable (TransferProgress) -> Void)?
+        /// The form that the body was made from, for the curl command; nil for other bodies.
+        var form: MultipartForm?
+        /// The error of a builder that does not throw, which preparing the request throws.
+        var problem: RequestError.InvalidRequest?
     }
 
     private final class Box: Sendable {
@@ -28,6 +32,13 @@ struct RequestSettings: Sendable {
     var values: Values {
         get { box?.values ?? Values() }
         set { box = Box(newValue) }
+    }
+
+    var problem: RequestError.InvalidRequest? { box?.values.problem }
+
+    var form: MultipartForm? {
+        get { box?.values.form }
+        set { values.form = newValue }
     }
 
     var timeouts: Timeouts {

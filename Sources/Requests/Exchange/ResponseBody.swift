@@ -68,7 +68,8 @@ public final class ResponseStream: Sendable {
         return error.adding(request: context.request, response: context.response, attempts: context.attempts)
     }
 
-    private static func tooLarge(_ limit: Int) -> RequestError {
+    /// Returns the error of a body of more than `limit` bytes.
+    static func tooLarge(_ limit: Int) -> RequestError {
         RequestError(
             .tooLarge(limit: limit), detail: "the response body is longer than \(ErrorText.bytes(limit))")
     }

@@ -121,6 +121,7 @@ extension ResponseStream {
 
             /// Appends the bytes of the chunk before `end` to `line`.
             private func take(upTo end: Int, into line: inout [UInt8]) throws(RequestError) {
+                // Checked before the bytes are copied, so that a line never takes more memory than the limit.
                 guard line.count + (end - chunk.startIndex) <= limit else {
                     throw failure(
                         RequestError(
@@ -143,6 +144,7 @@ extension ResponseStream {
 }
 
 private final class DataSource: ResponseBody.Source {
+    // The source of a response is `Sendable`, so two tasks can call it (decision 0002).
     private let data: Lock<Data?>
 
     init(_ data: Data) {

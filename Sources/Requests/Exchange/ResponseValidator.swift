@@ -67,9 +67,16 @@ public struct ResponseValidator: Sendable {
             if let problem { throw problem }
             return
         }
-        let reason: RequestError.Reason = head.status.isRedirection ? .unexpectedRedirect : .unacceptableStatus
-        throw RequestError(reason, underlying: problem, response: head)
+        throw RequestError(
+            reason(for: head.status), detail: head.status.isInformational ? informational : nil, underlying: problem,
+            response: head)
     }
+
+    private static func reason(for status: HTTPStatus) -> RequestError.Reason {
+        status.isRedirection ? .unexpectedRedirect : .unacceptableStatus
+    }
+
+    private static var informational: String { "an interim (1xx) status cannot be final (RFC 9110 §15.2)" }
 
     private static func contentTypeError(
         _ head: ResponseHead, _ accepting: [MediaType], _ isEmpty: Bool

@@ -16,12 +16,13 @@ struct AcceptedResponse: Sendable {
             try request.validator.validate(
                 response.head, accepting: request.acceptedTypes, isEmpty: response.isKnownEmpty)
         } catch {
-            throw error.adding(
+            throw error.ofCondition(in: call.request, response.head).adding(
                 request: call.request, response: response.head, body: response.collectedBody,
                 attempts: call.attempts)
         }
         self.response = response
         self.call = call
+        // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
             stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
         }
@@ -40,11 +41,24 @@ struct AcceptedResponse: Sendable {
 }
 
 extension AcceptedResponse {
-    /// Returns the value that `decoder` decodes from the response.
+    /// Returns the value that `decoder` decodes from the response to `request`.
     @inlinable
-    func value<Resource>(by decoder: ResponseDecoder<Resource>) async throws(RequestError) -> Resource {
+    func value<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) async throws(RequestError) -> R.Resource {
         do {
-            return try await decoder.value(from: response)
+            return try await decoder.value(from: response, for: request)
+        } catch {
+            throw failure(decoding: R.Resource.self, error)
+        }
+    }
+
+    /// Returns the value that `decoder` decodes, with the JSON decoders that `makeDecoder` creates.
+    func value<Resource>(
+        by decoder: ResponseDecoder<Resource>, decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder
+    ) async throws(RequestError) -> Resource {
+        do {
+            return try await decoder.value(from: response, makeDecoder)
         } catch {
             throw failure(decoding: Resource.self, error)
         }
@@ -52,20 +66,24 @@ extension AcceptedResponse {
 
     /// Returns the decoded value on a thread that may block; without a task if decoding does not suspend.
     @inlinable
-    func valueInPlace<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
+    func valueInPlace<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) throws(RequestError) -> R.Resource {
         do {
-            if let value = try decoder.immediateValue(from: response) { return value }
+            if let value = try decoder.immediateValue(from: response, for: request) { return value }
         } catch {
-            throw failure(decoding: Resource.self, error)
+            throw failure(decoding: R.Resource.self, error)
         }
-        return try valueInTask(by: decoder)
+        return try valueInTask(by: decoder, for: request)
     }
 
     /// Returns the value decoded by a task on the calling thread.
     @usableFromInline
-    func valueInTask<Resource>(by decoder: ResponseDecoder<Resource>) throws(RequestError) -> Resource {
+    func valueInTask<R: RequestConvertible>(
+        by decoder: ResponseDecoder<R.Resource>, for request: R
+    ) throws(RequestError) -> R.Resource {
         try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
-            try await value(by: decoder)
+            try await value(by: decoder, for: request)
         }
     }
 
@@ -73,6 +91,17 @@ extension AcceptedResponse {
     @inlinable
     func typed<Resource>(_ value: Resource) -> TypedResponse<Resource> {
         TypedResponse(value: value, response: response, history: history)
+    }
+}
+
+extension RequestError {
+    /// Returns this error, with the reason ``Reason/notModified`` if the rejected response is a 304 to a condition of
+    /// `request` (RFC 9110 §15.4.5).
+    fileprivate func ofCondition(in request: PreparedRequest, _ response: ResponseHead) -> RequestError {
+        guard reason == .unexpectedRedirect, response.status == 304,
+            request.header.contains(.ifNoneMatch) || request.header.contains(.ifModifiedSince)
+        else { return self }
+        return RequestError(.notModified, detail: detail, underlying: underlying)
     }
 }
 

@@ -8,14 +8,14 @@ extension RequestConvertible {
     ) throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
         let accepted = try prepared().acceptedInPlace(by: executor)
-        return accepted.typed(try accepted.valueInPlace(by: decoder))
+        return accepted.typed(try accepted.valueInPlace(by: decoder, for: self))
     }
 
     /// Returns only the decoded value.
     @inlinable
     func valueInPlace(from executor: any RequestExecutor) throws(RequestError) -> Resource {
         let decoder = responseDecoder
-        return try prepared().acceptedInPlace(by: executor).valueInPlace(by: decoder)
+        return try prepared().acceptedInPlace(by: executor).valueInPlace(by: decoder, for: self)
     }
 }
 

@@ -31,14 +31,14 @@ extension RequestConvertible {
     func typedResponse(from executor: any RequestExecutor) async throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
         let accepted = try await prepared().accepted(by: executor)
-        return accepted.typed(try await accepted.value(by: decoder))
+        return accepted.typed(try await accepted.value(by: decoder, for: self))
     }
 
     /// Returns only the decoded value.
     @inlinable
     func value(from executor: any RequestExecutor) async throws(RequestError) -> Resource {
         let decoder = responseDecoder
-        return try await prepared().accepted(by: executor).value(by: decoder)
+        return try await prepared().accepted(by: executor).value(by: decoder, for: self)
     }
 }
 

@@ -49,6 +49,7 @@ extension Client {
     public func perform<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> Resource {
+        // This function is not `@concurrent`: `make` runs on the caller and need not be `Sendable`.
         try await perform(make(api))
     }
 }
@@ -84,6 +85,7 @@ extension Client {
     public func response<Resource>(
         for make: (API) -> Request<API, Resource>
     ) async throws(RequestError) -> TypedResponse<Resource> {
+        // This function is not `@concurrent`: `make` runs on the caller and need not be `Sendable`.
         try await response(for: make(api))
     }
 }

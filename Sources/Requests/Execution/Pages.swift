@@ -136,10 +136,25 @@ extension Client {
     /// Returns the pages of a list that begins with `first`, each requested when the previous one has been received.
     ///
     /// ```swift
-    /// let first = api.get(.json([Repo].self), from: "/repos")
-    /// for try await repos in client.pages(of: first, by: .linkHeader) { … }
+    /// for try await repos in client.pages(of: Repos.list, by: .linkHeader) { … }
+    /// for try await repo in client.pages(of: Repos.list, by: .linkHeader).items { … }
     /// ```
-    public func pages<Page>(of first: Request<API, Page>, by strategy: Pages<API, Page>.Strategy) -> Pages<API, Page> {
-        Pages(client: self, first: first, strategy: strategy)
+    public func pages<E: Endpoint>(
+        of first: E, by strategy: Pages<API, E.Resource>.Strategy
+    ) -> Pages<API, E.Resource> where E.API == API {
+        Pages(client: self, first: first.request(from: api), strategy: strategy)
+    }
+
+    /// Returns the pages of a list that begins with `first`, each requested when the previous one has been received.
+    public func pages<Page>(of first: Call<API, Page>, by strategy: Pages<API, Page>.Strategy) -> Pages<API, Page> {
+        Pages(client: self, first: first.request(from: api), strategy: strategy)
+    }
+
+    /// Returns the pages of a list that begins with the request that `make` describes, each requested when the previous
+    /// one has been received.
+    public func pages<Page>(
+        of make: (API) -> Request<API, Page>, by strategy: Pages<API, Page>.Strategy
+    ) -> Pages<API, Page> {
+        Pages(client: self, first: make(api), strategy: strategy)
     }
 }

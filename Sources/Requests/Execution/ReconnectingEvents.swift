@@ -94,18 +94,41 @@ extension RequestError {
 }
 
 extension Client {
-    /// Returns the events of `request`; when the connection is lost, the stream is requested again with Last-Event-ID.
+    /// Returns the events of `endpoint`; when the connection is lost, the stream is requested again with Last-Event-ID.
     ///
     /// - Parameters:
-    ///   - request: The request for the event stream.
+    ///   - endpoint: The endpoint of the event stream.
     ///   - maximumFailures: The maximum number of consecutive failures; the error of a further one ends the events.
     ///   - pause: The function that waits between two connections. It receives 3 s unless the server has requested
     ///     another time.
     /// - Returns: The events. Nothing is requested before you iterate over them.
+    public func reconnectingEvents<E: Endpoint>(
+        for endpoint: E, maximumFailures: Int = 5,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) -> ReconnectingEvents where E.API == API, E.Resource == ResponseStream.Events {
+        ReconnectingEvents(
+            client: self, request: endpoint.request(from: api), maximumFailures: maximumFailures, pause: pause)
+    }
+
+    /// Returns the events of `call`; when the connection is lost, the stream is requested again with Last-Event-ID.
+    ///
+    /// The parameters are those of the function that takes an endpoint.
     public func reconnectingEvents(
-        for request: Request<API, ResponseStream.Events>, maximumFailures: Int = 5,
+        for call: Call<API, ResponseStream.Events>, maximumFailures: Int = 5,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) -> ReconnectingEvents {
-        ReconnectingEvents(client: self, request: request, maximumFailures: maximumFailures, pause: pause)
+        ReconnectingEvents(
+            client: self, request: call.request(from: api), maximumFailures: maximumFailures, pause: pause)
+    }
+
+    /// Returns the events of the request that `make` describes; when the connection is lost, the stream is requested
+    /// again with Last-Event-ID.
+    ///
+    /// The parameters are those of the function that takes an endpoint.
+    public func reconnectingEvents(
+        for make: (API) -> Request<API, ResponseStream.Events>, maximumFailures: Int = 5,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) -> ReconnectingEvents {
+        ReconnectingEvents(client: self, request: make(api), maximumFailures: maximumFailures, pause: pause)
     }
 }

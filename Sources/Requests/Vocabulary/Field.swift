@@ -74,6 +74,14 @@ extension Field {
     /// Returns an Accept-Language field with `value` as written (RFC 9110 §12.5.4).
     public static func acceptLanguage(_ value: String) -> Field { Field(name: .acceptLanguage, value: value) }
 
+    /// Returns an Authorization field with `value` as written, a scheme and its credentials (RFC 9110 §11.6.2).
+    ///
+    /// For credentials of a request, prefer ``Request/authenticated(with:)``.
+    public static func authorization(_ value: String) -> Field { Field(name: .authorization, value: value) }
+
+    /// Returns an Authorization field with `Bearer` and `token` (RFC 6750 §2.1).
+    public static func authorization(bearerToken token: String) -> Field { authorization("Bearer \(token)") }
+
     /// Returns a User-Agent field (RFC 9110 §10.1.5).
     public static func userAgent(_ value: String) -> Field { Field(name: .userAgent, value: value) }
 }

@@ -36,6 +36,11 @@ public struct Header: Sendable {
         self.init(fields)
     }
 
+    /// Creates an empty header.
+    public init() {
+        self.init([])
+    }
+
     /// An empty header.
     public static var empty: Header { Header([]) }
 
@@ -246,10 +251,16 @@ extension Header: Hashable {
     }
 }
 
-extension Header: ExpressibleByArrayLiteral, CustomStringConvertible, CustomReflectable {
+extension Header: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable
+{
     /// Creates a header with the fields in their order, repeated names included.
     public init(arrayLiteral elements: Field...) {
         self.init(elements)
+    }
+
+    /// Creates a header with the names and values in their order, repeated names included.
+    public init(dictionaryLiteral elements: (Field.Name, String)...) {
+        self.init(elements.map { Field(name: $0.0, value: $0.1) })
     }
 
     /// The fields by name, with repeated ones joined as when reading by name, under the first spelling.

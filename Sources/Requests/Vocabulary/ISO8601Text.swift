@@ -1,5 +1,11 @@
 /// A lenient parser for the dates and times of ISO 8601 and RFC 3339.
 enum ISO8601Text {
+    /// Returns whether `date` is within the years 1 to 9999.
+    static func canExpress(_ date: Date) -> Bool {
+        let seconds = date.timeIntervalSince1970
+        return seconds.isFinite && seconds >= -62_135_596_800 && seconds < 253_402_300_800
+    }
+
     /// Returns the instant of `text`, or nil if it is not an ISO 8601 date.
     ///
     /// - Parameter text: A date, optionally followed by a time and a zone.

@@ -99,7 +99,7 @@ extension JSONReader {
         // 0xD800 to 0xDBFF begin a surrogate pair; 0xDC00 to 0xDFFF only end one.
         guard unit < 0xDC00 else { throw error(.invalidString) }
         guard skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")) else {
-            throw error(byte == nil ? .endsEarly : .invalidString)
+            throw error(byte == nil ? .truncated : .invalidString)
         }
         let low = try hexadecimal()
         guard low &- 0xDC00 < 0x400, let scalar = Unicode.Scalar(0x1_0000 + (unit - 0xD800) << 10 + (low - 0xDC00))

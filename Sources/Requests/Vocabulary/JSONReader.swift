@@ -20,7 +20,7 @@ struct JSONReader {
     }
 
     /// The error of a byte that is not allowed here, or of the end of the text.
-    var unexpected: JSONValue.SyntaxError { error(byte == nil ? .endsEarly : .unexpectedByte) }
+    var unexpected: JSONValue.SyntaxError { error(byte == nil ? .truncated : .unexpectedByte) }
 
     /// Reads the whole text and returns its value.
     mutating func text() throws(JSONValue.SyntaxError) -> JSONValue {

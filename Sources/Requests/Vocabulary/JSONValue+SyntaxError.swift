@@ -5,7 +5,7 @@ extension JSONValue {
         @nonexhaustive
         public enum Problem: Hashable, Sendable {
             /// The text is empty or ends within a value.
-            case endsEarly
+            case truncated
             /// A byte that is not allowed at its position.
             case unexpectedByte
             /// A string that is not valid UTF-8 or contains half of a surrogate pair.
@@ -32,7 +32,7 @@ extension JSONValue {
         public var description: String {
             let text =
                 switch problem {
-                case .endsEarly: "truncated JSON"
+                case .truncated: "truncated JSON"
                 case .unexpectedByte: "invalid JSON"
                 case .invalidString: "invalid string in JSON"
                 case .tooDeep: "JSON nested deeper than \(JSONValue.maximumDepth) levels"

@@ -65,6 +65,7 @@ extension MediaType {
             while skip(UInt8(ascii: ";")) {
                 skipWhitespace()
                 if let element = parameter(), names.insert(element.name) { elements.append(element) }
+                // Skips the remainder of a malformed parameter.
                 _ = upToSemicolon()
             }
             return elements

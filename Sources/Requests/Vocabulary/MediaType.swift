@@ -71,6 +71,20 @@ extension MediaType: Hashable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+extension MediaType: ExpressibleByStringLiteral {
+    /// Creates a media type from a literal such as `"text/csv; charset=utf-8"`.
+    ///
+    /// A malformed literal is a programming error and traps, with the line of the literal as the place of the trap. For
+    /// text known only at run time, use ``init(_:)``, which returns nil for malformed text.
+    @_transparent  // so that a debugger and a crash report name the line of the literal
+    public init(stringLiteral value: StaticString) {
+        guard let type = MediaType(String(describing: value)) else {
+            preconditionFailure("malformed media type literal: \(value)")
+        }
+        self = type
+    }
+}
+
 // The constants are computed: each access to a stored static checks whether it is initialized.
 extension MediaType {
     /// The part of a media type before the slash.

@@ -1,7 +1,8 @@
 /// The query of a request: ordered names and values, which may be repeated.
 ///
-/// A dictionary literal such as `["q": "swift", "page": 2, "flag": nil]` keeps order and duplicates. An item with a nil
-/// value is sent as a bare name, one with an empty value as `name=`. Names and values are percent-encoded with
+/// A dictionary literal such as `["q": "swift", "page": 2, "tags": ["a", "b"], "flag": nil]` keeps order and
+/// duplicates. An array is sent as one item for each element, a nil value as a bare name (`?flag`), and an empty value
+/// as `name=`. To leave out nil values, use ``with(nulls:)``. Names and values are percent-encoded with
 /// ``PercentEncoding/strict``.
 public struct QueryItems: Hashable, Sendable {
     /// A name and its value.
@@ -36,7 +37,31 @@ public struct QueryItems: Hashable, Sendable {
 
     /// Appends an item, which is sent as a bare name if `value` is nil.
     public mutating func add(name: String, value: (any QueryValue)?) {
-        items.append(Item(name: name, value: value?.queryText))
+        switch value?.queryContent {
+        case nil: items.append(Item(name: name, value: nil))
+        case .text(let text): items.append(Item(name: name, value: text))
+        case .list(let texts): add(name: name, texts: texts)
+        }
+    }
+
+    /// Appends one item for each of `texts`.
+    @usableFromInline
+    mutating func add(name: String, texts: [String]) {
+        items.append(contentsOf: texts.map { Item(name: name, value: $0) })
+    }
+
+    /// Returns this query with its items without a value written in `style`: as a bare name, as `name=`, or left out.
+    ///
+    /// ```swift
+    /// // Leaves out “page” if it is nil:
+    /// request.with(query: ["q": text, "page": page], nulls: .dropped)
+    /// ```
+    public func with(nulls style: RequestParameters.Format.NullStyle) -> QueryItems {
+        switch style {
+        case .bareName: self
+        case .emptyValue: QueryItems(items.map { Item(name: $0.name, value: $0.value ?? "") })
+        case .dropped: QueryItems(items.filter { $0.value != nil })
+        }
     }
 
     /// Appends the items of `other` in their order.
@@ -121,7 +146,12 @@ extension QueryItems: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral 
         // By index: an iterator would copy each existential value once more.
         for index in elements.indices {
             let (name, value) = elements[index]
-            items.append(Item(name: name, value: value?.queryText))
+            // One call for each value: every further one would copy the existential value once more.
+            switch value?.queryContent {
+            case nil: items.append(Item(name: name, value: nil))
+            case .text(let text): items.append(Item(name: name, value: text))
+            case .list(let texts): add(name: name, texts: texts)
+            }
         }
     }
 
@@ -169,10 +199,47 @@ extension QueryItems.Item: CustomStringConvertible, CustomReflectable {
 
 /// A value that a query can contain.
 ///
-/// Booleans are written as `true` and `false`, numbers as Swift prints them.
+/// Booleans are written as `true` and `false`, numbers as Swift prints them, dates in UTC to the second
+/// (`2026-11-20T11:00:00Z`, RFC 3339 §5.6), and arrays as one item for each element.
 public protocol QueryValue {
     /// The value as text, not yet percent-encoded.
     var queryText: String { get }
+
+    /// The text of one item, or the texts of a list, one for each item. The default is one item with ``queryText``.
+    var queryContent: QueryItems.Content { get }
+}
+
+extension QueryItems {
+    /// The text or the texts of a value in a query, not yet percent-encoded.
+    public enum Content: Sendable {
+        /// The text of one item.
+        case text(String)
+        /// The texts of a list, one for each item.
+        case list([String])
+    }
+}
+
+extension QueryValue {
+    /// One item with ``queryText``.
+    @inlinable public var queryContent: QueryItems.Content { .text(queryText) }
+}
+
+extension Array: QueryValue where Element: QueryValue {
+    /// The texts of the elements, separated by commas.
+    public var queryText: String { map(\.queryText).joined(separator: ",") }
+
+    /// One item for each element, also those of nested arrays; none for an empty array.
+    ///
+    /// For other ways to write arrays, use ``RequestParameters/Format/arrays``.
+    public var queryContent: QueryItems.Content {
+        .list(
+            flatMap { element in
+                switch element.queryContent {
+                case .text(let text): [text]
+                case .list(let texts): texts
+                }
+            })
+    }
 }
 
 extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
@@ -200,6 +267,16 @@ extension UInt32: QueryValue {}
 extension UInt64: QueryValue {}
 extension Double: QueryValue {}
 extension Float: QueryValue {}
+
+extension Date: QueryValue {
+    /// The date and time in UTC, to the second: `2026-11-20T11:00:00Z` (RFC 3339 §5.6).
+    ///
+    /// A date before the year 1 or after the year 9999, which RFC 3339 cannot express, is written as its seconds since
+    /// 1970.
+    public var queryText: String {
+        ISO8601Text.canExpress(self) ? formatted(.iso8601) : timeIntervalSince1970.description
+    }
+}
 
 extension UUID: QueryValue {
     /// The identifier in its canonical form, in upper case.

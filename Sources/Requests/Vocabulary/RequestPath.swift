@@ -54,7 +54,7 @@ public struct RequestPath: Sendable {
     /// - Returns: The path.
     public static func reference(_ text: String) -> RequestPath {
         let isClean = !text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
-        var path = RequestPath(encoded: text, template: text, problem: isClean ? nil : .controlByteInPath)
+        var path = RequestPath(encoded: text, template: text, problem: isClean ? nil : .controlCharacterInPath)
         path.isReference = true
         return path
     }
@@ -117,7 +117,7 @@ public struct RequestPath: Sendable {
         case nil: nil
         case UInt8(ascii: "?"): .queryInPath
         case UInt8(ascii: "#"): .fragmentInPath
-        default: .controlByteInPath
+        default: .controlCharacterInPath
         }
     }
 }

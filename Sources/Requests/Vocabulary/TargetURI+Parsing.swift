@@ -10,7 +10,7 @@ extension TargetURI {
     ///
     /// - Parameter text: The URI.
     /// - Throws: ``RequestError/InvalidRequest/malformedURL``, ``RequestError/InvalidRequest/invalidHost``,
-    ///   ``RequestError/InvalidRequest/nonASCIIHost`` or ``RequestError/InvalidRequest/controlByteInPath``.
+    ///   ``RequestError/InvalidRequest/nonASCIIHost`` or ``RequestError/InvalidRequest/controlCharacterInPath``.
     public init(_ text: String) throws(RequestError.InvalidRequest) {
         let bytes = Array(text.utf8)[...]
         guard let scheme = Self.scheme(of: bytes) else { throw .malformedURL }
@@ -34,7 +34,7 @@ extension TargetURI {
     static func encoded(
         _ text: ArraySlice<UInt8>, with encoding: PercentEncoding
     ) throws(RequestError.InvalidRequest) -> String {
-        guard !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlByteInPath }
+        guard !text.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw .controlCharacterInPath }
         return encoding.encodeKeepingEscapes(text)
     }
 

@@ -5,7 +5,7 @@ extension Scenario {
 
     private static let malformed: [(String, RequestError.InvalidRequest)] = [
         ("http://bücher.example/", .nonASCIIHost), ("http://a b/", .invalidHost), ("http://a:70000/", .malformedURL),
-        ("http://[::1/", .invalidHost), ("//a.example/", .malformedURL), ("http://a/\u{1}", .controlByteInPath),
+        ("http://[::1/", .invalidHost), ("//a.example/", .malformedURL), ("http://a/\u{1}", .controlCharacterInPath),
     ]
 
     static let badInput: [Scenario] = [
@@ -86,7 +86,8 @@ extension Scenario {
                 for control in controls + ["\t"] {
                     // A separate string: a byte that is interpolated into a path is data, and would be escaped.
                     let path = "/a" + control + "b"
-                    try await expectFailure(.invalidRequest(.controlByteInPath), context: control.debugDescription) {
+                    try await expectFailure(.invalidRequest(.controlCharacterInPath), context: control.debugDescription)
+                    {
                         try await client.client.perform(api.get(.none, from: RequestPath(path)))
                     }
                 }
@@ -127,6 +128,41 @@ extension Scenario {
                         try await expectFailure(.invalidRequest(.bodyNotAllowed)) {
                             try await client.send(try client.request(method, body: body))
                         }
+                    }
+                }
+                try Self.expectNothingSent(client)
+            }
+        },
+        Scenario(
+            name: "a GET or HEAD body that the request allows is sent, and a TRACE body never is", rows: ["L4"],
+            group: .badInput
+        ) { context in
+            try await context.run { client in
+                for method in [HTTPMethod.trace, .get, .head] {
+                    for body in [RequestBody.bytes(Data("hello".utf8)), Chunks.body("he", "llo")] {
+                        var request = try client.request(method, body: body)
+                        request.allowsBody = true
+                        guard method != .trace else {
+                            try await expectFailure(.invalidRequest(.bodyNotAllowed)) { try await client.send(request) }
+                            try Self.expectNothingSent(client)
+                            continue
+                        }
+                        try expect("the status", try await client.send(request).head.status, is: 200)
+                        let received = try need("the request", client.received.last)
+                        try expect("the method", received.method, is: method)
+                        try expect("the body", received.body, is: Data("hello".utf8))
+                    }
+                }
+                try expect("requests", client.received.count, is: 4)
+            }
+        },
+        Scenario(name: "OPTIONS for “*” is rejected and never sent as a path", rows: ["L4"], group: .badInput) {
+            context in
+            try await context.run { client in
+                let api = client.client.api
+                for path in ["*", "/*"] as [RequestPath] {
+                    try await expectFailure(.invalidRequest(.asteriskNotSupported)) {
+                        try await client.client.perform(api.request(to: path, using: .options))
                     }
                 }
                 try Self.expectNothingSent(client)

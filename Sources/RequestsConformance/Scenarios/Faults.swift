@@ -81,7 +81,9 @@ extension Scenario {
                 try expect("the whole body", try await client.text(try client.request()), is: "abc")
             }
         },
-        Scenario(name: "a malformed response is a protocol violation", rows: ["T-87", "L4"], group: .faults) {
+        Scenario(
+            name: "a malformed response is a protocol violation", rows: ["T-87", "L4", "RQ-27", "HT-33"], group: .faults
+        ) {
             context in
             try await context.run(fault: .garbage) { client in
                 let error = try await expectFailure(.protocolViolation) { try await client.send(try client.request()) }

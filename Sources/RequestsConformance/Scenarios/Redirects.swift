@@ -5,6 +5,24 @@ extension Scenario {
 
     static let redirects: [Scenario] = [
         Scenario(
+            name: "a 304 to a condition of the request has its own reason, not that of redirects",
+            rows: ["C26", "T-60"], group: .redirects
+        ) { context in
+            let tag = "\"a\""
+            let mock = MockExecutor { request in
+                request.header[.ifNoneMatch] == tag ? .status(304) : .ok("hello")
+            }
+            try await context.run(serving: mock) { client in
+                let request = client.client.api.get(.data, from: "/x")
+                let conditional = request.setting(headerField: Field(name: .ifNoneMatch, value: tag))
+                let error = try await expectFailure(.notModified) { try await client.client.perform(conditional) }
+                try expect("the status", error.status, is: 304)
+                let accepted = try await client.client.response(for: conditional.validating(.none))
+                try expect("the status", accepted.status, is: 304)
+                try expect("the value", try await client.client.perform(request), is: Data("hello".utf8))
+            }
+        },
+        Scenario(
             name: "303, and 301 and 302 after POST, change to GET without a body; 307 and 308 keep method and body",
             rows: ["T-59", "R-32", "L2", "L3"], group: .redirects
         ) { context in

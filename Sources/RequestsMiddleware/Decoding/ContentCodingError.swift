@@ -12,7 +12,7 @@ public struct ContentCodingError: Error, Hashable, Sendable {
         /// The value is the decoder's description.
         case damaged(String)
         /// The body ended before the end of the coding.
-        case endsEarly
+        case truncated
     }
 
     /// The coding, as the server named it.
@@ -23,6 +23,13 @@ public struct ContentCodingError: Error, Hashable, Sendable {
 
     /// The number of bytes of the encoded data that had been read when the problem was found.
     public let offset: Int
+
+    /// Creates an error of `coding`.
+    package init(coding: String, problem: Problem, offset: Int) {
+        self.coding = coding
+        self.problem = problem
+        self.offset = offset
+    }
 }
 
 extension ContentCodingError: CustomStringConvertible {
@@ -32,7 +39,7 @@ extension ContentCodingError: CustomStringConvertible {
         case .unknown: "unsupported content coding \(ErrorText.quoted(coding))"
         case .tooMany(let limit): "more than \(limit) content codings: \(ErrorText.quoted(coding))"
         case .damaged(let problem): "invalid \(coding) data at byte \(offset): \(problem)"
-        case .endsEarly: "\(coding) data is truncated after \(ErrorText.bytes(offset))"
+        case .truncated: "\(coding) data is truncated after \(ErrorText.bytes(offset))"
         }
     }
 }

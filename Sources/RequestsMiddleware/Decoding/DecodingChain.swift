@@ -88,7 +88,7 @@ struct DecodingChain: ~Copyable, @unchecked Sendable {  // it owns the memory th
     /// - Throws: `RequestError` with `protocolViolation` if a coding is truncated.
     func finish() throws(RequestError) {
         for stage in stages where !stage.decoder.isAtEnd {
-            throw RequestError(ContentCodingError(coding: stage.name, problem: .endsEarly, offset: stage.read))
+            throw RequestError(ContentCodingError(coding: stage.name, problem: .truncated, offset: stage.read))
         }
     }
 

@@ -49,6 +49,12 @@ package struct ResumePoint: Codable, Sendable {
         [.range(.from(count)), Field(name: .ifRange, value: validator)]
     }
 
+    // The reasons why a download starts over, for the metrics of the response.
+    package static let missing = "the partial file has no resume point for this URL"
+    package static let wholeSent = "the server sent the whole representation: it has changed, or has no ranges"
+    package static let otherPart = "the part that the server sent does not continue the partial file"
+    package static let rangeRefused = "the server refused the range (416)"
+
     /// The treatment of a response.
     package enum Decision: Hashable, Sendable {
         /// Append the body, which ends before byte `end` of the representation.

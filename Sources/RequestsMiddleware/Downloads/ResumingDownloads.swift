@@ -13,7 +13,8 @@ internal import RequestsPOSIX
 /// `/tmp/big.iso.partial`, and their resume point in `/tmp/big.iso.partial.json`. The same call made again requests the
 /// remaining bytes with Range and If-Range (RFC 9110 §14.2, §13.1.5). It does so only if a strong entity tag, or a date
 /// that is as reliable, identifies the bytes; otherwise, or if the server has a different representation by then, the
-/// download starts over. Once all bytes have arrived, the file replaces an existing one at the destination in one step.
+/// download starts over, and the response's metrics have the reason (`restartReason`). Once all bytes have arrived, the
+/// file replaces an existing one at the destination in one step.
 /// The middleware does not repeat a failed call; the caller does, or a retry middleware before this one.
 ///
 /// The middleware handles GET requests whose ``/Requests/ResponseBody/Delivery`` is a file and that have no Range;
@@ -41,8 +42,9 @@ public struct ResumingDownloads: Middleware {
         }
         var download = try Download(path)
         var point = download.point(for: request.target)
+        var restart: String? = point == nil && download.count > 0 ? ResumePoint.missing : nil
         while true {
-            let response = try await next.execute(request.resuming(at: point, after: download.count))
+            var response = try await next.execute(request.resuming(at: point, after: download.count))
             switch ResumePoint.step(for: response, at: point, after: download.count) {
             case .append(let end, let length):
                 try await download.append(response, until: end)
@@ -50,10 +52,14 @@ public struct ResumingDownloads: Middleware {
                 return try download.finished(response)
             case .finish: return try download.finished(response)
             case .replace:
+                if point != nil { restart = ResumePoint.wholeSent }
+                response.metrics.restartReason = restart
                 try await download.replace(response)
                 return try download.finished(response)
             // The next turn of the loop requests the whole representation.
-            case .startOver: point = nil
+            case .startOver:
+                restart = response.head.status == 206 ? ResumePoint.otherPart : ResumePoint.rangeRefused
+                point = nil
             case .handOver: return try await response.collected(limit: ResponseBody.Delivery.errorBodyLimit)
             case .refuse:
                 throw RequestError(

@@ -122,7 +122,17 @@ struct MultipartTests {
         #expect(try prepared([.text("", name: "e")]).body.text?.hasSuffix("utf-8\r\n\r\n\r\n--B--\r\n") == true)
     }
 
-    @Test("every combination of parts has its declared length (T-43, T-45, AF-33, AF-38, C23)")
+    @Test(
+        "a form whose length is no number has no declared length (R-6)",
+        arguments: [[Int.max], [.max - 1], [.max - 60], [.max - 120], [.max / 2, .max / 2], [.max - 200, 100]])
+    func overflow(lengths: [Int]) throws {
+        let parts = lengths.map { MultipartForm.Part.body(.chunks(["x"], length: $0), name: "s") }
+        let whole = lengths.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        let length = try prepared(parts).body.knownLength
+        #expect(length == nil || length ?? 0 > whole)
+    }
+
+    @Test("every combination of parts has its declared length (T-43, T-45, AF-31, AF-33, AF-38, C23, D-5)")
     func lengths() async throws {
         try await withFile(of: 300_000) { url, content in
             let kinds: [(part: MultipartForm.Part, isCounted: Bool)] = [

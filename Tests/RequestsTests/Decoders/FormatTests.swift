@@ -163,7 +163,7 @@ struct FormatTests {
         let request = api.get(.jsonValue, from: "/x")
         #expect(try await Self.stub("{\"a\":[1]}").perform(request)["a", 0] == 1)
         let error = await #expect(throws: RequestError.self) { try await Self.stub("{\"a\":").perform(request) }
-        #expect((error?.underlying as? JSONValue.SyntaxError)?.problem == .endsEarly)
+        #expect((error?.underlying as? JSONValue.SyntaxError)?.problem == .truncated)
     }
 
     @Test("images are recognized by their first bytes and need the content type of an image (AF-60, PM-64)")

@@ -7,7 +7,7 @@ extension BodyProvider {
     public static func text(
         _ text: String, in charset: BodyProvider.Charset, as type: MediaType = .plainText
     ) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let data = try charset.encode(text)
             var type = type
             let others = type.parameters.filter { !ASCIIFolding.areEqual($0.name, "charset") }
@@ -28,7 +28,7 @@ extension BodyProvider {
     public static func file(
         at url: URL, range: Range<Int>? = nil, contentType: MediaType? = nil
     ) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let path = try LocalFile.path(of: url)
             header.set(.contentType(contentType ?? MediaType(filename: path)))
             return .file(path: path, range: range)
@@ -54,8 +54,8 @@ extension BodyProvider {
     public func compressed(
         as coding: String, _ compress: @escaping @Sendable (Data) throws -> Data
     ) -> BodyProvider {
-        BodyProvider { header in
-            switch try body(updating: &header) {
+        BodyProvider(kind: .other) { header, makeEncoder in
+            switch try body(updating: &header, encodingJSONWith: makeEncoder) {
             case .none: return .none
             case .bytes(let data):
                 let compressed = try compress(data)
@@ -74,8 +74,9 @@ extension BodyProvider {
         packetSize: Int = 16 << 10, delay: Duration = .milliseconds(200),
         clock: any Clock<Duration> = ContinuousClock()
     ) -> BodyProvider {
-        BodyProvider { header in
-            try body(updating: &header).throttled(packetSize: packetSize, delay: delay, clock: clock)
+        BodyProvider(kind: .other) { header, makeEncoder in
+            try body(updating: &header, encodingJSONWith: makeEncoder).throttled(
+                packetSize: packetSize, delay: delay, clock: clock)
         }
     }
 }

@@ -11,9 +11,14 @@ extension BodyProvider {
     /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
     /// order.
     ///
-    /// If there are no items, there is no body, but Content-Type is still set.
-    public static func form(_ items: QueryItems, escaping: PercentEncoding = .strict) -> BodyProvider {
-        form { Data(items.encodedBytes(with: escaping)) }
+    /// If there are no items, there is no body, but Content-Type is still set. An item without a value is written as
+    /// `nulls` determines; the default is a bare name.
+    public static func form(
+        _ items: QueryItems, escaping: PercentEncoding = .strict,
+        nulls: RequestParameters.Format.NullStyle = .bareName
+    ) -> BodyProvider {
+        let items = items.with(nulls: nulls)
+        return form { Data(items.encodedBytes(with: escaping)) }
     }
 
     /// Returns a provider of the parameters that `value` encodes to as a form, written in `format`.
@@ -27,7 +32,7 @@ extension BodyProvider {
     }
 
     private static func form(_ encode: @escaping @Sendable () throws -> Data) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let data = try encode()
             header.set(Field(name: .contentType, value: "application/x-www-form-urlencoded"))
             return data.isEmpty ? .none : .bytes(data)
@@ -42,7 +47,7 @@ extension BodyProvider {
     public static func propertyList(
         _ value: some Encodable & Sendable, format: PropertyListDecoder.PropertyListFormat = .xml
     ) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             let encoder = PropertyListEncoder()
             encoder.outputFormat = format
             let data = try encoder.encode(value)
@@ -56,7 +61,7 @@ extension BodyProvider {
     /// A null value fails with ``RequestParameters/ParameterError/nullInPropertyList``, because property lists have no
     /// null.
     static func propertyList(_ parameters: RequestParameters) -> BodyProvider {
-        BodyProvider { header in
+        BodyProvider(kind: .other) { header, _ in
             guard !parameters.containsNull else { throw RequestParameters.ParameterError.nullInPropertyList }
             return try propertyList(parameters, format: .xml).body(updating: &header)
         }

@@ -6,8 +6,8 @@ extension ResponseDecoder {
     public func map<New>(
         _ transform: @escaping @Sendable (Response) async throws -> New
     ) -> ResponseDecoder<New> {
-        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response in
-            try await transform(value(from: response))
+        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response, makeDecoder in
+            try await transform(value(from: response, makeDecoder))
         }
     }
 
@@ -15,8 +15,8 @@ extension ResponseDecoder {
     public func map<New>(
         withHead transform: @escaping @Sendable (Response, ResponseHead) async throws -> New
     ) -> ResponseDecoder<New> {
-        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response in
-            try await transform(value(from: response), response.head)
+        ResponseDecoder<New>(accepting: acceptedTypes, delivery: delivery) { response, makeDecoder in
+            try await transform(value(from: response, makeDecoder), response.head)
         }
     }
 
@@ -27,7 +27,7 @@ extension ResponseDecoder {
 
     /// Returns this decoder with its accepted types replaced by `types`; an empty list accepts any type.
     public func accepting(_ types: [MediaType]) -> ResponseDecoder {
-        ResponseDecoder(accepting: types, delivery: delivery) { try await value(from: $0) }
+        ResponseDecoder(accepting: types, delivery: delivery) { try await value(from: $0, $1) }
     }
 
     /// Returns a decoder that reads the body with `decoder`, and returns nil when there is no body.
@@ -36,20 +36,20 @@ extension ResponseDecoder {
     /// only white space.
     public static func optional<Wrapped>(_ decoder: ResponseDecoder<Wrapped>) -> ResponseDecoder
     where Response == Wrapped? {
-        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response in
+        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response, makeDecoder in
             guard let body = response.withBody() else { return nil }
-            return try await decoder.value(from: body)
+            return try await decoder.value(from: body, makeDecoder)
         }
     }
 
     /// Returns a decoder for the response to an action, which reads the body with `decoder` if there is one.
     public static func action<Value>(_ decoder: ResponseDecoder<Value>) -> ResponseDecoder
     where Response == ActionResult<Value> {
-        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response in
+        ResponseDecoder(accepting: decoder.acceptedTypes, delivery: decoder.delivery) { response, makeDecoder in
             guard let body = response.withBody() else {
                 return .noContent(response.head)
             }
-            return .success(try await decoder.value(from: body), response.head)
+            return .success(try await decoder.value(from: body, makeDecoder), response.head)
         }
     }
 
@@ -61,14 +61,15 @@ extension ResponseDecoder {
     public static func firstOf(_ decoders: [ResponseDecoder]) -> ResponseDecoder {
         let types = decoders.contains { $0.acceptedTypes.isEmpty } ? [] : decoders.flatMap(\.acceptedTypes)
         let limit = decoders.map(\.delivery.limit).max() ?? ResponseBody.Delivery.defaultLimit
-        return ResponseDecoder(accepting: types, delivery: .collected(limit: limit)) { response in
+        return ResponseDecoder(accepting: types, delivery: .collected(limit: limit)) { response, makeDecoder in
             var response = response
+            // Collected once, because a stream can be read by one decoder only.
             response.body = .bytes(try await response.body.collected(limit: limit))
             var failure: any Error = RequestError(.decodingFailed, detail: "firstOf(_:) has no decoders")
             let candidates = decoders.filter { $0.reads(response.head) }
             for decoder in candidates.isEmpty ? decoders : candidates {
                 do {
-                    return try await decoder.value(from: response)
+                    return try await decoder.value(from: response, makeDecoder)
                 } catch {
                     failure = error
                 }

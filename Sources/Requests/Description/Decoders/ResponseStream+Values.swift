@@ -65,21 +65,20 @@ extension ResponseDecoder {
     /// Returns a decoder of the values of a body with one JSON text in each line (NDJSON, JSON Lines).
     ///
     /// The values are decoded as they arrive and no faster than you read them. A line of more than `limit` bytes fails
-    /// with ``RequestError/Reason/tooLarge(limit:)``. `makeDecoder` is called for each line. A ``JSONValue`` is parsed
-    /// strictly, as by ``JSONValue/init(parsing:)``.
+    /// with ``RequestError/Reason/tooLarge(limit:)``. `makeDecoder` is called for each line; without it, the decoder of
+    /// the API is used. A ``JSONValue`` is parsed strictly, as by ``JSONValue/init(parsing:)``.
     public static func ndjson<Value: Decodable & SendableMetatype>(
         _ type: Value.Type = Value.self, limit: Int = 1 << 20,
-        using makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+        using makeDecoder: (@Sendable () -> JSONDecoder)? = nil
     ) -> ResponseDecoder where Response == ResponseStream.Values<Value> {
         let types = ["x-ndjson", "jsonl", "json"].map {
             MediaType(type: .application, subtype: MediaType.Subtype($0))
         }
-        return ResponseDecoder(
-            accepting: types,
-            streaming: { _, stream in
-                ResponseStream.Values(ResponseStream.Lines(stream, limit: limit)) { line in
-                    try makeDecoder().value(Value.self, from: line)
-                }
-            })
+        return ResponseDecoder(accepting: types, delivery: .streamed) { response, makeDefaultDecoder in
+            let makeDecoder = makeDecoder ?? makeDefaultDecoder
+            return ResponseStream.Values(ResponseStream.Lines(try response.body.streamed(), limit: limit)) { line in
+                try makeDecoder().value(Value.self, from: line)
+            }
+        }
     }
 }

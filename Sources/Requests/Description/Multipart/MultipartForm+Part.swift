@@ -18,22 +18,20 @@ extension MultipartForm {
         }
 
         let content: Content
-        /// The escaped value of Content-Disposition; nil when `fields` is the whole header.
-        let disposition: String?
+        /// The name and the filename; nil when `fields` is the whole header.
+        let disposition: (name: String, filename: String?)?
         /// The content type; nil for that of the form's style.
-        private let contentType: MediaType?
-        private var fields: Header
+        let contentType: MediaType?
+        private(set) var fields: Header
 
-        private init(_ content: Content, disposition: String?, contentType: MediaType?, fields: Header = .empty) {
+        private init(
+            _ content: Content, disposition: (name: String, filename: String?)?, contentType: MediaType?,
+            fields: Header = .empty
+        ) {
             self.content = content
             self.disposition = disposition
             self.contentType = contentType
             self.fields = fields
-        }
-
-        private static func disposition(_ name: String, _ filename: String?) -> String {
-            let file = filename.map { "; filename=\"\(escaped($0))\"" } ?? ""
-            return "form-data; name=\"\(escaped(name))\"\(file)"
         }
 
         /// Returns `text` with quotation marks and all control characters escaped as `%XX`.
@@ -59,14 +57,14 @@ extension MultipartForm.Part {
     /// Returns a part with `text` in UTF-8; without a `contentType` it has that of the form's style.
     public static func text(_ text: String, name: String, contentType: MediaType? = nil) -> MultipartForm.Part {
         MultipartForm.Part(
-            .body(.bytes(Data(text.utf8))), disposition: disposition(name, nil), contentType: contentType)
+            .body(.bytes(Data(text.utf8))), disposition: (name, nil), contentType: contentType)
     }
 
     /// Returns a part with the bytes of `data`.
     public static func data(
         _ data: Data, name: String, filename: String? = nil, contentType: MediaType = .binary
     ) -> MultipartForm.Part {
-        MultipartForm.Part(.body(.bytes(data)), disposition: disposition(name, filename), contentType: contentType)
+        MultipartForm.Part(.body(.bytes(data)), disposition: (name, filename), contentType: contentType)
     }
 
     /// Returns a part with the file at `url`, or with the `range` of its bytes, read while it is sent.
@@ -77,7 +75,7 @@ extension MultipartForm.Part {
         at url: URL, name: String, filename: String? = nil, contentType: MediaType? = nil, range: Range<Int>? = nil
     ) -> MultipartForm.Part {
         MultipartForm.Part(
-            .file(url, range: range), disposition: disposition(name, filename ?? url.lastPathComponent),
+            .file(url, range: range), disposition: (name, filename ?? url.lastPathComponent),
             contentType: contentType ?? MediaType(filename: url.lastPathComponent))
     }
 
@@ -85,7 +83,7 @@ extension MultipartForm.Part {
     public static func body(
         _ body: RequestBody, name: String, filename: String? = nil, contentType: MediaType = .binary
     ) -> MultipartForm.Part {
-        MultipartForm.Part(.body(body), disposition: disposition(name, filename), contentType: contentType)
+        MultipartForm.Part(.body(body), disposition: (name, filename), contentType: contentType)
     }
 
     /// Returns a part with any body and the whole header `header`, which includes Content-Disposition.
@@ -120,9 +118,14 @@ extension MultipartForm.Part {
     /// - Throws: `BodyProvider.BodyError.invalidPartField` for a field that is not allowed in a message.
     func appendHeader(in style: MultipartForm.Style, to bytes: inout [UInt8]) throws(BodyProvider.BodyError) {
         if let disposition {
-            bytes.append(contentsOf: "Content-Disposition: ".utf8)
-            bytes.append(contentsOf: disposition.utf8)
-            bytes.append(contentsOf: "\r\n".utf8)
+            bytes.append(contentsOf: "Content-Disposition: form-data; name=\"".utf8)
+            bytes.append(contentsOf: Self.escaped(disposition.name).utf8)
+            if let filename = disposition.filename {
+                bytes.append(contentsOf: "\"; filename=\"".utf8)
+                bytes.append(contentsOf: Self.escaped(filename).utf8)
+            }
+            bytes.append(contentsOf: "\"\r\n".utf8)
+            // A Content-Type among the added fields takes precedence.
             if let type = contentType ?? style.textType, !fields.contains(.contentType) {
                 try Self.append(.contentType(type), to: &bytes)
             }

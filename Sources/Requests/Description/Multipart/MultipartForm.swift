@@ -32,9 +32,7 @@ public struct MultipartForm: Sendable {
     ///
     /// An empty form whose style does not send it has no body, and its content type is not set.
     func body(updating header: inout Header) throws -> RequestBody {
-        let all = try laterFields.reduce(into: Self.parts(of: fields, format) + parts) { parts, later in
-            parts += try Self.parts(of: later.0, later.1)
-        }
+        let all = try allParts()
         if all.isEmpty, !style.sendsEmptyForms { return .none }
         let (boundary, layout) = try layout(of: all)
         header.set(.contentType(.formData(boundary: boundary)))
@@ -42,6 +40,13 @@ public struct MultipartForm: Sendable {
         let style = style
         return .stream(length: layout.length, isReplayable: layout.isReplayable) {
             MultipartSource(layout.pieces, boundary: boundary, style: style)
+        }
+    }
+
+    /// Returns the fields and the parts as parts, in the order in which they are sent.
+    func allParts() throws -> [Part] {
+        try laterFields.reduce(into: Self.parts(of: fields, format) + parts) { parts, later in
+            parts += try Self.parts(of: later.0, later.1)
         }
     }
 
@@ -98,6 +103,6 @@ extension BodyProvider {
     }
 
     static func multipart(_ form: MultipartForm) -> BodyProvider {
-        BodyProvider(kind: .multipart(form)) { header in try form.body(updating: &header) }
+        BodyProvider(kind: .multipart(form)) { header, _ in try form.body(updating: &header) }
     }
 }

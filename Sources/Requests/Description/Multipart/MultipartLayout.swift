@@ -60,12 +60,16 @@ struct MultipartLayout: Sendable {
             pieces.append(.body(body, length: bodyLength))
             isReplayable = isReplayable && body.isReplayable
         }
-        length = bodyLength.flatMap { own in
-            length.flatMap { sum in
-                let (total, overflow) = sum.addingReportingOverflow(own)
-                return overflow ? nil : total
-            }
+        add(bodyLength)  // the buffered bytes are counted when they are flushed
+    }
+
+    /// Adds the length of a piece, nil if it is unknown.
+    private mutating func add(_ count: Int?) {
+        guard let count, let (sum, overflow) = length?.addingReportingOverflow(count), !overflow else {
+            length = nil
+            return
         }
+        length = sum
     }
 
     /// Appends the closing delimiter of the form.
@@ -79,7 +83,7 @@ struct MultipartLayout: Sendable {
     /// Moves the buffered bytes to a piece of their own.
     mutating func flush() {
         guard !buffer.isEmpty else { return }
-        length = length.map { $0 + buffer.count }
+        add(buffer.count)
         pieces.append(.bytes(Data(buffer)))
         buffer = []
     }
@@ -118,6 +122,7 @@ struct MultipartSource: RequestBody.Source {
     /// - Throws: `BodyProvider.BodyError.wrongLength` when the body does not have its declared length.
     private mutating func nextOfCurrent() async throws -> Data? {
         guard var reading = current else { return nil }
+        // Stored again only if more can follow, so that no call reads a body that has ended or failed.
         current = nil
         let chunk = try await reading.source.next()
         reading.count += chunk?.count ?? 0

@@ -25,10 +25,41 @@ extension Request {
         return self
     }
 
+    /// Returns this request with its query replaced by `parameters`, which can contain arrays, dictionaries and dates.
+    ///
+    /// A literal with nested or mixed values selects this function: `["tags": ["a", 1], "size": ["width": 3]]`. A null
+    /// value is sent as a bare name unless `format` determines otherwise; see ``RequestParameters/Format/nulls``.
+    @_disfavoredOverload
+    public consuming func with(
+        query parameters: RequestParameters, format: RequestParameters.Format = .standard
+    ) -> Self {
+        parts.replaceQuery(with: ParameterSet(parameters, in: .query(format)))
+        return self
+    }
+
+    /// Returns this request with its query replaced by `parameters`, in which null values are written in the style
+    /// `nulls`.
+    @_disfavoredOverload
+    public consuming func with(
+        query parameters: RequestParameters, nulls: RequestParameters.Format.NullStyle
+    ) -> Self {
+        with(query: parameters, format: RequestParameters.Format(nulls: nulls))
+    }
+
+    /// Returns this request with its query replaced by the parameters that `value` encodes to, in which null values are
+    /// written in the style `nulls`.
+    @_disfavoredOverload
+    public consuming func with(
+        query value: some Encodable & Sendable, nulls: RequestParameters.Format.NullStyle
+    ) -> Self {
+        with(query: value, format: RequestParameters.Format(nulls: nulls))
+    }
+
     /// Returns this request with its query replaced by the parameters that `value` encodes to.
     ///
     /// The value is encoded each time the request is prepared, and `format` determines how its arrays, dates and other
-    /// values are written. Parameters for the query stay and follow these, and so do query items that are added later.
+    /// values are written. A synthesized conformance to `Encodable` leaves out properties that are nil. Parameters for
+    /// the query stay and follow these, and so do query items that are added later.
     @_disfavoredOverload
     public consuming func with(
         query value: some Encodable & Sendable, format: RequestParameters.Format = .standard

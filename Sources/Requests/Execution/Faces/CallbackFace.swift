@@ -89,7 +89,8 @@ extension RequestExecutor {
             await outcome { () async throws(RequestError) in
                 let request = describe()
                 return try await request.prepared().typedResponse(
-                    from: self, by: request.responseDecoder, reportingTo: task)
+                    from: self, by: request.responseDecoder, decodingJSONWith: { request.makeJSONDecoder() },
+                    reportingTo: task)
             }
         }
     }
@@ -98,10 +99,13 @@ extension RequestExecutor {
 extension PreparedRequest {
     /// Performs this request, decodes the response, and reports the state of the call to `task`.
     fileprivate func typedResponse<Resource>(
-        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>, reportingTo task: RequestTask
+        from executor: any RequestExecutor, by decoder: ResponseDecoder<Resource>,
+        // The default is for a decoder from `running(on:decodingJSONWith:)`, which ignores it.
+        decodingJSONWith makeDecoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() },
+        reportingTo task: RequestTask
     ) async throws(RequestError) -> TypedResponse<Resource> {
         let accepted = try await accepted(by: executor, reportingTo: task)
-        return accepted.typed(try await accepted.value(by: decoder))
+        return accepted.typed(try await accepted.value(by: decoder, decodingJSONWith: makeDecoder))
     }
 }
 
@@ -153,6 +157,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
+        // On the caller and not in the task, so that `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.onMainActor(completion)))
     }
@@ -189,6 +194,7 @@ extension Client {
         _ make: (API) -> Request<API, Resource>, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<Resource>, RequestError>) -> Void
     ) -> RequestTask {
+        // On the caller and not in the task, so that `make` need not be `Sendable`.
         let request = make(api)
         return executor.call({ request }, start, Completion(.on(queue, completion)))
     }

@@ -23,6 +23,7 @@ public struct CacheControl: Hashable, Sendable {
                 let value = hasValue ? reader.value() : ""
                 reader.skipWhitespace()
                 let isWhole = reader.isAtEnd || reader.isAt(",")
+                // Of several directives with one name, the first counts (RFC 9111 §4.2.1).
                 if names.insert(name) { add(name, isWhole ? value : nil, hasValue: hasValue) }
             }
             while !reader.isAtEnd, !reader.isAt(",") { reader.position += 1 }

@@ -1,5 +1,10 @@
 // The description of a typed field value is the text of the field.
 
+extension AuthenticationChallenge: CustomStringConvertible {
+    /// The challenge as a field value.
+    public var description: String { fieldValue }
+}
+
 extension CacheControl: CustomStringConvertible {
     /// The directives as a field value.
     public var description: String { fieldValue }

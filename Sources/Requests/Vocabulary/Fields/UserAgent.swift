@@ -130,6 +130,7 @@ extension UserAgent {
         return match.output.1 == "SMALL" ? ASCIIFolding.folded(String(match.output.2)) : String(match.output.2)
     }
 
+    // Computed, because a stored static must be `Sendable`, and `Regex` is not.
     private static var latinLetter: Regex<(Substring, Substring, Substring)> {
         /LATIN (SMALL|CAPITAL) LETTER ([A-Z]{1,2})(?: WITH .*)?/
     }

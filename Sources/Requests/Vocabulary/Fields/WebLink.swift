@@ -30,6 +30,7 @@ public struct WebLink: Sendable {
         while true {
             reader.skipCommas()
             guard reader.skip("<") else { return links }
+            // An empty reference is valid: it refers to the resource itself (RFC 3986 §4.4).
             let reference = reader.text { $0 != UInt8(ascii: ">") } ?? ""
             guard reader.skip(">") else { return links }
             links.append(WebLink(reference: reference, parameters: reader.parameters(.link)))
@@ -111,6 +112,7 @@ extension FieldParameters {
 
         /// Returns whether `byte` is allowed in a language tag (RFC 5646 §2.1).
         private static func isLanguageByte(_ byte: UInt8) -> Bool {
+            // The subtraction wraps, so each comparison checks both bounds.
             ASCIIFolding.folded(byte) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == UInt8(ascii: "-")
         }
 

@@ -34,11 +34,8 @@ extension RequestParameters.Format {
 
     private func text(of date: Date) throws -> String {
         if case .custom(let text) = dates { return try text(date) }
+        guard ISO8601Text.canExpress(date) else { throw RequestParameters.ParameterError.dateOutOfRange }
         let seconds = date.timeIntervalSince1970
-        // From the beginning of the year 1 to the end of the year 9999.
-        guard seconds.isFinite, seconds >= -62_135_596_800, seconds < 253_402_300_800 else {
-            throw RequestParameters.ParameterError.dateOutOfRange
-        }
         switch dates {
         case .millisecondsSince1970: return String(Int((seconds * 1_000).rounded()))
         case .secondsSince1970 where seconds == seconds.rounded(): return String(Int(seconds))
@@ -56,7 +53,7 @@ extension RequestParameters.Format {
         guard let serialize else { return try items(of: parameters).encoded(with: escaping) }
         let text = try serialize(parameters)
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw RequestParameters.ParameterError.controlByteInQuery
+            throw RequestParameters.ParameterError.controlCharacterInQuery
         }
         return PercentEncoding.query.encodeKeepingEscapes(text)
     }

@@ -97,6 +97,11 @@ extension RequestParameters {
         /// Creates a format with the standard rules, which you can change.
         public init() {}
 
+        /// Creates a format with the standard rules except for null values.
+        public init(nulls: NullStyle) {
+            self.nulls = nulls
+        }
+
         /// The standard format.
         ///
         /// Names are repeated for arrays, booleans are `true` and `false`, null is a bare name, all bytes except

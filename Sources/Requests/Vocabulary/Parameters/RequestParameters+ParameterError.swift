@@ -11,7 +11,7 @@ extension RequestParameters {
         /// A null value, which a property list cannot contain.
         case nullInPropertyList
         /// The text of a custom function contains a control character.
-        case controlByteInQuery
+        case controlCharacterInQuery
     }
 }
 
@@ -23,7 +23,7 @@ extension RequestParameters.ParameterError: CustomStringConvertible {
         case .dateOutOfRange: "a date is not finite, or its year is not within 1 to 9999"
         case .withoutNames: "the value encodes as a scalar or an array; parameters need names"
         case .nullInPropertyList: "a property list cannot contain null"
-        case .controlByteInQuery: "the query contains a control character"
+        case .controlCharacterInQuery: "the query contains a control character"
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 private let api = AnonymousRequestProvider.example
 
 @Suite("Errors for hostile responses")
-struct HostileAnswerTests {
+struct HostileResponseTests {
     private struct Item: Decodable, Sendable {
         let id: Int
         let next: [String: Int]?

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Test server: request corpus", .timeLimit(.minutes(5)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
-struct RequestCorpusTests {
+struct ServedRequestCorpusTests {
     @Test("each request gets one response, and an error response is the last (R-73)", arguments: Corpora.requests)
     func responses(test: RequestCase) async throws {
         try await withTestServer(serving: MockExecutor(.status(204)), on: .temporarySocket()) { server in

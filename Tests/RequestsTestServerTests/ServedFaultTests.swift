@@ -8,7 +8,7 @@ private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 private let chunkedHead = head.replacing("Content-Length: 10", with: "Transfer-Encoding: chunked")
 
 @Suite("Test server: faults", .timeLimit(.minutes(5)))
-struct FaultTests {
+struct ServedFaultTests {
     private let mock = MockExecutor(.ok("0123456789"))
 
     private func response(_ behavior: TestServer.Behavior, _ request: String = get) async throws -> String {

@@ -4,7 +4,7 @@ import TestCorpora
 import Testing
 
 @Suite("Requests")
-struct RequestTests {
+struct RequestReaderTests {
     @Test("the requests on one connection are read in order, however their bytes arrive (R-73)")
     func pipeline() throws {
         let text =

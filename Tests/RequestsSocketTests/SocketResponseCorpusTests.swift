@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "Response corpus over sockets", .timeLimit(.minutes(5)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
-struct ResponseCorpusTests {
+struct SocketResponseCorpusTests {
     /// The maximum number of bytes of a read.
     ///
     /// The executor limits its reads, because TCP coalesces writes.
