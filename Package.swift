@@ -49,8 +49,8 @@ let package = Package(
         .executableTarget(
             name: "requests-tour",
             dependencies: [
-                "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
-                "RequestsURLSession",
+                "Requests", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+                "RequestsTestServer", "RequestsURLSession",
             ],
             resources: [
                 .embedInCode("Data/bodies.json"), .embedInCode("Data/log.txt"), .embedInCode("Data/saturn.png"),

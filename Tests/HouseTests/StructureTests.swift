@@ -19,8 +19,8 @@ struct StructureTests {
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
         ],
         "requests-tour": [
-            "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
-            "RequestsURLSession",
+            "Dispatch", "Requests", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+            "RequestsTestServer", "RequestsURLSession",
         ],
         "RequestsBench": ["Requests", "RequestsPOSIX", "RequestsSocket", "Synchronization"],
         "requests-bench-client": ["RequestsBench", "RequestsPOSIX"],

@@ -55,7 +55,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         let token = credentials.token
         switch try next.executeBlocking(sent) {
         case .response(let response):
-            guard response.head.status == 401 || response.head.status == 403 else {
+            guard response.isRejection else {
                 authenticator.receive(response.head, token: token)
                 return .response(response)
             }
@@ -147,7 +147,8 @@ extension Authentication {
         while true {
             let response = exchange.response
             authenticator.receive(response.head, token: exchange.token)
-            guard let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
+            guard response.isRejection,
+                let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
             else { return response }
             let isHandled: Bool
             do throws(RequestError) {
@@ -181,6 +182,9 @@ extension Authentication {
 }
 
 extension RawResponse {
+    /// Whether the status is 401 or 403; checked first, because nearly every response has another one.
+    fileprivate var isRejection: Bool { head.status.code == 401 || head.status.code == 403 }
+
     /// The body if it is in memory.
     fileprivate var bytes: Data? {
         if case .bytes(let data) = body { data } else { nil }

@@ -194,7 +194,7 @@ struct RefreshTests {
 
     @Test("cancelling waiting requests, the first one included, does not cancel the refresh of the others (R-38)")
     func cancellation() async {
-        let gate = Gate()
+        let gate = RefreshGate()
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
             await gate.wait()
             try Task.checkCancellation()
@@ -213,7 +213,7 @@ struct RefreshTests {
 
     @Test("waiting for a refresh ends at the deadline of the call")
     func deadline() async {
-        let gate = Gate()
+        let gate = RefreshGate()
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
             await gate.wait()
             return server.renew()
@@ -262,7 +262,7 @@ struct RefreshTests {
         "requests that begin during a refresh are sent with the old token, or held if that is enabled (PM-95)",
         arguments: [false, true])
     func hold(holds: Bool) async {
-        let gate = Gate()
+        let gate = RefreshGate()
         let authenticator = RefreshableAuthenticator<String>(
             "planted-1", holdsDuringRefresh: holds,
             fields: { [Field(name: .authorization, value: "Bearer \($0)")] }
@@ -287,7 +287,7 @@ struct RefreshTests {
 
     @Test("signing out during a refresh discards its result")
     func signOut() async {
-        let gate = Gate()
+        let gate = RefreshGate()
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { old in
             if old == nil { return nil }
             await gate.wait()
@@ -309,8 +309,8 @@ struct RefreshTests {
 
     @Test("releasing the authenticator cancels its refresh (PM-96)")
     func release() async {
-        let wasCancelled = Gate()
-        let gate = Gate()
+        let wasCancelled = RefreshGate()
+        let gate = RefreshGate()
         var authenticator: RefreshableAuthenticator<String>? = RefreshableAuthenticator(bearerToken: nil) { _ in
             await withTaskCancellationHandler {
                 await gate.wait()
@@ -366,7 +366,7 @@ struct RefreshTests {
 }
 
 /// A gate that tasks wait at until it is opened.
-final class Gate: Sendable {
+final class RefreshGate: Sendable {
     private struct State: Sendable {
         var isOpen = false
         var waiters: [CheckedContinuation<Void, Never>] = []
