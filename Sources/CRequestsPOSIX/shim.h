@@ -228,6 +228,16 @@ static inline int rp_bind(int descriptor, const struct sockaddr *address, sockle
     return bind(descriptor, address, size);
 }
 
+/// Binds the local end of a connection, whose port the system chooses when it connects.
+static inline int rp_bind_local(int descriptor, const struct sockaddr *address, socklen_t size) {
+#ifdef IP_BIND_ADDRESS_NO_PORT
+    // Otherwise the port is taken now, and cannot be shared by connections to different peers.
+    int on = 1;
+    (void)setsockopt(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+#endif
+    return bind(descriptor, address, size);
+}
+
 static inline int rp_local_address(int descriptor, struct sockaddr *address, socklen_t *size) {
     return getsockname(descriptor, address, size);
 }
@@ -278,6 +288,34 @@ static inline int rp_set_flag(int descriptor, int level, int option, int value) 
 
 static inline int rp_set_no_delay(int descriptor) {
     return rp_set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/// Enables TCP keep-alive with the given numbers of seconds and probes; fails on sockets of another kind.
+static inline int rp_set_keep_alive(int descriptor, int idle, int interval, int count) {
+#ifdef TCP_KEEPIDLE
+    int idle_option = TCP_KEEPIDLE;
+#else
+    int idle_option = TCP_KEEPALIVE;
+#endif
+    if (rp_set_flag(descriptor, IPPROTO_TCP, idle_option, idle) != 0) return -1;
+    if (rp_set_flag(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, interval) != 0) return -1;
+    if (rp_set_flag(descriptor, IPPROTO_TCP, TCP_KEEPCNT, count) != 0) return -1;
+    return rp_set_flag(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+/// Returns the values that rp_set_keep_alive has set, in its order, and the flag itself; -1 for one that is unknown.
+static inline int rp_keep_alive_value(int descriptor, int index) {
+#ifdef TCP_KEEPIDLE
+    int idle_option = TCP_KEEPIDLE;
+#else
+    int idle_option = TCP_KEEPALIVE;
+#endif
+    int options[] = {idle_option, TCP_KEEPINTVL, TCP_KEEPCNT, SO_KEEPALIVE};
+    int value = -1;
+    socklen_t size = sizeof value;
+    if (index < 0 || index > 3) return -1;
+    int level = index == 3 ? SOL_SOCKET : IPPROTO_TCP;
+    return getsockopt(descriptor, level, options[index], &value, &size) == 0 ? value : -1;
 }
 
 /// Makes close send a reset: SO_LINGER with zero seconds.

@@ -23,6 +23,7 @@ extension RequestError: CustomNSError {
         case .bodyNotReplayable: 12
         case .unsupportedScheme: 13
         case .fileAccessFailed: 14
+        case .executorClosed: 15
         case .hostNotFound: 20
         case .connectionFailed: 21
         case .connectionLost: 22

@@ -120,6 +120,11 @@ extension Socket {
         }
     }
 
+    /// Binds the local end of a connection to `address`, before connecting; the system chooses the port.
+    package func bindLocally(to address: SocketAddress) throws(SystemError) {
+        guard address.withKernelAddress({ rp_bind_local(number, $0, $1) }) == 0 else { throw .last("bind") }
+    }
+
     /// Begins to connect; returns true if connected already, false if the socket becomes writable when connecting ends.
     ///
     /// - Throws: `EAGAIN` for a unix socket whose listener's queue is full: no event reports when it has space.
@@ -238,6 +243,19 @@ extension Socket {
     /// Sends small segments without delay (TCP_NODELAY); has no effect on a unix socket.
     package func setNoDelay() {
         _ = rp_set_no_delay(number)
+    }
+
+    /// Enables TCP keep-alive: the first probe after `idle` seconds, `count` of them, one each `interval` seconds.
+    package func setKeepAlive(idle: Int32, interval: Int32, count: Int32) throws(SystemError) {
+        guard rp_set_keep_alive(number, idle, interval, count) == 0 else { throw .last("setsockopt") }
+    }
+
+    /// The values of TCP keep-alive, as ``setKeepAlive(idle:interval:count:)`` sets them, and whether it is enabled.
+    package var keepAlive: (idle: Int32, interval: Int32, count: Int32, isEnabled: Bool) {
+        (
+            rp_keep_alive_value(number, 0), rp_keep_alive_value(number, 1), rp_keep_alive_value(number, 2),
+            rp_keep_alive_value(number, 3) > 0
+        )
     }
 
     /// Sets the sizes of the kernel's buffers in bytes; the kernel may round or double them.

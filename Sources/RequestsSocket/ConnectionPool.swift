@@ -13,14 +13,17 @@ final class ConnectionPool: Sendable {
     /// The fields that the executor adds to requests without fields of these names.
     let additions = [RequestHeadWriter.Addition(Field(name: .acceptEncoding, value: "identity"))]
     private let proxy: Result<ProxyRoute, RequestError>?
+    /// The address from which connections are established; nil if the system chooses it.
+    private let localAddress: Result<SocketAddress, RequestError>?
     private let idleNanoseconds: Int64
-    private let state: Lock<State>
+    let state: Lock<State>
     private let forks = ForkCount.current
 
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
         proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
+        localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(
             total: configuration.maximumConnections, perOrigin: configuration.maximumConnectionsPerOrigin,
@@ -37,6 +40,18 @@ final class ConnectionPool: Sendable {
         return .success(route)
     }
 
+    private static func parseLocalAddress(_ text: String) -> Result<SocketAddress, RequestError> {
+        if let address = SocketAddress(ipLiteral: text, port: 0) { return .success(address) }
+        return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
+    }
+
+    /// Returns a factory of connections for a call with `timeLimits`.
+    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
+        Connector(
+            configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
+            timeLimits: timeLimits)
+    }
+
     /// Returns the route to the proxy for requests to `host`; nil if they are sent to their origin.
     func route(to host: String) throws(RequestError) -> ProxyRoute? {
         guard let proxy else { return nil }
@@ -48,10 +63,11 @@ final class ConnectionPool: Sendable {
     private var isInherited: Bool { ForkCount.current != forks }
 
     /// Closes the idle connections, which refer to their pool, and keeps none from now on.
-    func close() {
+    func close(isDraining: Bool = false) {
         if isInherited { return closeInherited() }
         let (sweeper, idle) = state.withLock { state in
             state.isClosed = true
+            state.isDraining = state.isDraining || isDraining
             return (state.sweeper.take(), state.ledger.takeIdle())
         }
         sweeper?.cancel()
@@ -71,13 +87,17 @@ final class ConnectionPool: Sendable {
 
     typealias Ledger = PoolLedger<Origin, Connection, WakeEvent>
 
-    private struct State {
+    struct State {
         var ledger: Ledger
         /// The holdings of all slots that exist.
         var holdings: [Holding] = []
         var sweeper: Task<Void, Never>?
-        /// Whether the last copy of the executor was released.
+        /// Whether connections are no longer kept: the last copy of the executor was released, or it drains.
         var isClosed = false
+        /// Whether the executor accepts no new requests.
+        var isDraining = false
+        /// The events of the tasks that wait until no connection is open.
+        var drains: [WakeEvent] = []
     }
 
     /// The numbers of connections that are open or being established, of those that are idle, and of calls that wait;
@@ -115,25 +135,39 @@ extension ConnectionPool {
 
     /// Returns a usable idle connection, or the right to establish one; calls wait for them in the order of their
     /// arrival.
-    func lease(_ origin: Origin, _ timeLimits: SocketTimeLimits) async throws(RequestError) -> Lease {
+    ///
+    /// While the executor drains, only requests that continue a running call, such as the next one after a redirect,
+    /// receive a connection.
+    func lease(
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool = false
+    ) async throws(RequestError) -> Lease {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
-        if let lease = claim({ $0.claim(origin) }, origin) { return check(lease, at: timeLimits.began) }
+        let isNew = !isContinuation
+        if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {
+            return check(lease, at: timeLimits.began)
+        }
         // A call with a calling thread runs on that blocked thread, and can continue when no task can (decision 0018).
         let waiter = Ledger.Waiter(
             for: origin, isBlocking: CallingThread.current != nil, WakeEvent(on: try reactor()))
-        if let lease = claim({ $0.enter(waiter) }, origin) { return check(lease, at: timeLimits.began) }
+        if let lease = try claim(isNew: isNew, origin, { $0.enter(waiter) }) {
+            return check(lease, at: timeLimits.began)
+        }
         return check(try await wait(waiter, timeLimits), at: .now)
     }
 
     /// Claims until no more idle connections have to be closed for the claim; returns nil if the limits are reached.
-    private func claim(_ claim: (inout Ledger) -> Ledger.Claim, _ origin: Origin) -> Lease? {
+    private func claim(
+        isNew: Bool, _ origin: Origin, _ claim: (inout Ledger) -> Ledger.Claim
+    ) throws(RequestError) -> Lease? {
         while true {
-            switch state.withLock({ claim(&$0.ledger) }) {
-            case .granted(.connection(let connection)): return .connection(connection)
-            case .granted(.place(let place)): return .slot(makeSlot(origin, at: place))
+            // Checked under the lock of the claim, so that a drain misses no connection.
+            switch state.withLock({ isNew && $0.isDraining ? nil : claim(&$0.ledger) }) {
+            case nil: throw RequestError(.executorClosed).beforeSending()
+            case .granted(.connection(let connection))?: return .connection(connection)
+            case .granted(.place(let place))?: return .slot(makeSlot(origin, at: place))
             // The evicted connection is closed here, outside the lock.
-            case .evicted: continue
-            case .full: return nil
+            case .evicted?: continue
+            case .full?: return nil
             }
         }
     }
@@ -156,7 +190,7 @@ extension ConnectionPool {
                 withdraw(waiter)
                 throw timeLimits.error(error, until: timeLimits.connecting, in: .waitingForConnection)
             }
-            if let lease = claim({ $0.takeUp(waiter) }, waiter.origin) { return lease }
+            if let lease = try claim(isNew: false, waiter.origin, { $0.takeUp(waiter) }) { return lease }
         }
     }
 
@@ -270,11 +304,13 @@ extension ConnectionPool {
     /// place to the call that has waited longest of those that can use it.
     func vacate(_ place: Int, _ holding: Holding) {
         if isInherited { return }
-        let waiter = state.withLock { state in
+        let (waiter, drains) = state.withLock { state in
             state.holdings.removeAll { $0 === holding }
-            return state.ledger.end(at: place)
+            let waiter = state.ledger.end(at: place)
+            return (waiter, state.ledger.open == 0 ? state.drains : [])
         }
         waiter?.signal.signal()
+        for event in drains { event.signal() }
     }
 }
 

@@ -42,7 +42,7 @@ extension Connector {
         let limit = min(timeLimits.connecting, timeLimits.total)
         do throws(WaitError) {
             try await channel.connect(to: address, by: min(pause ?? limit, limit), on: .current)
-            channel.socket.setNoDelay()
+            setOptions(of: channel.socket)
             return true
         } catch {
             // The pause is shorter than the limit, so its end is not a timeout of the attempt.
@@ -51,10 +51,25 @@ extension Connector {
         }
     }
 
+    /// Sets the options of an established TCP connection.
+    private func setOptions(of socket: borrowing Socket) {
+        socket.setNoDelay()
+        guard let probes = configuration.keepAliveProbes else { return }
+        // A system that knows no probes of a connection still transfers its bytes.
+        try? socket.setKeepAlive(
+            idle: Self.seconds(probes.idleTime), interval: Self.seconds(probes.interval),
+            count: Int32(min(max(probes.count, 1), 127)))
+    }
+
+    private static func seconds(_ duration: Duration) -> Int32 {
+        let nanoseconds = Deadline.nanoseconds(of: duration)
+        return Int32(min(max((nanoseconds - 1) / 1_000_000_000 + 1, 1), 32_767))
+    }
+
     private func finish(_ channel: Channel) async throws(RequestError) -> Channel {
         do throws(WaitError) {
             try await channel.continueConnecting(by: min(timeLimits.connecting, timeLimits.total), on: .current)
-            channel.socket.setNoDelay()
+            setOptions(of: channel.socket)
             return channel
         } catch {
             throw timeLimits.error(error, until: timeLimits.connecting, in: .connecting)

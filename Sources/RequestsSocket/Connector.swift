@@ -4,6 +4,8 @@ import RequestsPOSIX
 /// A factory of connections, which resolves the host of an origin and races its addresses.
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
+    /// The address from which connections are established; nil if the system chooses it.
+    let localAddress: SocketAddress?
     let reactor: Reactor
     let timeLimits: SocketTimeLimits
 
@@ -15,7 +17,7 @@ struct Connector: Sendable {
         }
         var host = origin.host
         if let zone = origin.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
-        let addresses = try await addresses(of: host, port)
+        let addresses = try reachable(try await addresses(of: host, port))
         do throws(RequestError) {
             return try await race(addresses)
         } catch {
@@ -25,6 +27,17 @@ struct Connector: Sendable {
             }
             throw error
         }
+    }
+
+    /// Returns those of `addresses` that have the family of the local address.
+    private func reachable(_ addresses: [SocketAddress]) throws(RequestError) -> [SocketAddress] {
+        guard let localAddress else { return addresses }
+        let reachable = addresses.filter { $0.family == localAddress.family }
+        guard !reachable.isEmpty else {
+            let text = "no address of the host has the family of the local address \(localAddress)"
+            throw RequestError(.connectionFailed, detail: text)
+        }
+        return reachable
     }
 
     private func addresses(of host: String, _ port: UInt16) async throws(RequestError) -> [SocketAddress] {
@@ -39,7 +52,9 @@ struct Connector: Sendable {
     /// Returns a channel with an unconnected socket of the family of `address`.
     func channel(for address: SocketAddress) throws(WaitError) -> Channel {
         do throws(SystemError) {
-            return Channel(try Socket(for: address), reactor: reactor, faults: configuration.faults)
+            let socket = try Socket(for: address)
+            if let localAddress, address.family != .unix { try socket.bindLocally(to: localAddress) }
+            return Channel(socket, reactor: reactor, faults: configuration.faults)
         } catch {
             throw .failed(error)
         }

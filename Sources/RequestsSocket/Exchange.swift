@@ -196,7 +196,8 @@ extension Exchange {
 
     private func obtainConnection() async throws(RequestError) -> Connection {
         do throws(RequestError) {
-            let lease = try await pool.lease(origin, timeLimits)
+            let isContinuation = request.redirectedFrom != nil
+            let lease = try await pool.lease(origin, timeLimits, isContinuation: isContinuation)
             switch lease {
             case .connection(let connection):
                 // The new connection takes the slot of the idle one, which is closed.
@@ -209,9 +210,7 @@ extension Exchange {
     }
 
     private func connect(in slot: Slot) async throws(RequestError) -> Connection {
-        let connector = Connector(
-            configuration: pool.configuration, reactor: try pool.reactor(), timeLimits: timeLimits)
-        let connection = Connection(try await connector.connect(to: origin), in: slot)
+        let connection = Connection(try await pool.connector(timeLimits).connect(to: origin), in: slot)
         metrics.isReusedConnection = false
         metrics.timeToConnect = timeLimits.elapsed()
         return connection

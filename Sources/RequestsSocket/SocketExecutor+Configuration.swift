@@ -54,11 +54,31 @@ extension SocketExecutor {
         /// It has no effect on an executor for a unix socket. Proxies are never read from the environment.
         public var proxy: Proxy?
 
+        /// The source of the addresses of host names; the default is the system's resolver.
+        public var hostResolver = HostResolver.system
+
+        /// The address of this machine from which connections are established, without a port, such as `192.0.2.7` or
+        /// `fe80::1%eth0`; the default is nil: the system chooses one.
+        ///
+        /// Only addresses of the same family are connected to; if the host has none, the request fails with
+        /// ``/Requests/RequestError/Reason/connectionFailed``. Text that is not an IP address makes each request fail
+        /// with ``/Requests/RequestError/InvalidRequest/invalidLocalAddress``. It has no effect on unix sockets.
+        public var localAddress: String?
+
+        /// The probes with which the system checks connections on which nothing arrives; the default is nil: none.
+        ///
+        /// They find a peer that has disappeared, and keep the state of a firewall between the two alive. The
+        /// system of the peer acknowledges them without the server's program. They have no effect on unix sockets.
+        public var keepAliveProbes: KeepAliveProbes?
+
         /// The delay after which the host's next address is tried beside an unfinished attempt (RFC 8305 §5).
         package var attemptDelay: Duration = .milliseconds(250)
 
         /// The resolver of host names.
-        package var resolver = Resolver.shared
+        package var resolver: Resolver {
+            get { hostResolver.resolver }
+            set { hostResolver = HostResolver(newValue) }
+        }
 
         /// The way in which request bodies from files are sent; nil chooses by the location of the peer.
         package var fileSending: FileSending?
@@ -79,6 +99,28 @@ extension SocketExecutor {
             limits.trailerBytes = maximumTrailerSize
             limits.interimResponses = maximumInterimResponses
             return limits
+        }
+    }
+
+    /// The probes of TCP keep-alive (RFC 9293 §3.8.4).
+    ///
+    /// Whole seconds from 1 to 32,767 are used; other values are rounded up or limited. A connection on which nothing
+    /// arrives is lost after ``idleTime`` and ``count`` times ``interval``.
+    public struct KeepAliveProbes: Hashable, Sendable {
+        /// The time without traffic before the first probe; the default is 60 s.
+        public var idleTime: Duration
+
+        /// The time between two probes; the default is 10 s.
+        public var interval: Duration
+
+        /// The number of probes without a response after which the connection is lost, 1 to 127; the default is 5.
+        public var count: Int
+
+        /// Creates probes after `idleTime`, `count` of them, one each `interval`.
+        public init(idleTime: Duration = .seconds(60), interval: Duration = .seconds(10), count: Int = 5) {
+            self.idleTime = idleTime
+            self.interval = interval
+            self.count = count
         }
     }
 }

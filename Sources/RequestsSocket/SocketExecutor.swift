@@ -1,3 +1,6 @@
+@_spi(Lock) import Requests
+import RequestsPOSIX
+
 /// An executor that sends HTTP/1.1 requests over POSIX sockets: TCP, or a unix socket.
 ///
 /// ```swift
@@ -64,10 +67,50 @@ public struct SocketExecutor: RequestExecutor {
         try Exchange(request, over: handle).runInPlace()
     }
 
+    /// Accepts no new requests, closes idle connections, and waits until running calls have ended.
+    ///
+    /// Use it before a server exits. From now on, new requests to any copy of the executor fail with
+    /// ``/Requests/RequestError/Reason/executorClosed`` before anything is sent. Calls that have begun continue, those
+    /// that wait for a connection included, and their redirects are followed. A streamed body is part of its call until
+    /// it has been read or released. Calls that are running at `deadline` are not cancelled.
+    ///
+    /// - Parameter deadline: The instant until which the function waits.
+    /// - Returns: Whether all calls have ended; false if `deadline` has passed, or the task was cancelled, before.
+    @discardableResult
+    public func drain(until deadline: ContinuousClock.Instant) async -> Bool {
+        await handle.pool.drain(until: Deadline(deadline))
+    }
+
+    /// Establishes connections to the origin of `url`, so that later requests do not wait for them.
+    ///
+    /// The connections are kept like those of earlier requests, so
+    /// ``SocketExecutor/Configuration/maximumIdleConnectionsPerOrigin`` and
+    /// ``SocketExecutor/Configuration/idleTimeout`` apply. Idle connections count towards `count`.
+    ///
+    /// - Parameters:
+    ///   - url: A URL of the origin, of which scheme, host and port are used.
+    ///   - count: The number of idle connections that are open when the function returns, if the limits allow as many;
+    ///     the default is 1.
+    ///   - timeout: The time limit; the default is 10 s, nil means none.
+    /// - Throws: ``/Requests/RequestError`` if a connection cannot be established; others remain open.
+    public func connect(
+        to url: URL, count: Int = 1, timeout: Duration? = .seconds(10)
+    ) async throws(RequestError) {
+        try await handle.pool.warm(url, count, within: timeout)
+    }
+
     /// The number of connections that are open or being established, and of those that are idle; for tests.
     package var connections: (open: Int, idle: Int) {
         let counts = handle.pool.counts
         return (counts.open, counts.idle)
+    }
+
+    /// Whether the executor accepts no new requests; for tests.
+    package var isDraining: Bool { handle.pool.state.withLock { $0.isDraining } }
+
+    /// The TCP keep-alive of an idle connection, nil if none is idle; for tests.
+    package var idleKeepAlive: (idle: Int32, interval: Int32, count: Int32, isEnabled: Bool)? {
+        handle.pool.state.withLock { $0.ledger.lanes.lazy.compactMap(\.idle.first).first?.channel.socket.keepAlive }
     }
 
     /// The number of calls that wait for a connection; for tests.

@@ -235,7 +235,7 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("cancelling its task ends a blocking call (HT-6, C29)", arguments: Peer.allCases)
+    @Test("cancelling its task ends a blocking call (HT-6, C29, T-61)", arguments: Peer.allCases)
     func insideTask(peer: Peer) async throws {
         let mock = MockExecutor(MockResponse.ok("hi").delayed(by: .endless))
         try await peer.run(serving: mock) { client, _ in

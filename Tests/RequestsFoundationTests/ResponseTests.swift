@@ -149,7 +149,7 @@ struct ErrorTests {
             .unsupportedScheme,
             .hostNotFound, .connectionFailed, .connectionLost, .protocolViolation, .tooLarge(limit: 1),
             .unacceptableStatus, .unexpectedRedirect, .unexpectedContentType, .unexpectedNoContent, .decodingFailed,
-            .fileAccessFailed, .notModified,
+            .fileAccessFailed, .notModified, .executorClosed,
             .timedOut(.total), .cancelled, .other,
         ]
         #expect(Set(reasons.map { RequestError($0).errorCode }).count == reasons.count)

@@ -6,6 +6,17 @@ private let api = AnonymousRequestProvider("https://e.com/api")
 
 private struct ProviderFailure: Error, Equatable {}
 
+/// A request type whose cache policy has the type of 0.3.2.
+private struct CachedRequest: RequestConvertible {
+    typealias Resource = Void
+    var baseURL: URL { URL("https://e.com") }
+    var endpoint: RequestPath { "/x" }
+}
+
+extension CachedRequest {
+    fileprivate var cachePolicy: URLRequest.CachePolicy { .returnCacheDataDontLoad }
+}
+
 @Suite("toURLRequest()")
 struct URLRequestTests {
     private func base(_ text: String) throws -> AnonymousRequestProvider {
@@ -87,7 +98,12 @@ struct URLRequestTests {
     func invalidURL(baseText: String, endpoint: RequestPath, problem: RequestError.InvalidRequest) throws {
         let provider = try base(baseText)
         let error = #expect(throws: InvalidRequestURLError.self) {
-            try provider.get(.none, from: endpoint).toURLRequest()
+            try provider.get(.none, from: endpoint).sending(
+                BodyProvider { _ in
+                    Issue.record("the body provider ran")
+                    return .none
+                }
+            ).toURLRequest()
         }
         #expect(error?.problem == problem)
         #expect(error?.baseURL == provider.baseURL)
@@ -137,6 +153,13 @@ struct URLRequestTests {
     func cachePolicy(policy: PreparedRequest.CachePolicy) throws {
         let request = try api.get(.none, from: "/").with(cachePolicy: policy).toURLRequest()
         #expect(PreparedRequest.CachePolicy(request.cachePolicy) == policy)
+    }
+
+    @Test("a cache policy of Foundation's type in a request type is ignored (RQ-2)")
+    func foundationCachePolicy() throws {
+        let request = CachedRequest()
+        #expect(request.cachePolicy == URLRequest.CachePolicy.returnCacheDataDontLoad)
+        #expect(try request.toURLRequest().cachePolicy == .useProtocolCachePolicy)
     }
 
     @Test(

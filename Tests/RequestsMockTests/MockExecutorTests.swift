@@ -193,7 +193,7 @@ struct MockExecutorTests {
         #expect(error?.request == request())
     }
 
-    @Test("routes match by method, template or path; an unmatched request gets a marked 500 (PM-124, PM-126)")
+    @Test("routes match by method, template or path; an unmatched request gets a marked 500 (PM-120, PM-124, PM-126)")
     func routes() async throws {
         let mock = MockExecutor(
             routes: .on(.get, "/users/{}", .ok("user")), .on(.delete, "/users/{}", .status(204)),

@@ -21,7 +21,7 @@ struct ServedFaultTests {
     }
 
     @Test(
-        "a fault determines the bytes that arrive (PM-130, T-87)",
+        "a fault determines the bytes that arrive (PM-130)",
         arguments: [
             (.closeBeforeHead, ""), (.stallBeforeHead, ""), (.truncateHead(atByte: 9), "HTTP/1.1 "),
             (.truncateHead(atByte: 0), ""), (.truncateBody(atByte: 4), head + "0123"),
@@ -136,7 +136,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("one port refuses connections, and another does not complete them (T-87, R-48)")
+    @Test("one port refuses connections, and another does not complete them (PM-130, R-48)")
     func unresponsive() async throws {
         try await withRefusingPort { port in
             let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }

@@ -6,7 +6,7 @@ struct HeaderTests {
     private let a = Field(name: "X-A", value: "1")
     private let b = Field(name: "X-B", value: "2")
 
-    @Test("repeated fields are read as one value, joined with commas (RQ-17, C8, T-1)")
+    @Test("repeated fields are read as one value, joined with commas (RQ-17, C8, T-1, PM-33)")
     func joining() {
         let header: Header = [.accept(.html), Field(name: "ACCEPT", value: "application/json; charset=utf-8")]
         #expect(header[.accept] == "text/html; charset=utf-8,application/json; charset=utf-8")

@@ -24,7 +24,7 @@ struct MessageTests {
         "parametersNotEncoded": .parametersNotEncoded, "fieldNotAllowedInTrailers": .fieldNotAllowedInTrailers,
         "trailersWithoutBody": .trailersWithoutBody, "trailersNotSupported": .trailersNotSupported,
         "invalidProxy": .invalidProxy, "ipv6AddressNotSupported": .ipv6AddressNotSupported,
-        "invalidSocketPath": .invalidSocketPath,
+        "invalidSocketPath": .invalidSocketPath, "invalidLocalAddress": .invalidLocalAddress,
     ]
 
     private static let phases: [String: RequestError.Phase] = [
@@ -38,7 +38,7 @@ struct MessageTests {
         "credentialsUnavailable": .credentialsUnavailable, "unsupportedScheme": .unsupportedScheme,
         "hostNotFound": .hostNotFound, "connectionFailed": .connectionFailed, "connectionLost": .connectionLost,
         "protocolViolation": .protocolViolation, "tooLarge": .tooLarge(limit: 10),
-        "unacceptableStatus": .unacceptableStatus, "notModified": .notModified,
+        "executorClosed": .executorClosed, "unacceptableStatus": .unacceptableStatus, "notModified": .notModified,
         "unexpectedRedirect": .unexpectedRedirect,
         "unexpectedContentType": .unexpectedContentType, "unexpectedNoContent": .unexpectedNoContent,
         "decodingFailed": .decodingFailed, "timedOut": .timedOut(.total), "cancelled": .cancelled, "other": .other,

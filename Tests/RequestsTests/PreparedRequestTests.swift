@@ -7,7 +7,7 @@ private let api = AnonymousRequestProvider.example
 @Suite("PreparedRequest")
 struct PreparedRequestTests {
     @Test(
-        "the head states the length of the body once (R-3, D-17)",
+        "the head states the length of the body once (R-3, D-5, D-17, PM-46)",
         arguments: [
             (HTTPMethod.get, RequestBody.none, ""), (.head, .none, ""), (.delete, .none, ""), (.options, .none, ""),
             ("PURGE", .none, ""), (.post, .none, "Content-Length: 0\n"), (.put, .none, "Content-Length: 0\n"),

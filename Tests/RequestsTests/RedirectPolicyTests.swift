@@ -35,7 +35,7 @@ extension PreparedRequest {
 
 @Suite("Redirects")
 struct RedirectPolicyTests {
-    @Test("the default limits for the body of a redirect are 64 KiB and 1 s (T-59)")
+    @Test("the default limits for the body of a redirect are 64 KiB and 1 s (R-25)")
     func drain() throws {
         #expect(RedirectPolicy.standard.drainLimit == 64 << 10)
         #expect(RedirectPolicy.standard.drainTimeout == .seconds(1))

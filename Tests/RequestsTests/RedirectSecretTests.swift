@@ -210,7 +210,7 @@ struct RedirectEnvironmentTests {
         #expect(try fields(from: first, through: hops) == expected)
     }
 
-    @Test("a request's own fields and credentials do not depend on its environment (PM-5, R-27)")
+    @Test("a request's own fields and credentials do not depend on its environment (PM-6, R-27)")
     func own() throws {
         let fields: [Field] = [
             Field(name: "X-Tenant", value: "mine"), Field(name: .authorization, value: "mine"),
@@ -232,7 +232,7 @@ struct RedirectEnvironmentTests {
     }
 
     @Test(
-        "fields that an environment's credentials replaced are restored when the credentials are removed (PM-5, R-27)")
+        "fields that an environment's credentials replaced are restored when the credentials are removed (PM-6, R-27)")
     func displaced() throws {
         var environment = try #require(RequestEnvironment(string: "https://a.com/v1/"))
         environment.joining = .resolve

@@ -60,7 +60,7 @@ struct RequestConvertibleTests {
         #expect(request.timeouts == .standard && request.cachePolicy == .useProtocolCachePolicy)
         let prepared = try request.prepared()
         #expect(prepared.wireText == "GET /api/x HTTP/1.1\nHost: e.com\n\n")
-        #expect(prepared.timeouts.firstByte == .seconds(60))
+        #expect(prepared.timeouts.firstByte == .seconds(60) && prepared.timeouts.total == nil)
         #expect(try await StubExecutor(200, "text").perform(Texts()) == "text")
         #expect(try await StubExecutor(200, "text").perform(Bytes()) == Data("text".utf8))
         #expect(try await StubExecutor(200, #"{"id":7}"#).perform(Nested()) == Nested.Resource(id: 7))
@@ -158,8 +158,8 @@ struct RequestConvertibleTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("credentials have the form of RFC 7617 and RFC 6750 (RQ-24, T-13, PM-93, AF-8)")
-    func credentials() throws {
+    @Test("credentials have the form of RFC 7617 and RFC 6750, and a 401 is an error (RQ-24, T-13, PM-93, AF-8)")
+    func credentials() async throws {
         let request = api.head("/x")
         func value(_ provider: AuthenticationProvider) throws -> String? {
             try request.authenticated(with: provider).prepared().header[.authorization]
@@ -169,6 +169,9 @@ struct RequestConvertibleTests {
         #expect(try value(.bearerToken("t")) == "Bearer t")
         #expect(try value(.none) == nil)
         expectInvalid(.invalidFieldValue) { try request.authenticated(with: .bearerToken("a\r\nb")).prepared() }
+        let basic = request.authenticated(with: .basicAuth(username: "user", password: "password"))
+        let refused = await #expect(throws: RequestError.self) { try await StubExecutor(401).perform(basic) }
+        #expect(refused?.reason == .unacceptableStatus && refused?.status == 401)
     }
 
     @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24)")
@@ -257,6 +260,22 @@ struct RequestConvertibleTests {
             #expect(try await executor.perform(request) == text)
         }
         #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test("a body is encoded and decoded at the priority of the calling task (PM-27)")
+    func priority() async throws {
+        let seen = Mutex<[TaskPriority]>([])
+        let provider = BodyProvider { _ in
+            seen.withLock { $0.append(Task.currentPriority) }
+            return .none
+        }
+        let decoder = ResponseDecoder<Int> { _, _ in
+            seen.withLock { $0.append(Task.currentPriority) }
+            return 1
+        }
+        let request = api.post(provider, to: "/x", receiving: decoder).with(options: RequestOptions(priority: .low))
+        let value = try await Task(priority: .high) { try await StubExecutor(200).perform(request) }.value
+        #expect(value == 1 && seen.withLock { $0 } == [.high, .high])
     }
 
     @Test("an executor performs any type that describes a request (RQ-27)")

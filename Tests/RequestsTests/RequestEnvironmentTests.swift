@@ -83,7 +83,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "defaults apply only below the environment unless applied explicitly (PM-6, PM-8, T-41, AF-3, AF-7, D-2)"
+        "defaults apply only below the environment unless applied explicitly (PM-6, PM-8, T-41, AF-3, AF-7, C9, D-2)"
     )
     func defaults() throws {
         var environment = try Self.environment("https://h/api", joining: .resolve)
@@ -121,7 +121,7 @@ struct RequestEnvironmentTests {
         #expect(header.isEmpty)
     }
 
-    @Test("several environments can exist at once, and a request keeps its own (PM-3, T-40, D-2)")
+    @Test("several environments can exist at once, and a request keeps its own (PM-3, PM-4, T-40, D-2)")
     func several() throws {
         var one = try Self.environment("https://one/a")
         one.authenticationProvider = .bearerToken("1")

@@ -136,7 +136,7 @@ struct RequestTaskTests {
         #expect(error?.request?.target.path == "/api/x")
     }
 
-    @Test("a call cancelled while decoding completes as cancelled without waiting for the decoder (PM-81, T-61)")
+    @Test("a call cancelled while decoding completes as cancelled without waiting for the decoder (PM-80, PM-81, T-61)")
     func whileDecoding() async {
         let gate = Gate()
         let results = EventRecorder<TextResult>()
@@ -156,7 +156,9 @@ struct RequestTaskTests {
         #expect(results.all.count == 1)
     }
 
-    @Test("a call cancelled from its completion queue completes as cancelled even if it has a value (PM-81, T-61)")
+    @Test(
+        "a call cancelled from its completion queue completes as cancelled even if it has a value (PM-80, PM-81, T-61)"
+    )
     func beforeCompletion() async {
         let gate = Gate()
         let results = EventRecorder<TextResult>()
@@ -175,7 +177,7 @@ struct RequestTaskTests {
         #expect(task.state == .cancelled)
     }
 
-    @Test("cancelling a completed call has no effect (PM-81, T-61)")
+    @Test("cancelling a completed call has no effect (PM-81, PM-83, T-61)")
     func afterCompletion() async throws {
         let results = EventRecorder<TextResult>()
         let task = StubExecutor(200, "x").perform(text, on: queue, completion: results.record)
@@ -188,7 +190,7 @@ struct RequestTaskTests {
         #expect(try results.all[0].get().value == "x")
     }
 
-    @Test("a call starts once, however often it is resumed (PM-82)")
+    @Test("a call starts once, however often it is resumed (PM-82, PM-83)")
     func resumedTwice() async {
         let calls = EventRecorder<String>()
         let executor = StubExecutor { request throws(RequestError) in
@@ -204,18 +206,21 @@ struct RequestTaskTests {
         #expect(calls.all.count == 1)
     }
 
-    @Test("a task has the current request and the number of its attempt (PM-83)")
+    @Test("a task has its state, the current request with its options, and the number of its attempt (PM-83)")
     func members() async {
         let executor = StubExecutor { request throws(RequestError) in
             let isFirst = request.target.path.hasSuffix("/x")
             return .stub(isFirst ? 302 : 200, header: isFirst ? [Field(name: .location, value: "/y")] : [], to: request)
         }
         let results = EventRecorder<TextResult>()
-        let task = executor.perform(text, on: queue, completion: results.record)
+        let options = RequestOptions(handlesCookies: false, priority: .high)
+        let task = executor.perform(text.with(options: options), on: queue, completion: results.record)
         await results.next()
+        #expect(task.state == .completed)
         #expect(task.attempt == 2)
         #expect(task.request?.target.path == "/y")
         #expect(task.request?.method.isIdempotent == true)
+        #expect(task.request?.options == options)
     }
 
     @Test("a call completes exactly once, even if cancellation and completion race (PM-86, T-61)")
@@ -300,7 +305,7 @@ struct CompletionPlaceTests {
         #expect(released.all == [true])
     }
 
-    @Test("without a queue the handler runs on the main actor, and the value need not be Sendable (C20, PM-82)")
+    @Test("without a queue the handler runs on the main actor, and the value need not be Sendable (C20, PM-15, PM-82)")
     @MainActor
     func mainActor() async {
         final class Box { var text = "" }

@@ -61,7 +61,9 @@ private struct Change: Sendable, CustomTestStringConvertible {
 struct RequestTests {
     private let base = AnonymousRequestProvider.example.head("/x").using(method: .put)
 
-    @Test("builders keep each other's changes, in either order (RQ-12…RQ-16, T-12)", arguments: Change.all, Change.all)
+    @Test(
+        "builders keep each other's changes, in either order (RQ-12, RQ-13, RQ-14, RQ-15, RQ-16, T-12)",
+        arguments: Change.all, Change.all)
     private func pairs(first: Change, second: Change) throws {
         #expect(try first.holds(first.apply(base)), "\(first.testDescription) has no effect")
         let both = second.apply(first.apply(base))
@@ -104,8 +106,21 @@ struct RequestTests {
         #expect(base.method == .put && base.header.isEmpty && base.queryItems.isEmpty)
     }
 
+    @Test("a request can be performed any number of times, and a changed copy does not affect it (PM-22)")
+    func reused() async throws {
+        let executor = StubExecutor { request in .stub(200, "\(request.method) \(request.body)", to: request) }
+        let request = AnonymousRequestProvider.example.post(.text("hello"), to: "/x", receiving: .text)
+        for _ in 1...3 {
+            #expect(try await executor.perform(request) == "POST 5 bytes")
+            var copy = request
+            copy.method = .put
+            copy.bodyProvider = .text("hi")
+            #expect(try await executor.perform(copy) == "PUT 2 bytes")
+        }
+    }
+
     @Test(
-        "a timeout in seconds sets two limits, and a value that is not a duration sets none (RQ-15)",
+        "a timeout in seconds sets two limits, and a value that is not a duration sets none (RQ-15, C21)",
         arguments: [
             (1.5, Duration.milliseconds(1500)), (0, .zero), (.infinity, nil), (.nan, nil), (-.infinity, nil),
             (1e300, nil),
@@ -116,12 +131,13 @@ struct RequestTests {
         #expect(timeouts.connect == .seconds(10) && timeouts.total == nil)
     }
 
-    @Test("an attribute is stored under its key type and removed by nil (PM-30)")
-    func attributes() {
+    @Test("an attribute is stored under its key type, prepared with the request and removed by nil (PM-30)")
+    func attributes() throws {
         enum Other: RequestAttributes.Key { typealias Value = String }
         let request = base.setting(attribute: Tag.self, to: "v")
         #expect(request.attributes[Tag.self] == "v")
         #expect(request.attributes[Other.self] == nil)
+        #expect(try request.prepared().attributes[Tag.self] == "v")
         #expect(request.setting(attribute: Tag.self, to: nil).attributes[Tag.self] == nil)
     }
 }

@@ -211,7 +211,7 @@ struct SourceSystemTests {
         #expect(steps.withLock { $0.count } == 8)
     }
 
-    @Test("a request whose URL is malformed is not executed (HT-33)")
+    @Test("a request whose URL is malformed is not executed, and the error names the base URL (HT-33, PM-3)")
     func malformed() async throws {
         let calls = Mutex(0)
         let executor = StubExecutor { request in
@@ -223,10 +223,8 @@ struct SourceSystemTests {
             let error = await #expect(throws: RequestError.self) {
                 try await executor.perform(AnonymousRequestProvider(baseURL: base).get(.data, from: "/x"))
             }
-            guard case .invalidRequest? = error?.reason else {
-                Issue.record("\(text): \(String(describing: error?.reason))")
-                continue
-            }
+            #expect(error?.reason == .invalidRequest(.malformedURL), "\(text)")
+            #expect(error?.detail == "“\(text)”")
         }
         #expect(calls.withLock { $0 } == 0)
     }
@@ -240,7 +238,7 @@ struct SourceSystemTests {
         #expect(none.head.status == 204 && none.value == nil)
     }
 
-    @Test("a form is produced while the caller blocks the main actor (D-13)")
+    @Test("a form is produced while the caller blocks the main actor (D-13, D-21)")
     @MainActor func blockedMainActor() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
         try Data("file".utf8).write(to: file)

@@ -86,14 +86,22 @@ struct ValidatorTests {
         #expect(error?.detail == "received text/html, expected application/json")
     }
 
-    @Test("the status is validated before the content type, which is ignored if no body is allowed (T-72)")
+    @Test("the status is validated before the content type, which is ignored if no body is allowed (T-72, PM-66)")
     func order() throws {
         #expect(try outcome(.standard, status: 404, type: "text/html") == .unacceptableStatus)
         #expect(try outcome(.strict(), status: 404, type: "text/html") == .unacceptableStatus)
         #expect(try outcome(.standard, status: 204, type: "text/html") == nil)
     }
 
-    @Test("a 404 is decoded if its validator accepts it, and is an error otherwise (T-17, RQ-31, C11)")
+    @Test("a content type within an accepted range is accepted (PM-66)")
+    func ranges() throws {
+        let images = [MediaType(type: .image, subtype: .any)]
+        #expect(try outcome(.standard, type: "image/png; a=b", accepting: images) == nil)
+        #expect(try outcome(.standard, type: "text/html", accepting: images) == .unexpectedContentType)
+        #expect(try outcome(.standard, type: "text/html", accepting: [.json, .any]) == nil)
+    }
+
+    @Test("a 404 is decoded if its validator accepts it, and is an error otherwise (T-17, C11)")
     func custom() async throws {
         let executor = StubExecutor(404, header: [.contentType(.json)], "[1]")
         let request = api.get(.json([Int].self), from: "/x")

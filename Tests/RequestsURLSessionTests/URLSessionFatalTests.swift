@@ -28,14 +28,14 @@ struct URLSessionFatalTests {
         }
     }
 
-    @Test("a truncated head ends the process (T-87)")
+    @Test("a truncated head ends the process (D-22)")
     func head() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Content-Le")
         }
     }
 
-    @Test("a Content-Length above 9,223,372,036,854,775,295 ends the process (T-87, D-22)")
+    @Test("a Content-Length above 9,223,372,036,854,775,295 ends the process (D-22)")
     func longest() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(receiving: "Content-Length: 9223372036854775296\r\n\r\nabc")

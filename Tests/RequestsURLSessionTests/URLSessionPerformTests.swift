@@ -116,7 +116,7 @@ struct URLSessionPerformTests {
         #expect(error?.underlyingError is URLError && error?.httpResponse?.statusCode == 200)
     }
 
-    @Test("a validation that rejects the response or throws runs before the decoder (RQ-29, T-17)")
+    @Test("a validation that rejects the response or throws runs before the decoder (RQ-29, RQ-32, T-17)")
     func validation() async throws {
         enum ValidationFailure: Error { case teapot }
         let undecodable = MockResponse.data(Data([0xFF]))
@@ -142,7 +142,7 @@ struct URLSessionPerformTests {
         #expect(error?.httpResponse?.statusCode == 200 && error?.request?.url?.path() == "/x")
     }
 
-    @Test("a missing body is an error with the request and the response (T-16)")
+    @Test("a missing body is an error with the request and the response (RQ-32, T-16)")
     func noContent() async throws {
         let error = try await outcome(.status(204)).failure
         #expect((error?.underlyingError as? RequestError)?.reason == .unexpectedNoContent)
@@ -201,7 +201,7 @@ struct URLSessionPerformTaskTests {
         }
     }
 
-    @Test("a task that is cancelled while it is configured sends nothing (RQ-28)")
+    @Test("a task that is cancelled while it is configured sends nothing (RQ-28, T-61)")
     func cancelledBefore() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hi"))) { server in
             let request = ServerAPI(baseURL: server.baseURL).get(.text, from: "/x")
@@ -212,7 +212,7 @@ struct URLSessionPerformTaskTests {
     }
 
     @Test(
-        "cancelling the task, or the returned call, ends it with a cancellation (RQ-28, PM-81)",
+        "cancelling the task, or the returned call, ends it with a cancellation (RQ-28, PM-81, T-61)",
         arguments: [false, true])
     func cancelled(byReturned: Bool) async throws {
         let mock = MockExecutor(MockResponse.ok().delayed(by: .endless))

@@ -6,7 +6,7 @@ import Testing
 @Suite("URLSession: requests", .timeLimit(.minutes(5)))
 struct URLSessionRequestTests {
     @Test(
-        "only Host, Accept-Encoding, Connection and framing are added to a request (L5)",
+        "only Host, Accept-Encoding, Connection and framing are added to a request (L5, PM-10)",
         .enabled(if: Support.isOnLinux))
     func additions() async throws {
         try await withTestServer(serving: MockExecutor(.ok())) { server in
@@ -114,7 +114,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("middleware receives the attributes of a request (L8)")
+    @Test("middleware receives the attributes of a request (L8, PM-30)")
     func attributes() async throws {
         enum Key: RequestAttributes.Key { typealias Value = String }
         try await withTestServer(serving: MockExecutor(.ok())) { server in

@@ -41,7 +41,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("the first-byte limit ends a call whose redirect has an endless body (R-20, T-59)")
+    @Test("the first-byte limit ends a call whose redirect has an endless body (R-20)")
     func lateRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.bytes(Data(count: 10))]
@@ -55,7 +55,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("the first-byte limit ends a call whose redirect never stops sending its body (R-20, T-59)")
+    @Test("the first-byte limit ends a call whose redirect never stops sending its body (R-20)")
     func endlessRedirect() async throws {
         var redirect = MockResponse.redirect(307, to: "/there")
         redirect.body = [.chunks(count: .max) { _ in Data(count: 100) }]
@@ -154,7 +154,7 @@ struct URLSessionResponseTests {
         }
     }
 
-    @Test("two Location fields are not joined (T-87, D-22)")
+    @Test("two Location fields are not joined (D-22)")
     func locations() async throws {
         for location in ["/a,b", "/c"] {
             let fields = [Field(name: .location, value: location), Field(name: .location, value: "/c,d")]
@@ -167,7 +167,7 @@ struct URLSessionResponseTests {
     }
 
     @Test(
-        "a field that Foundation on Linux cannot parse is a protocol violation (T-87, D-22)",
+        "a field that Foundation on Linux cannot parse is a protocol violation (D-22)",
         .enabled(if: Support.isOnLinux),
         arguments: [[0xE9], [0x09], [0x20, 0x20]] as [[UInt8]])
     func unreadableFields(value: [UInt8]) async throws {

@@ -55,6 +55,8 @@ extension RequestError {
         case invalidProxy
         /// The path of a unix socket is empty, too long or contains NUL.
         case invalidSocketPath
+        /// The local address of the executor is not an IP address.
+        case invalidLocalAddress
     }
 }
 
@@ -88,6 +90,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .ipv6AddressNotSupported: "the executor does not support IPv6 addresses"
         case .trailersNotSupported: "trailers are not supported"
         case .invalidProxy: "invalid proxy host, port or credentials"
+        case .invalidLocalAddress: "the local address of the executor is not an IP address"
         case .invalidSocketPath: "the unix socket path is empty, too long or contains NUL"
         }
     }

@@ -16,6 +16,8 @@ extension RequestError {
         case credentialsUnavailable
         /// The executor does not support the scheme of the URL; nothing was sent.
         case unsupportedScheme
+        /// The executor has ended its work and accepts no new requests; nothing was sent.
+        case executorClosed
         /// The name of the host could not be resolved; nothing was sent.
         case hostNotFound
         /// The connection could not be established: refused, unreachable, or a system limit; nothing was sent.
@@ -87,6 +89,7 @@ extension RequestError.Reason: CustomStringConvertible {
         case .credentialsUnavailable: "credentials unavailable"
         case .unsupportedScheme: "unsupported URL scheme"
         case .hostNotFound: "could not resolve the host name"
+        case .executorClosed: "the executor accepts no new requests"
         case .connectionFailed: "could not connect"
         case .connectionLost: "connection lost before the response was complete"
         case .protocolViolation: "HTTP protocol violation"

@@ -55,7 +55,7 @@ public struct RequestError: Error {
         if evidence.values.nothingWasSent { return false }
         return switch reason {
         case .invalidRequest, .bodyNotReplayable, .credentialsUnavailable, .unsupportedScheme, .hostNotFound,
-            .connectionFailed:
+            .connectionFailed, .executorClosed:
             response != nil
         case .timedOut(let phase): phase.isAfterConnecting
         default: true

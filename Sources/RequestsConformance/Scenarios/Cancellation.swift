@@ -1,6 +1,6 @@
 extension Scenario {
     static let cancellation: [Scenario] = [
-        Scenario(name: "a cancelled task sends nothing", rows: ["R-67"], group: .cancellation) { context in
+        Scenario(name: "a cancelled task sends nothing", rows: ["R-67", "T-61"], group: .cancellation) { context in
             try await context.run { client in
                 let request = try client.request()
                 let task = Task {
@@ -15,8 +15,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancellation ends the wait for a response and closes the connection", rows: ["R-67", "R-44"],
-            group: .cancellation
+            name: "cancellation ends the wait for a response and closes the connection",
+            rows: ["R-67", "R-44", "T-61"], group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBeforeHead)) {
                 client in
@@ -30,8 +30,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancellation ends the wait for a collected body and closes the connection", rows: ["R-67", "R-44"],
-            group: .cancellation
+            name: "cancellation ends the wait for a collected body and closes the connection",
+            rows: ["R-67", "R-44", "T-61"], group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBody(atByte: 2))) {
                 client in
@@ -45,8 +45,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancellation ends the wait for the next chunk and every later read", rows: ["R-67", "R-44"],
-            group: .cancellation
+            name: "cancellation ends the wait for the next chunk and every later read",
+            rows: ["R-67", "R-44", "T-61"], group: .cancellation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBody(atByte: 2))) {
                 client in
@@ -61,7 +61,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancellation ends the sending of a streamed body", rows: ["R-67"], group: .cancellation
+            name: "cancellation ends the sending of a streamed body", rows: ["R-67", "T-61"], group: .cancellation
         ) { context in
             try await context.run { client in
                 let request = try client.request(.put, body: .stream { NeverEndingSequence() })
@@ -74,7 +74,8 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "cancellation ends the wait for a connection", rows: ["R-67"], group: .cancellation, needs: .port
+            name: "cancellation ends the wait for a connection", rows: ["R-67", "T-61"], group: .cancellation,
+            needs: .port
         ) { context in
             try await withFullBacklogPort { port in
                 let executor = context.executor()

@@ -8,6 +8,7 @@ extension Scenario {
         case "/untyped": MockResponse(body: body)
         case "/nothing": MockResponse(status: 204, header: type("text/html"))
         case "/failed": MockResponse(status: 500, header: type("application/json"), body: body)
+        case "/missing": MockResponse(status: 404, header: type("application/json"), body: body)
         case "/failed-text": MockResponse(status: 500, header: type("text/plain"), body: body)
         case "/failed-cut": MockResponse(status: 500, header: type("application/json"), body: [.bytes(Data("{".utf8))])
         case "/cut": MockResponse(header: type("application/json"), body: [.bytes(Data("{\"a\": [1,".utf8))])
@@ -43,6 +44,32 @@ extension Scenario {
                     api.post(.none, to: "/nothing", receiving: .action(.json([String: Int].self))))
                 try expect("the action's value", action.value, is: nil)
                 try expect("the action's status", action.head.status, is: 204)
+            }
+        },
+        Scenario(
+            name: "a resource of Void accepts any body, and the validator decides whether a 404 is an error",
+            rows: ["T-15", "T-17"], group: .descriptions
+        ) { context in
+            try await context.run(serving: responses) { client in
+                struct ValidationFailure: Error {}
+                let api = client.client.api
+                let decoder = ResponseDecoder<Void> { (_: ResponseHead, _: Data) in
+                    throw ConformanceFailure("the decoder of Void was called")
+                }
+                for path in ["/empty", "/json", "/nothing"] {
+                    try await client.executor.value(api.get(decoder, from: RequestPath(path)))
+                }
+                let request = api.get(.json([String: Int].self), from: "/missing")
+                let value = try await client.executor.value(request.validating(.none))
+                try expect("the value", value, is: ["error": 1])
+                let rejecting = request.validating(ResponseValidator { _ in false })
+                let rejected = try await expectFailure(.unacceptableStatus) {
+                    try await client.executor.value(rejecting)
+                }
+                try expect("the status", rejected.status, is: 404)
+                let throwing = request.validating(ResponseValidator { _ in throw ValidationFailure() })
+                let thrown = try await expectFailure(.unacceptableStatus) { try await client.executor.value(throwing) }
+                try expect(thrown.underlying is ValidationFailure, "the validator's error is the underlying error")
             }
         },
         Scenario(
@@ -166,7 +193,7 @@ extension Scenario {
         },
         Scenario(
             name: "a request that requires Content-Length has it, whatever its body",
-            rows: ["T-49", "PM-45", "PM-47"], group: .descriptions, needs: .server
+            rows: ["T-49", "PM-26", "PM-45", "PM-47"], group: .descriptions, needs: .server
         ) { context in
             try await context.run { client in
                 let api = client.client.api

@@ -20,6 +20,13 @@ extension Scenario {
                 }
                 try expect("requests", client.received.map(\.target), is: statuses.map { "/\($0)" })
             }
+            let challenge = Field(name: .wwwAuthenticate, value: "Basic realm=a")
+            let refusal = MockResponse.status(401, "who?").adding(headerField: challenge)
+            try await context.run(serving: MockExecutor(refusal)) { client in
+                let response = try await client.send(try client.request())
+                try expect("the status", response.head.status, is: 401)
+                try expect("the body", String(decoding: try response.collected, as: UTF8.self), is: "who?")
+            }
         },
         Scenario(
             name: "responses to HEAD and responses with status 204 or 304 have a header and no body", rows: ["R-19"],

@@ -224,7 +224,7 @@ extension Scenario {
         },
         Scenario(
             name: "a redirect that is not followed is the response or an error, as the validator decides",
-            rows: ["T-60", "PM-73"],
+            rows: ["T-60", "PM-26", "PM-73"],
             group: .redirects
         ) { context in
             let mock = MockExecutor { request in

@@ -54,7 +54,7 @@ extension Scenario {
                 try expect("requests", client.received.count, is: 0)
             }
         },
-        Scenario(name: "the total limit includes redirects", rows: ["R-48", "T-59"], group: .timeouts) { context in
+        Scenario(name: "the total limit includes redirects", rows: ["R-48"], group: .timeouts) { context in
             let mock = MockExecutor(.redirect(to: "/again").delayed(by: .milliseconds(25)))
             try await context.run(serving: mock) { client in
                 let request = client.client.api.get(.none, from: "/").with(timeouts: Timeouts(total: limit))

@@ -44,6 +44,18 @@ struct BodyProviderTests {
         #expect(null?.underlying as? RequestParameters.ParameterError == .nullInPropertyList)
     }
 
+    @Test("empty JSON objects and arrays are sent (D-21)")
+    func emptyJSON() throws {
+        #expect(try prepared(.json([String: Int]())).body.text == "{}")
+        #expect(try prepared(.json([Int]())).body.text == "[]")
+        for (parameters, text) in [
+            (["a": [:], "b": []], #"{"a":{},"b":[]}"#), ([:], "{}"),
+        ] as [(RequestParameters, String)] {
+            let request = api.post(.none, to: "/x").adding(parameters: parameters, in: .json)
+            #expect(try request.prepared().body.text == text)
+        }
+    }
+
     @Test("numbers that JSON cannot represent are a typed error, for values and for parameters (T-75, AF-19)")
     func invalidJSON() {
         for value in [Double.nan, .infinity] {

@@ -18,7 +18,7 @@ private func text(_ parts: [MultipartForm.Part], style: MultipartForm.Style = .s
 
 @Suite("Multipart forms", .timeLimit(.minutes(5)))
 struct MultipartTests {
-    @Test("a form with one text part has 116 bytes, and its length is known (T-42, PM-48, PM-49, AF-38, D-5)")
+    @Test("a form with one text part has 116 bytes, and its length is known (T-42, PM-48, PM-49, AF-38)")
     func oneText() throws {
         let request = try prepared([.text("Hello world", name: "message")])
         #expect(
@@ -37,7 +37,7 @@ struct MultipartTests {
         #expect(request.body.knownLength == 59)
     }
 
-    @Test("fields come first, and then parts in order with their own headers (PM-48, PM-49, AF-30, AF-34)")
+    @Test("fields come first, and then parts in order with their own headers (PM-48, PM-49, AF-30, AF-34, C23)")
     func order() async throws {
         let parts = [
             MultipartForm.Part.data(Data("d".utf8), name: "data", filename: "f.bin").adding(
@@ -112,7 +112,7 @@ struct MultipartTests {
     }
 
     @Test(
-        "a form without parts is the closing delimiter, or nothing in AFNetworking's style (T-45, T-47, AF-38)"
+        "a form without parts is the closing delimiter, or nothing in AFNetworking's style (T-45, T-47, AF-38, C23)"
     )
     func empty() async throws {
         #expect(try prepared([]).body.text == "--B--\r\n")

@@ -35,7 +35,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, T-35)",
+        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, PM-26, T-35)",
         arguments: [
             ("application/json", "{\"error\":1}", false, true), ("text/json", "{\"error\":1}", false, true),
             ("application/problem+json", "{\"error\":1}", false, true), ("text/plain", "{\"error\":1}", false, false),

@@ -58,6 +58,8 @@ struct FormatTests {
             }
             #expect(error?.reason == .unexpectedContentType && error?.body == Data("{\"a\":1}".utf8))
         }
+        let lenient = api.get(ResponseDecoder.json([String: Int].self).accepting([]), from: "/x")
+        #expect(try await Self.stub("{\"a\":1}", type: "text/plain").perform(lenient) == ["a": 1])
         let empty = await #expect(throws: RequestError.self) {
             try await Self.stub("", type: "text/html", status: 204).perform(request)
         }

@@ -218,7 +218,7 @@ struct ParameterFormatTests {
         }
     }
 
-    @Test("a hundred levels of nesting are written, and a thousand are rejected (D-21)")
+    @Test("a hundred levels of nesting are written, and a thousand are rejected (R-75)")
     func depth() throws {
         func nested(_ levels: Int) -> RequestParameters.Value {
             (0..<levels).reduce(1 as RequestParameters.Value) { value, _ in [value] }

@@ -21,7 +21,7 @@ struct ParameterSetTests {
         #expect(request.body.text == (isQuery ? nil : "a=1"))
     }
 
-    @Test("a request can override where its parameters are sent (C14, D-11)")
+    @Test("a request can override where its parameters are sent; another body replaces a form (C14, D-11, PM-40)")
     func overriding() throws {
         let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
         #expect(deleted.body.text == "a=1" && deleted.target.query == nil)
@@ -30,6 +30,8 @@ struct ParameterSetTests {
         let body = ParameterSet(["a": [1]], in: .byMethod(.afnetworking, body: .json, queryMethods: ["get"]))
         #expect(try prepared(.get, body).target.query == "a%5B%5D=1")
         #expect(try prepared(.post, body).body.text == #"{"a":[1]}"#)
+        let upload = try api.post(.raw(data: Data("x".utf8)), to: "/x").adding(parameters: ["a": 1]).prepared()
+        #expect(upload.body.text == "x" && upload.target.query == nil)
     }
 
     @Test("parameters follow the query of the base URL and of the request, before a fragment (AF-10, C32, PM-40)")

@@ -1,0 +1,58 @@
+import Requests
+import RequestsPOSIX
+
+extension ConnectionPool {
+    /// Establishes connections to the origin of `url` until `count` are idle or a limit is reached.
+    ///
+    /// Each is taken like that of a call, and all are kept at the end, so that no two tasks receive the same one.
+    func warm(_ url: URL, _ count: Int, within timeout: Duration?) async throws(RequestError) {
+        var request = try PreparedRequest(url: url)
+        request.timeouts.connect = timeout
+        let timeLimits = SocketTimeLimits(request)
+        do throws(RequestError) {
+            let route = try route(to: request.target.host)
+            let origin = try Origin(of: request, by: destination, through: route?.target)
+            let limit = min(configuration.maximumIdleConnectionsPerOrigin, configuration.maximumConnectionsPerOrigin)
+            try await establish(min(count, max(limit, 0)), to: origin, timeLimits)
+        } catch {
+            throw error.beforeSending().adding(request: request)
+        }
+    }
+
+    private func establish(
+        _ count: Int, to origin: Origin, _ timeLimits: SocketTimeLimits
+    ) async throws(RequestError) {
+        guard count > 0 else { return }
+        try timeLimits.check()
+        let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    await Result { () async throws(RequestError) in try await self.connection(to: origin, timeLimits) }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for case .success(let connection) in results { park(connection, at: .now, seconds: nil) }
+        for result in results { _ = try result.get() }
+    }
+
+    private func connection(
+        to origin: Origin, _ timeLimits: SocketTimeLimits
+    ) async throws(RequestError) -> Connection {
+        switch try await lease(origin, timeLimits) {
+        case .connection(let connection): connection
+        case .slot(let slot): Connection(try await connector(timeLimits).connect(to: origin), in: slot)
+        }
+    }
+}
+
+extension Result {
+    /// Creates the result of an asynchronous function.
+    fileprivate init(_ body: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
