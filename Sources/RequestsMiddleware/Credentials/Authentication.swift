@@ -3,7 +3,8 @@
 ///
 /// Credentials are added to requests at or below the base URL of ``environment``, decided for the target of each
 /// redirect: they are never sent to another origin, nor after the call has left the origin of its first request. A
-/// request that has an Authorization field keeps it, and its response is not handled.
+/// request that has an Authorization field, or another one of the authenticator, keeps it, and its response is not
+/// handled.
 ///
 /// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
 /// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
@@ -81,9 +82,8 @@ extension Authentication: CustomReflectable {
 
 extension Authentication {
     private func applies(to request: PreparedRequest) -> Bool {
-        guard !request.hasLeftOrigin, environment.covers(request.target), !request.header.contains(.authorization)
-        else { return false }
-        return !SuppressedAuthentication.contains(authenticator)
+        !request.hasLeftOrigin && environment.covers(request.target) && !authenticator.hasCredentials(request)
+            && !SuppressedAuthentication.contains(authenticator)
     }
 
     private func credentials(

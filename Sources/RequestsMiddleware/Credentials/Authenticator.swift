@@ -12,6 +12,11 @@ public protocol Authenticator: AnyObject, Sendable {
     /// The type of a value that identifies the credentials of one request, such as the generation of a token.
     associatedtype Token: Sendable = Void
 
+    /// Returns whether `request` has credentials of its own, so that it is sent unchanged and its response not handled.
+    ///
+    /// It is called first. The default implementation returns whether the request has an Authorization field.
+    func hasCredentials(_ request: PreparedRequest) -> Bool
+
     /// Returns the fields to add to `request`, with a token that identifies the credentials.
     ///
     /// - Parameter request: The request, with its body and all other fields.
@@ -55,6 +60,9 @@ public protocol Authenticator: AnyObject, Sendable {
 }
 
 extension Authenticator {
+    /// Returns whether the request has an Authorization field.
+    public func hasCredentials(_ request: PreparedRequest) -> Bool { request.header.contains(.authorization) }
+
     /// Returns nil, so that blocking calls obtain the credentials in a task.
     public func availableCredentials(
         for request: PreparedRequest

@@ -21,6 +21,11 @@ public final class FixedCredentials: Authenticator {
         self.init("fields", fields)
     }
 
+    /// Returns whether the request has one of the fields.
+    public func hasCredentials(_ request: PreparedRequest) -> Bool {
+        fields.contains { request.header.contains($0.name) }
+    }
+
     /// Returns the fields.
     ///
     /// - Throws: `RequestError` with `invalidRequest` for credentials that cannot be sent; nothing is sent.

@@ -91,6 +91,20 @@ struct AuthenticationTests {
         #expect(other.recordedRequests.map { $0.header["X-Key"] } == ["mine"])
     }
 
+    @Test("an API key and a token are sent together, whatever their order (PM-90)", arguments: [false, true])
+    func twoAuthenticators(isKeyOuter: Bool) async throws {
+        let served = scripted([401, 200])
+        let client = Client(AnonymousRequestProvider("http://e.com"), executor: served)
+        let key = FixedCredentials(fields: [Field(name: "X-Key", value: "planted-key")])
+        let both =
+            isKeyOuter
+            ? client.authenticating(with: NumberedTokens()).authenticating(with: key)
+            : client.authenticating(with: key).authenticating(with: NumberedTokens())
+        _ = try await both.perform { $0.get(.text, from: "/a") }
+        #expect(served.recordedRequests.map { $0.header["X-Key"] } == ["planted-key", "planted-key"])
+        #expect(served.sentAuthorizations == ["Bearer planted-1", "Bearer planted-2"])
+    }
+
     @Test(
         "each target of a redirect decides anew, and a call that left its origin has no credentials (R-27, R-28, R-36)")
     func redirects() async throws {
