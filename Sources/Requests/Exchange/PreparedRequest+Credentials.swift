@@ -7,12 +7,13 @@ extension PreparedRequest {
         var parts = parts
         parts.handlesUnauthorized = true
         for field in fields where !field.name.belongsToExecutor {
-            parts.header.set(field)
-            if !Redaction.standard.isSecret(field.name) {
+            // Compared first: nearly all credentials are in this field, and a set has to hash the name.
+            if field.name != .authorization, !Redaction.standard.isSecret(field.name) {
                 parts.settings.redirectPolicy.sensitiveFields.insert(field.name)
             }
+            parts.header.set(field)
         }
-        parts.header = self.parts.removingNewSecrets(from: parts.header)
+        if hasLeftOrigin { parts.header = self.parts.removingNewSecrets(from: parts.header) }
         var request = self
         request.parts = parts
         return request
@@ -25,7 +26,10 @@ extension RequestEnvironment {
     package func covers(_ target: TargetURI) -> Bool {
         guard target.hasSameOrigin(as: self.target) else { return false }
         let (path, prefix) = (target.path.utf8, self.target.path.utf8)
-        guard path.starts(with: prefix) || path.elementsEqual(prefix.dropLast()) else { return false }
+        // The root is the prefix of every path.
+        guard prefix.count == 1 || path.starts(with: prefix) || path.elementsEqual(prefix.dropLast()) else {
+            return false
+        }
         // Nearly every path has neither a dot nor an escape.
         guard path.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return true }
         return !path.split(separator: UInt8(ascii: "/")).contains { segment in

@@ -33,11 +33,17 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard applies(to: request), let credentials = try await credentials(for: request) else {
-            return try await next.execute(request)
-        }
+        guard applies(to: request) else { return try await next.execute(request) }
+        // Without a suspension in nearly every request.
+        var credentials = try available(for: request)
+        if credentials == nil { credentials = try await self.credentials(for: request) }
+        guard let credentials, !request.hasAny(of: credentials.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
+        guard response.isRejection else {
+            authenticator.receive(response.head, token: credentials.token)
+            return response
+        }
         return try await finish(Exchange(request, sent, credentials.token, response), next)
     }
 
@@ -90,10 +96,7 @@ extension Authentication {
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
         do throws(RequestError) {
-            guard let credentials = try await authenticator.credentials(for: request),
-                !request.hasAny(of: credentials.fields)
-            else { return nil }
-            return credentials
+            return try await authenticator.credentials(for: request)
         } catch {
             throw error.adding(request: request)
         }
@@ -156,7 +159,9 @@ extension Authentication {
             } catch {
                 throw error.adding(request: exchange.sent, response: response.head, body: response.bytes)
             }
-            guard isHandled, let credentials = try await credentials(for: exchange.request) else { return response }
+            guard isHandled, let credentials = try await credentials(for: exchange.request),
+                !exchange.request.hasAny(of: credentials.fields)
+            else { return response }
             guard exchange.request.body.isReplayable else {
                 throw RequestError(
                     .bodyNotReplayable, detail: "the server responded with \(response.head.status)",

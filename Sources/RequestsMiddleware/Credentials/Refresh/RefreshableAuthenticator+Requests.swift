@@ -1,3 +1,5 @@
+@_spi(Lock) public import Requests
+
 extension RefreshableAuthenticator {
     /// Returns the fields of the present credentials, and waits for a refresh if there are none.
     ///
@@ -11,7 +13,7 @@ extension RefreshableAuthenticator {
             switch stepBefore(hasWaited: hasWaited) {
             case .send(let credential, let token, let starts)?:
                 if starts { flight.start() }
-                return (try header(of: credential), Token(value: token))
+                return (try header(of: credential, token), Token(value: token))
             case .wait(let number, let starts)?:
                 let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.waitLimit)
                 // A request that was only held is sent with the old credentials if there are no new ones.
@@ -33,7 +35,7 @@ extension RefreshableAuthenticator {
             return nil
         }
         if starts { flight.start() }
-        return (try header(of: credential), Token(value: token))
+        return (try header(of: credential, token), Token(value: token))
     }
 
     /// Renews the credentials, unless they were replaced since the request was sent.
@@ -88,9 +90,14 @@ extension RefreshableAuthenticator {
         return remaining <= 0 ? .expired : remaining <= leeway ? .expiresSoon : .valid
     }
 
-    private func header(of credential: Credential) throws(RequestError) -> Header {
+    private func header(
+        of credential: Credential, _ token: RefreshState<Credential>.Token
+    ) throws(RequestError) -> Header {
+        if let cached = cache.withLock({ $0 }), cached.generation == token.generation { return cached.fields }
         do {
-            return try fields(credential)
+            let header = try fields(credential)
+            cache.withLock { $0 = (token.generation, header) }
+            return header
         } catch {
             throw RequestError.wrapped(error, as: .credentialsUnavailable).beforeSending()
         }

@@ -34,6 +34,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     let leeway: TimeInterval
     let holdsDuringRefresh: Bool
     let now: @Sendable () -> Date
+    /// The fields of the present credentials, made once for each generation.
+    let cache = Lock<(generation: Int, fields: Header)?>(nil)
 
     /// Creates an authenticator.
     ///
@@ -43,7 +45,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     ///   - leeway: The time before the expiry from which a refresh is begun beside the requests; none by default. A
     ///     refresh that fails is not repeated before the expiry.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
-    ///   - fields: A function that returns the fields of a request, such as Authorization.
+    ///   - fields: A function that returns the fields of credentials, such as Authorization; its result is
+    ///     kept until the credentials change.
     ///   - refresh: A function that returns new credentials for the old ones, or nil if there are none. Requests that it
     ///     performs must have time limits, because it has none itself.
     public convenience init(
