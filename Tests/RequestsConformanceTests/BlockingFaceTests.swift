@@ -174,7 +174,7 @@ struct BlockingFaceTests {
         }
     }
 
-    @Test("calls on 16 threads of a pool, or in 16 tasks, complete (HT-2, D-21, C29)", arguments: Peer.allCases)
+    @Test("calls on 16 threads of a pool, or in 16 tasks, complete (HT-1, D-21, C29)", arguments: Peer.allCases)
     func manyThreads(peer: Peer) async throws {
         // A server must not need the threads of the blocked pool, so only the mock, which sleeps on the calling thread,
         // delays its response.

@@ -21,7 +21,7 @@ extension SocketExecutor.Configuration {
     }
 }
 
-@Suite("Conformance: socket", .timeLimit(.minutes(5)))
+@Suite("Conformance: socket (R-72)", .timeLimit(.minutes(5)))
 struct SocketConformanceTests {
     @Test("over TCP", arguments: Scenario.all(for: loopback))
     func overLoopback(scenario: Scenario) async throws {

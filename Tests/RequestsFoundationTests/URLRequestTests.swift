@@ -23,7 +23,7 @@ struct URLRequestTests {
         AnonymousRequestProvider(baseURL: try #require(URL(string: text)))
     }
 
-    @Test("the defaults are GET, no fields, no body, 60 s and the protocol cache policy (RQ-3, RQ-4)")
+    @Test("the defaults are GET, no fields, no body, 60 s and the protocol cache policy (RQ-3, RQ-4, AF-2)")
     func defaults() throws {
         let request = try api.get(.none, from: "/x").toURLRequest()
         #expect(request.httpMethod == "GET")
@@ -191,7 +191,7 @@ struct URLRequestTests {
         #expect(request.allHTTPHeaderFields == ["x-A": "1,2"])
     }
 
-    @Test("a URLRequest converts to a prepared request and back (L10)")
+    @Test("a URLRequest converts to a prepared request and back (L10, HT-4)")
     func roundTrip() throws {
         var original = URLRequest(
             url: try #require(URL(string: "https://e.com/a?b=c")), cachePolicy: .returnCacheDataDontLoad,

@@ -104,7 +104,7 @@ struct HeadTests {
     }
 
     @Test(
-        "a field line is a token, a colon and a value without control characters (R-17)",
+        "a field line is a token, a colon and a value without control characters (R-75)",
         arguments: [
             ("A:b", nil), ("!#$%&'*+-.^_`|~09azAZ: b", nil), ("A: b\tc", nil), ("A: b: c", nil),
             ("A : b", .fieldName), ("A\t: b", .fieldName), (": b", .fieldName), ("A", .fieldName),

@@ -42,7 +42,7 @@ struct MockExecutorTests {
         #expect(rejection?.status == 418 && rejection?.message?.code == "E1")
     }
 
-    @Test("the function of a mock makes the response; target and Content-Length are added (PM-120, PM-122)")
+    @Test("the function of a mock makes the response; target and Content-Length are added (PM-120, PM-122, L8)")
     func responds() async throws {
         let mock = MockExecutor { request in .ok("hello \(request.target.path)") }
         let response = try await mock.execute(request())

@@ -57,7 +57,7 @@ struct LargeMemoryTests {
         memory.giveBack(next, 2 << 20)
     }
 
-    @Test("a block occupies only the pages that are written (R-25)")
+    @Test("a block occupies only the pages that are written")
     func untouched() async {
         await #expect(processExitsWith: .success) {
             let memory = LargeMemory()

@@ -10,7 +10,7 @@ struct ClosingPeersTests {
     private typealias Peers = ClosingPeers<Int>
 
     @Test(
-        "in any order of events the memory equals a list of all events, and is bounded (R-42, R-53)", arguments: 0..<8)
+        "in any order of events the memory equals a list of all events, and is bounded (R-42)", arguments: 0..<8)
     func model(seed: UInt64) {
         var random = SplitMix64(state: seed)
         var peers = Peers()
@@ -42,7 +42,7 @@ struct ClosingPeersTests {
         #expect(known > 1_000)
     }
 
-    @Test("at most 64 peers are remembered, those whose closings are the most recent (R-53)")
+    @Test("at most 64 peers are remembered, those whose closings are the most recent (R-42)")
     func bound() {
         var peers = Peers()
         for origin in 0..<1_000 {
@@ -54,7 +54,7 @@ struct ClosingPeersTests {
     }
 
     @Test(
-        "an announced time is used with a margin of up to 1 s (R-53)",
+        "an announced time is used with a margin of up to 1 s (R-47, R-53)",
         arguments: [
             (-1, 0), (0, 0), (1, 500_000_000), (2, 1_000_000_000), (5, 4_000_000_000),
             (Int.max, 999_999_999_000_000_000),

@@ -46,7 +46,7 @@ struct DecodingTests {
         #expect(executor.base.connections == (0, 0))
     }
 
-    @Test("a body that arrives in pieces is decoded, and its connection is reused (R-44)")
+    @Test("a body that arrives in pieces is decoded, and its connection is reused (R-47)")
     func pieces() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in

@@ -112,7 +112,8 @@ struct DrainTests {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         for round in 0..<40 {
             let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 + round % 4 }
-            let request = try peer.request()
+            // Under load, 16 calls one after the other may take longer than the default limit.
+            let request = try peer.request().with { $0.timeouts.connect = .seconds(120) }
             let outcomes = await withTaskGroup(of: RequestError.Reason?.self) { group in
                 for _ in 0..<16 { group.addTask { await executor.failure(of: request)?.reason } }
                 group.addTask {

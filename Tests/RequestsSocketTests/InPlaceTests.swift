@@ -100,7 +100,7 @@ struct InPlaceTests {
         #expect(peer.connections == (isStale ? 2 : 1))
     }
 
-    @Test("a stale idle connection is replaced, and the transmission is counted (R-42, R-43)")
+    @Test("a stale idle connection is replaced, and the transmission is counted (R-42)")
     func stale() async throws {
         let peer = try ScriptedPeer { line, number, _ in
             _ = line.receiveRequest()
@@ -119,7 +119,7 @@ struct InPlaceTests {
     }
 
     @Test(
-        "bodies of every size are sent and received without a task (R-17, HT-1)",
+        "bodies of every size are sent and received without a task (R-14, HT-1)",
         arguments: [0, 1, 100, 70_000, 3_000_000])
     func sizes(size: Int) async throws {
         let body = [UInt8](repeating: 97, count: size)
@@ -232,7 +232,7 @@ struct InPlaceTests {
         #expect(executor.connections == (0, 0))
     }
 
-    @Test("bodies over the limit, truncated bodies and invalid framing are the errors of a task (R-5, R-25, R-14)")
+    @Test("bodies over the limit, truncated bodies and invalid framing are the errors of a task (R-9, R-20, R-25)")
     func invalid() async throws {
         for (response, reason) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123456789", RequestError.Reason.tooLarge(limit: 5)),

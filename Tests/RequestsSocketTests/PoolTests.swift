@@ -77,7 +77,7 @@ struct PoolTests {
     }
 
     @Test(
-        "a connection is not reused if the response does not allow it (R-47)",
+        "a connection is not reused if the response does not allow it (R-22, R-47)",
         arguments: [
             "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
             "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -230,7 +230,7 @@ struct PoolTests {
         #expect(executor.connections == (1, 1))
     }
 
-    @Test("a call that ignores the body keeps its connection for reuse, awaited or blocking (R-53)")
+    @Test("a call that ignores the body keeps its connection for reuse, awaited or blocking (R-47)")
     func ignoredBody() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             peer.note("connection")

@@ -149,7 +149,7 @@ struct ReceivingTests {
         #expect(peer.connections == 1)
     }
 
-    @Test("a truncated download creates no file, and the body of an error status is collected")
+    @Test("a truncated download creates no file, and the body of an error status is collected (R-20)")
     func file() async throws {
         let folder = TemporaryDirectory()
         let cut = try closing(after: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")

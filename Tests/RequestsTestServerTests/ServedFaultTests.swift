@@ -68,7 +68,7 @@ struct ServedFaultTests {
         #expect(try await response(behavior) == expected)
     }
 
-    @Test("a slow response arrives whole, at its pace (R-48)")
+    @Test("a slow response arrives whole, at its pace (PM-130)")
     func pace() async throws {
         let start = ContinuousClock.now
         let slow = TestServer.Behavior(pace: .drip(20, every: .milliseconds(5)))
@@ -136,7 +136,7 @@ struct ServedFaultTests {
         }
     }
 
-    @Test("one port refuses connections, and another does not complete them (PM-130, R-48)")
+    @Test("one port refuses connections, and another does not complete them (PM-130)")
     func unresponsive() async throws {
         try await withRefusingPort { port in
             let error = await #expect(throws: WaitError.self) { try await connect(to: port, within: .seconds(30)) }

@@ -53,7 +53,7 @@ struct CurlTests {
         #expect(try command(.get, .empty, url: "http://[::1]/a") == "curl --globoff 'http://[::1]/a'")
     }
 
-    @Test("secrets are redacted unless they are revealed explicitly (R-8)")
+    @Test("secrets are redacted unless they are revealed explicitly (R-8, R-74)")
     func secrets() throws {
         let request = PreparedRequest(
             target: try TargetURI("https://u:hunter2@e.com/?token=hunter2"),

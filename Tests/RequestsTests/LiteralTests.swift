@@ -56,7 +56,7 @@ struct LiteralTests {
         }
     }
 
-    @Test("a raw response has the status and the header of its head")
+    @Test("a raw response has the status and the header of its head (HT-34)")
     func rawResponse() throws {
         var response = RawResponse(
             head: ResponseHead(status: 201, header: ["X-A": "1"], target: try TargetURI("https://e.com")),

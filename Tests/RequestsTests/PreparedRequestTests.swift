@@ -40,7 +40,7 @@ struct PreparedRequestTests {
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test("the wire text is the request as sent, with secrets redacted unless revealed (R-8, PM-29)")
+    @Test("the wire text is the request as sent, with secrets redacted unless revealed (R-8, R-74, PM-29)")
     func wireText() throws {
         let request = try AnonymousRequestProvider(text: "https://[::1]:8443/a?token=hunter2")
             .post(.raw(data: Data([0xFF, 0])), to: "/b").adding(queryItem: ("x", "y z"))
@@ -91,9 +91,11 @@ struct PreparedRequestTests {
         #expect(other != other)
     }
 
-    @Test("a URL that cannot be requested is a typed error (AF-18)")
+    @Test("a request is made from a method and a URL, and a URL that cannot be requested is a typed error (AF-18)")
     func fromURL() throws {
         #expect(try PreparedRequest(url: URL("https://e.com")).url.absoluteString == "https://e.com/")
+        let request = try PreparedRequest(method: .put, url: URL("https://e.com/x?y"))
+        #expect(request.method == .put && request.target.absoluteString == "https://e.com/x?y")
         expectInvalid(.invalidHost) { try PreparedRequest(url: URL("file:///etc/passwd")) }
         expectInvalid(.malformedURL) { try PreparedRequest(url: URL("mailto:a@e.com")) }
     }

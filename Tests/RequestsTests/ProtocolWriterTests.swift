@@ -144,7 +144,7 @@ struct ProtocolWriterTests {
         #expect(names == [Marks.bytes("n[\(name)][]")])
     }
 
-    @Test("a parameter replaces another only if their names are equal byte by byte (AF-13)")
+    @Test("a parameter replaces another only if their names are equal byte by byte (HT-14)")
     func parameterNames() {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let other: RequestParameters.Value = .integer(2)

@@ -35,7 +35,7 @@ struct QueryItemsTests {
     }
 
     @Test(
-        "all characters but letters, digits and *-._ are encoded (C3, C4, T-20, T-26, T-28, PM-43, PF-8, D-6, D-12)",
+        "all characters but letters, digits and *-._ are encoded (C3, C4, T-20, T-26, T-28, PM-43, PF-8, D-6, D-12, L12)",
         arguments: [
             ("value + space", "value%20%2B%20space"), (" +&=", "%20%2B%26%3D"), ("*-.azAZ09_", "*-.azAZ09_"),
             ("!@?;~", "%21%40%3F%3B%7E"), ("%", "%25"), ("%20", "%2520"), ("é", "%C3%A9"), ("\r\n\u{0}", "%0D%0A%00"),
@@ -67,7 +67,7 @@ struct QueryItemsTests {
         #expect(PercentEncoding(allowing: "é/").encode("é/?") == "%C3%A9/%3F")
     }
 
-    @Test("the predefined encodings equal those made from their allowed characters")
+    @Test("the predefined encodings equal those made from their allowed characters (AF-16)")
     func sets() {
         #expect(PercentEncoding.strict == PercentEncoding(allowing: "*-._"))
         #expect(PercentEncoding.rfc3986 == PercentEncoding(allowing: "-._~"))

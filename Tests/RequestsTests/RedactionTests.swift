@@ -48,7 +48,7 @@ struct RedactionTests {
         #expect("\(prepared.target)" == "https://e.com/a/b?api_key=<redacted>&Access_Token=<redacted>&page=1")
     }
 
-    @Test("the request's secrets are redacted in underlying errors and response bodies (R-8)")
+    @Test("the request's secrets are redacted in underlying errors and response bodies (R-8, R-74)")
     func inOtherErrors() throws {
         struct Talkative: Error, CustomStringConvertible {
             var description: String {

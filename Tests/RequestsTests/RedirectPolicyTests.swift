@@ -175,6 +175,8 @@ struct RedirectPolicyTests {
 
     @Test("a redirect from https to http is followed only if allowed, from http to https always (R-29)")
     func downgrade() throws {
+        let error = #expect(throws: RequestError.self) { try redirectable().following(302, "http://a.com/z") }
+        #expect(error?.detail?.hasPrefix("https to http://a.com/z") == true)
         let allowing = RedirectPolicy(allowsDowngrade: true)
         #expect(try redirectable(policy: allowing).following(302, "http://a.com/")?.target.scheme == "http")
         #expect(try redirectable(.get, "http://a.com/").following(302, "https://a.com/")?.target.scheme == "https")

@@ -53,7 +53,7 @@ struct RequestConvertibleTests {
         #expect(try blocking() == "/other")
     }
 
-    @Test("a request type needs two properties, and the others have defaults (RQ-2, RQ-3, RQ-35, C21, C22)")
+    @Test("a request type needs two properties, and the others have defaults (RQ-2, RQ-3, RQ-35, C21, C22, AF-3, HT-7)")
     func defaults() async throws {
         let request = Minimal()
         #expect(request.method == .get && request.header.isEmpty && request.queryItems.isEmpty)
@@ -67,7 +67,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "the endpoint is appended to the base URL with one slash between them (RQ-6, RQ-36, T-8, T-9, C7)",
+        "the endpoint is appended to the base URL with one slash between them (RQ-6, RQ-36, T-8, T-9, C7, L12)",
         arguments: [
             ("https://e.com/api", RequestPath(""), "https://e.com/api"),
             ("https://e.com/api/", RequestPath(""), "https://e.com/api/"),
@@ -105,7 +105,7 @@ struct RequestConvertibleTests {
     }
 
     @Test(
-        "header, body and authentication apply in this order; each sees earlier fields (RQ-4, RQ-5, T-4, T-5, T-6, C9)"
+        "header, body and authentication apply in this order; each sees earlier fields (RQ-4, RQ-5, T-4, T-5, T-6, C9, AF-8)"
     )
     func precedence() throws {
         let request = api.post(.json(["a": 1]), to: "/x")
@@ -158,7 +158,7 @@ struct RequestConvertibleTests {
         #expect(request.header.isEmpty)
     }
 
-    @Test("credentials have the form of RFC 7617 and RFC 6750, and a 401 is an error (RQ-24, T-13, PM-93, AF-8)")
+    @Test("credentials have the form of RFC 7617 and RFC 6750, and a 401 is an error (RQ-24, T-13, PM-93, AF-8, R-1)")
     func credentials() async throws {
         let request = api.head("/x")
         func value(_ provider: AuthenticationProvider) throws -> String? {
@@ -174,7 +174,7 @@ struct RequestConvertibleTests {
         #expect(refused?.reason == .unacceptableStatus && refused?.status == 401)
     }
 
-    @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24)")
+    @Test("ambiguous Basic credentials are rejected, whatever their source (RQ-24, R-1)")
     func ambiguousCredentials() throws {
         let odd = AuthenticationProvider.basicAuth(username: "us:er", password: "x")
         expectInvalid(.colonInUsername) { try api.head("/x").authenticated(with: odd).prepared() }

@@ -87,12 +87,15 @@ struct RequestEnvironmentTests {
     )
     func defaults() throws {
         var environment = try Self.environment("https://h/api", joining: .resolve)
-        environment.header = [.acceptLanguages(["en"]), Field(name: "X-A", value: "default")]
+        environment.header = [
+            .acceptLanguages(["en"]), .userAgent("App/1.2"), Field(name: "X-A", value: "default"),
+        ]
         environment.authenticationProvider = .bearerToken("secret")
         environment.options = .userInitiated
         let shop = Shop(environment)
         let inside = try shop.get(.data, from: "x").setting(headerField: Field(name: "x-a", value: "own")).prepared()
-        #expect(inside.header.map(\.value) == ["en", "own", "Bearer secret"])
+        #expect(inside.header.map(\.value) == ["en", "App/1.2", "own", "Bearer secret"])
+        #expect(inside.header[.acceptLanguage] == "en" && inside.header[.userAgent] == "App/1.2")
         #expect(inside.options == .userInitiated)
         for outside in ["/x", "https://other/api/x", "../x", "http://h/api/x"] {
             let request = try shop.get(.data, from: RequestPath(outside)).prepared()
@@ -142,7 +145,7 @@ struct RequestEnvironmentTests {
     }
 
     @Test(
-        "a derived request appends to the path and inherits header and query but not the method (HT-8, T-78)",
+        "a derived request appends to the path and inherits header and query but not the method (HT-8, HT-15, T-78)",
         arguments: [("", "https://h.com/api"), ("/u", "https://h.com/api/u"), ("u", "https://h.com/api/u")])
     func deriving(endpoint: String, url: String) throws {
         let api = try AnonymousRequestProvider(text: "https://h.com")

@@ -30,6 +30,10 @@ private struct Change: Sendable, CustomTestStringConvertible {
         Change("setting", { $0.setting(headerField: Field(name: "X-C", value: "1")) }, { $0.header["X-C"] == "1" }),
         Change("item", { $0.adding(queryItem: ("a", 1)) }, { $0.queryItems.contains { $0.name == "a" } }),
         Change("items", { $0.adding(queryItems: ["b": 1]) }, { $0.queryItems.contains { $0.name == "b" } }),
+        Change("cookie", { $0.setting(cookie: "a", to: "1") }, { $0.header[.cookie] == "a=1" }),
+        Change(
+            "parameters", { $0.adding(parameters: ["p": 1], in: .query) },
+            { try $0.using(method: .put).prepared().target.query?.contains("p=1") == true }),
         Change("body", { $0.sending(.text("body")) }, { try isBody($0, "body") }),
         Change(
             "credentials", { $0.authenticated(with: .bearerToken("t")) },
@@ -62,7 +66,7 @@ struct RequestTests {
     private let base = AnonymousRequestProvider.example.head("/x").using(method: .put)
 
     @Test(
-        "builders keep each other's changes, in either order (RQ-12, RQ-13, RQ-14, RQ-15, RQ-16, T-12)",
+        "builders keep each other's changes, in either order (RQ-12, RQ-13, RQ-14, RQ-15, RQ-16, T-12, HT-9)",
         arguments: Change.all, Change.all)
     private func pairs(first: Change, second: Change) throws {
         #expect(try first.holds(first.apply(base)), "\(first.testDescription) has no effect")
@@ -95,6 +99,26 @@ struct RequestTests {
         #expect(request.with(header: [.accept(.json)]).header == [.accept(.json)])
         #expect(request.adding(queryItem: ("q", 1)).with(query: ["r": 2]).queryItems == ["r": 2])
         #expect(request.adding(headerFields: [.accept(.json)]).header.count == 3)
+        let changed = request.setting(cookie: "c", to: "1").adding(parameters: ["p": 1], in: .query)
+        #expect(changed.header[.cookie] == "c=1" && changed.parameterSets.count == 1)
+        #expect(request.header.count == 2 && request.parameterSets.isEmpty)
+        #expect(base.header.isEmpty && base.queryItems.isEmpty)
+    }
+
+    @Test("a request has the fields that are given, and defaults for the others (HT-7)")
+    func fields() throws {
+        let api = AnonymousRequestProvider.example
+        let plain = Built(api: api, endpoint: .empty, responseDecoder: .none)
+        #expect(plain.method == .get && plain.header.isEmpty && plain.queryItems.isEmpty)
+        #expect(plain.parameterSets.isEmpty && plain.timeouts == .standard && plain.baseURL == api.baseURL)
+        #expect(plain.timeouts.firstByte == .seconds(60) && plain.timeouts.total == nil)
+        #expect(try plain.preparedURL() == "https://e.com/api")
+        let given = Built(
+            api: api, endpoint: "/x", responseDecoder: .none, method: .put, header: [.accept(.json)],
+            queryItems: ["q": 1], timeouts: Timeouts(total: .seconds(30)))
+        #expect(given.endpoint == "/x" && given.method == .put)
+        #expect(given.header == [.accept(.json)])
+        #expect(given.queryItems == ["q": 1] && given.timeouts.total == .seconds(30))
     }
 
     @Test("copies of a request are independent (RQ-12, PM-22)")

@@ -154,7 +154,7 @@ struct SourceSystemTests {
 
     @Test("the Alamofire format applies to queries and forms, and a GET rejects a JSON body (HT-19)")
     func alamofire() throws {
-        let parameters: RequestParameters = ["b": true, "a": [1, 2], "c": ["d": "x/y?z", "e": nil], "f": "~ +&"]
+        let parameters: RequestParameters = ["b": true, "a": [1, 2], "c": ["e": nil, "d": "x/y?z"], "f": "~ +&"]
         let text = "a%5B%5D=1&a%5B%5D=2&b=1&c%5Bd%5D=x/y?z&c%5Be%5D&f=~%20%2B%26"
         let query = api.get(.data, from: "/x").adding(parameters: parameters, in: .query(.alamofire))
         #expect(try query.prepared().target.query == text)

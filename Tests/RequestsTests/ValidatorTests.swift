@@ -58,7 +58,7 @@ struct ValidatorTests {
     }
 
     @Test(
-        "content types must suit the decoder; strict validation requires one with a body (C12, T-72, PM-66, AF-51, D-15)",
+        "content types must suit the decoder; strict validation requires one with a body (C12, T-72, PM-66, AF-50, AF-51, HT-23, D-15)",
         arguments: [
             ("application/json", false, true, true), ("application/json; charset=utf-8", false, true, true),
             ("Application/JSON;charset=x", false, true, true), ("application/json ; a=b", false, true, true),
@@ -101,7 +101,7 @@ struct ValidatorTests {
         #expect(try outcome(.standard, type: "text/html", accepting: [.json, .any]) == nil)
     }
 
-    @Test("a 404 is decoded if its validator accepts it, and is an error otherwise (T-17, C11)")
+    @Test("a 404 is decoded if its validator accepts it, and is an error otherwise (T-17, C11, AF-50, HT-23)")
     func custom() async throws {
         let executor = StubExecutor(404, header: [.contentType(.json)], "[1]")
         let request = api.get(.json([Int].self), from: "/x")

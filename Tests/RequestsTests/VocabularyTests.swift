@@ -24,6 +24,12 @@ struct VocabularyTests {
         #expect(status.description == description)
     }
 
+    @Test("a registered status has a name, and any other number is a status too (HT-35)")
+    func names() {
+        #expect(HTTPStatus.ok == 200 && HTTPStatus.earlyHints == 103 && HTTPStatus.notFound == 404)
+        #expect(HTTPStatus(299).isSuccess && HTTPStatus(520).isServerError && HTTPStatus(299) != .ok)
+    }
+
     @Test(
         "a status code belongs to at most one class, and 1xx, 204 and 304 do not allow a body (HT-35)",
         arguments: 0...700)

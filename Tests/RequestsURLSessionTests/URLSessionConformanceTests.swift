@@ -5,7 +5,7 @@ import Testing
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
 // Each session has its own threads, and a hundred concurrent sessions are too many for a small machine.
-@Suite("Conformance: URLSession", .serialized, .timeLimit(.minutes(5)))
+@Suite("Conformance: URLSession (R-72)", .serialized, .timeLimit(.minutes(5)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {

@@ -14,7 +14,7 @@ struct URLSessionFatalTests {
         }
     }
 
-    @Test("trailers of a redirect that is followed, or of a 401, end the process (L18)")
+    @Test("trailers of a redirect that is followed, or of a 401, end the process (D-22)")
     func trailersOfOtherStatuses() async {
         await #expect(processExitsWith: .failure) {
             try await performRequest(
@@ -59,7 +59,7 @@ struct URLSessionFatalTests {
 
 @Suite("URLSession: events that do not end the process", .timeLimit(.minutes(5)))
 struct URLSessionSurvivalTests {
-    @Test("cancelling the task of a redirect does not end the process (L3, R-67, D-22)")
+    @Test("cancelling the task of a redirect does not end the process (R-67, D-22)")
     func cancelledRedirects() async {
         await #expect(processExitsWith: .success) {
             try await withTestServer(serving: MockExecutor(.redirect(to: "/next"))) { server in

@@ -130,7 +130,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("a long produced body is stored in a file with mode 0600, which is removed afterwards (L6)")
+    @Test("a long produced body is stored in a file with mode 0600, which is removed afterwards (L6, R-74)")
     func spooled() async throws {
         let found = Mutex<[String: Int]>([:])
         let abandoned = Set(try spooledFiles().keys)
@@ -174,7 +174,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("long files and ranges of them are sent with their length (HT-6)")
+    @Test("long files and ranges of them are sent with their length (L6)")
     func files() async throws {
         let data = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 9) })
         try await withFolder { folder in
@@ -244,7 +244,7 @@ struct URLSessionRequestTests {
         }
     }
 
-    @Test("time limits are precise to less than a second (R-48)", arguments: [150, 900])
+    @Test("a time limit with a fraction of a second does not end a call early (R-48)", arguments: [150, 900])
     func fractions(milliseconds: Int) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), fault: .stallBeforeHead) { server in
             var request = try server.request()

@@ -44,7 +44,7 @@ struct URLSessionReuseTests {
     }
 
     @Test(
-        "an idempotent request is sent again with its whole body if its connection closes (R-42, R-43)",
+        "an idempotent request is sent again with its whole body if its connection closes (R-42)",
         arguments: [TestServer.Fault.closeBeforeHead, .resetBeforeHead])
     func sentAgain(fault: TestServer.Fault) async throws {
         try await withFolder { folder in

@@ -5,7 +5,7 @@ extension Scenario {
     static let isolation: [Scenario] = [
         Scenario(
             name: "a call from the main actor runs encoder and decoder elsewhere, awaited or with a completion handler",
-            rows: ["PM-15", "HT-2"], group: .isolation
+            rows: ["PM-15"], group: .isolation
         ) { context in
             try await context.run(serving: MockExecutor(.ok("\"decoded\""))) { client in
                 let recorder = QueueRecorder()

@@ -51,7 +51,7 @@ extension Scenario {
         },
         Scenario(
             name: "the connection of a redirect is reused if its body is short, and closed otherwise",
-            rows: ["R-52"], group: .redirects, needs: .server
+            rows: ["R-44"], group: .redirects, needs: .server
         ) { context in
             // `RedirectPolicy.drainLimit` is 64 KiB by default.
             for (count, isReused) in [(0, true), (64 << 10, true), ((64 << 10) + 1, false)] {

@@ -145,7 +145,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "credentials for a proxy are not sent to an origin server", rows: ["R-27", "R-35"], group: .redirects
+            name: "credentials for a proxy are not sent to an origin server", rows: ["R-27"], group: .redirects
         ) { context in
             try await context.run { client in
                 for name in ["Proxy-Authorization", "proxy-authorization", "PROXY-AUTHORIZATION"] {

@@ -43,7 +43,7 @@ extension Scenario {
             }
         },
         Scenario(
-            name: "lines and chunks are decoded whatever the framing of the body", rows: ["R-69"], group: .streaming
+            name: "lines and chunks are decoded whatever the framing of the body", rows: ["RQ-25"], group: .streaming
         ) {
             context in
             let text = "one\r\ntwo\n\nthree ü\nlast"
@@ -84,7 +84,7 @@ extension Scenario {
                 }
             }
         },
-        Scenario(name: "a download replaces the existing file as a whole", rows: ["R-69"], group: .streaming) {
+        Scenario(name: "a download replaces the existing file as a whole", rows: ["RQ-27"], group: .streaming) {
             context in
             let data = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
             try await withTemporaryDirectory { directory in

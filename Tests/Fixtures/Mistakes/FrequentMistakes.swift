@@ -79,8 +79,10 @@ private func onClient(_ client: Client<Library>) async throws {
     _ = try await client.post(.json(User(id: 1)), to: "/x")  // error: the API creates requests
 }
 
-private func waiting(_ client: Client<Library>) async throws {
+private func waiting(_ client: Client<Library>, _ request: PreparedRequest) async throws {
     _ = try client.performAndWait(Users.me)  // error: is unavailable from asynchronous contexts
+    _ = try client.responseAndWait(for: Users.me)  // error: is unavailable from asynchronous contexts
+    _ = try client.executor.executeAndWait(request)  // error: is unavailable from asynchronous contexts
 }
 
 private func middleware(_ executor: any RequestExecutor) {

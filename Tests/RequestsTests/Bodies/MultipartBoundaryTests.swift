@@ -23,6 +23,7 @@ struct MultipartBoundaryTests {
         #expect(seen.count == 100_000)
         #expect(seen.allSatisfy { $0.count <= 70 && $0.hasPrefix("----RequestsFormBoundary") })
         #expect(try contentType(.random).hasPrefix("multipart/form-data; boundary=----RequestsFormBoundary"))
+        #expect(try contentType(.random) != contentType(.random))
         // Twice as many digits as AFNetworking's: 128 random bits, as in the other styles.
         let afnetworking = try contentType(.random, style: .afnetworking)
         #expect(afnetworking.contains(/boundary="?Boundary\+[0-9A-F]{32}"?$/))

@@ -37,7 +37,8 @@ struct MultipartTests {
         #expect(request.body.knownLength == 59)
     }
 
-    @Test("fields come first, and then parts in order with their own headers (PM-48, PM-49, AF-30, AF-34, C23)")
+    @Test(
+        "fields come first, and then parts in order with their own headers (PM-48, PM-49, AF-30, AF-34, AF-37, C23)")
     func order() async throws {
         let parts = [
             MultipartForm.Part.data(Data("d".utf8), name: "data", filename: "f.bin").adding(
@@ -123,7 +124,7 @@ struct MultipartTests {
     }
 
     @Test(
-        "a form whose length is no number has no declared length (R-6)",
+        "a form whose length is no number has no declared length (R-75)",
         arguments: [[Int.max], [.max - 1], [.max - 60], [.max - 120], [.max / 2, .max / 2], [.max - 200, 100]])
     func overflow(lengths: [Int]) throws {
         let parts = lengths.map { MultipartForm.Part.body(.chunks(["x"], length: $0), name: "s") }
@@ -155,6 +156,27 @@ struct MultipartTests {
             let start = Data((head + "Content-Type: application/octet-stream\r\n\r\n").utf8)
             let isFramed = whole == start + content + Data("\r\n--B--\r\n".utf8)
             #expect(isFramed)
+        }
+    }
+
+    @Test("a file or a stream has the given filename and type; a file otherwise those of its URL (AF-31, AF-32, AF-33)")
+    func filenames() async throws {
+        try await withFile(of: 3) { url, _ in
+            let picture = url.deletingLastPathComponent().appending(path: "a.PNG")
+            try Data([1]).write(to: picture)
+            let parts = [
+                MultipartForm.Part.file(at: picture, name: "p"),
+                .file(at: url, name: "f", filename: "own.txt", contentType: .gif),
+                .body(.chunks(["x"], length: 1), name: "s", filename: "s.bin", contentType: .json),
+            ]
+            let bytes = try #require(try await prepared(parts).body.collected().bytes)
+            let text = String(decoding: bytes, as: UTF8.self)
+            for (name, filename, type) in [
+                ("p", "a.PNG", "image/png"), ("f", "own.txt", "image/gif"), ("s", "s.bin", "application/json"),
+            ] {
+                let header = "name=\"\(name)\"; filename=\"\(filename)\"\r\nContent-Type: \(type)\r\n\r\n"
+                #expect(text.contains(header), "\(text)")
+            }
         }
     }
 
@@ -254,7 +276,7 @@ struct MultipartTests {
         #expect(try prepared(Array(parts.prefix(1))).body.text?.contains("name=\"a\"") == true)
     }
 
-    @Test("a large file part is read chunk by chunk; REQUESTS_LARGE=1 makes it 4 GiB (AF-38, PM-51, R-6)")
+    @Test("a large file part is read chunk by chunk; REQUESTS_LARGE=1 makes it 4 GiB (AF-38, PM-51)")
     func largeFile() async throws {
         let size = ProcessInfo.processInfo.environment["REQUESTS_LARGE"] == nil ? 64 << 20 : 4 << 30
         try await withFile(of: 1) { url, _ in

@@ -131,6 +131,9 @@ struct RequestBodyReadingTests {
         let request = try AnonymousRequestProvider.example.post(provider, to: "/x").prepared()
         #expect(try await request.body.collected().text == "abc")
         #expect(clock.pauses.count == 4)
+        var slow = try RequestBody.bytes(Data(count: 20_000)).throttled(clock: clock).makeSource()
+        let first = try await slow.next()
+        #expect(first?.count == 16 << 10)
         #expect(try RequestBody.none.throttled().isNone)
     }
 }

@@ -35,7 +35,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, PM-26, T-35)",
+        "the body of an error is JSON if its content type is, or if JSON is assumed (PM-70, PM-26, T-35, HT-32)",
         arguments: [
             ("application/json", "{\"error\":1}", false, true), ("text/json", "{\"error\":1}", false, true),
             ("application/problem+json", "{\"error\":1}", false, true), ("text/plain", "{\"error\":1}", false, false),
@@ -51,7 +51,7 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "a code and a message are found under their usual names, nested ones first (HT-31, T-82)",
+        "a code and a message are found under their usual names, nested ones first (HT-31, HT-32, T-82)",
         arguments: [
             ("{\"code\":500,\"message\":\"Database error\"}", "500", "Database error"),
             ("{\"error\":{\"error_code\":\"E1\",\"message\":\"m\"}}", "E1", "m"),
@@ -68,7 +68,8 @@ struct ErrorPayloadTests {
     }
 
     @Test(
-        "an error has the status, URL and text of the response, and no body where none is allowed (PM-69, T-36, HT-32)")
+        "an error has the status, URL and text of the response, and no body where none is allowed (PM-69, T-36, AF-50, HT-32)"
+    )
     func properties() async throws {
         let request = api.get(.json([Int].self), from: "/x")
         #expect(try await Self.error("a", status: 419, request).status == 419)

@@ -46,7 +46,8 @@ struct FormatTests {
     }
 
     @Test(
-        "JSON is decoded under the content types that servers use and rejected under others (AF-53, T-33, T-73, D-15)")
+        "JSON is decoded under the content types that servers use and rejected under others (AF-53, PF-7, T-33, T-73, D-15)"
+    )
     func types() async throws {
         let request = api.get(.json([String: Int].self), from: "/x")
         for type in ["application/json", "text/json", "text/javascript", "application/problem+json", nil] {
@@ -160,12 +161,17 @@ struct FormatTests {
         #expect(error?.reason == .unexpectedNoContent)
     }
 
-    @Test("dynamic JSON is decoded, and truncated JSON is a syntax error (HT-34)")
+    @Test("dynamic JSON is decoded, optionally to nil for no body, and truncated JSON is a syntax error (HT-34)")
     func dynamic() async throws {
         let request = api.get(.jsonValue, from: "/x")
         #expect(try await Self.stub("{\"a\":[1]}").perform(request)["a", 0] == 1)
         let error = await #expect(throws: RequestError.self) { try await Self.stub("{\"a\":").perform(request) }
         #expect((error?.underlying as? JSONValue.SyntaxError)?.problem == .truncated)
+        let optional = api.get(.optional(ResponseDecoder<JSONValue>.jsonValue), from: "/x")
+        let nothing: JSONValue? = try await Self.stub("").perform(optional)
+        #expect(nothing.map(\.description) == nil)
+        let something: JSONValue? = try await Self.stub("[1]").perform(optional)
+        #expect(something.map(\.description) == "[1]")
     }
 
     @Test("images are recognized by their first bytes and need the content type of an image (AF-60, PM-64)")
@@ -183,6 +189,9 @@ struct FormatTests {
         }
         let request = api.get(.image, from: "/x")
         #expect(try await Self.stub("GIF89a", type: "image/png").perform(request).format == .gif)
+        for subtype in ["tiff", "jpeg", "gif", "ico", "x-icon", "bmp", "x-bmp", "x-xbitmap", "x-win-bitmap"] {
+            #expect(try await Self.stub("GIF89a", type: "image/\(subtype)").perform(request).format == .gif)
+        }
         for (body, type, reason) in [
             ("GIF89a", "text/html", RequestError.Reason.unexpectedContentType),
             ("GIF89a", "image/jxl", .unexpectedContentType),

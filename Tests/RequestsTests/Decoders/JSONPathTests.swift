@@ -166,7 +166,7 @@ struct JSONPathTests {
         #expect(try await JSONWay.read("{a: 0x10,}", lenient) == ["a": 16])
     }
 
-    @Test("lines of JSON white space are skipped, and invalid UTF-8 is an error (R-20)")
+    @Test("lines of JSON white space are skipped, and invalid UTF-8 is an error (R-75)")
     func whitespace() async throws {
         let lines = ["1", "", " \t", "\u{A0}", "2", "\u{FF}", "\u{2003}", "\u{C}", "\u{FEFF}", "3\t"]
         var body = Data(lines.joined(separator: "\r\n").utf8)

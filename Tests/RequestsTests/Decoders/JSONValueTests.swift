@@ -67,7 +67,7 @@ struct JSONValueTests {
         #expect(value.removingNulls(fromArrays: true) == ["key": "value", "array": [[:]], "arrayWithNulls": []])
     }
 
-    @Test("values are read and changed by path, and a wrong path gives nil (HT-34)")
+    @Test("values are read and changed by path, and a wrong path gives nil (HT-32, HT-34)")
     func paths() {
         var value: JSONValue = ["user": ["tags": ["a", "b"], "age": 4.0, "ok": true], "n": 1]
         #expect(value["user", "tags", 1]?.string == "b" && value["user", "age"]?.int == 4)

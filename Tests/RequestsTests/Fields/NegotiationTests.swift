@@ -57,6 +57,10 @@ struct NegotiationTests {
             name: "straße\r\nX: y", version: "", build: "", device: "a(b)", system: "日本", systemVersion: "1",
             scale: .nan)
         #expect(agent.afnetworkingFieldValue == "strasse__X__y/_ (a\\(b\\); ?? 1; Scale/0.00)")
+        for system in ["macOS", "watchOS", "Linux"] {
+            agent = UserAgent(name: "App", version: "1.2", system: system, systemVersion: "9.1")
+            #expect(agent.afnetworkingFieldValue == "App/1.2 (\(system) 9.1)")
+        }
         let own = UserAgent()
         #expect(!own.productFieldValue.hasPrefix("/") && own.afnetworkingFieldValue.contains(UserAgent.currentSystem))
         #expect(Field.userAgent(own.pmhttpFieldValue).value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })

@@ -24,7 +24,7 @@ struct ParameterFormatTests {
     static let awkwardText =
         "foo=bar&key=value%20%2B%20space&%20%2B%26%3D=%20%2B%26%3D&*-.azAZ09_=*-.azAZ09_&%21%40%3F%3B%7E=%25"
 
-    @Test("unusual names and values are encoded alike in a query and in a form (T-20, PM-43, C3, D-6)")
+    @Test("unusual names and values are encoded alike in a query and in a form (T-20, PM-43, PF-8, C3, D-6)")
     func escaping() throws {
         let query = api.get(.none, from: "/x").adding(parameters: Self.awkward)
         #expect(try query.preparedURL() == "https://e.com/api/x?" + Self.awkwardText)

@@ -21,7 +21,9 @@ struct ParameterSetTests {
         #expect(request.body.text == (isQuery ? nil : "a=1"))
     }
 
-    @Test("a request can override where its parameters are sent; another body replaces a form (C14, D-11, PM-40)")
+    @Test(
+        "a request can override where its parameters are sent; another body replaces a form (C14, D-11, PM-40, AF-9, AF-19)"
+    )
     func overriding() throws {
         let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
         #expect(deleted.body.text == "a=1" && deleted.target.query == nil)
@@ -44,7 +46,7 @@ struct ParameterSetTests {
         #expect(try base.get(.none, from: "/x").adding(parameters: [:]).preparedURL() == "https://e.com/api/x?k=1#top")
     }
 
-    @Test("an empty set adds no question mark and no body (T-27, D-17)")
+    @Test("an empty set adds no question mark and no body (T-27, D-17, AF-10, AF-11)")
     func empty() throws {
         #expect(try prepared(.get, ParameterSet([:], in: .byMethod)).target.query == nil)
         let form = try prepared(.post, ParameterSet([:], in: .form))
@@ -56,7 +58,7 @@ struct ParameterSetTests {
         #expect(filled.header[.contentType] == "application/x-www-form-urlencoded")
     }
 
-    @Test("JSON and query parameters of one request are kept separate (T-79, HT-13, HT-14, HT-17, C15, D-19)")
+    @Test("JSON and query parameters of one request are kept separate (T-79, HT-12, HT-13, HT-14, HT-17, C15, D-19)")
     func several() throws {
         let request = try prepared(
             .post, ParameterSet(["name": "n"], in: .json), ParameterSet(["dob": "d"], in: .json),
@@ -67,7 +69,7 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "later values replace earlier ones, and the last body format is used (T-80, HT-14, HT-15, HT-16, C16)"
+        "later values replace earlier ones, and the last body format is used (T-80, HT-13, HT-14, HT-15, HT-16, C16)"
     )
     func merging() throws {
         struct Based: RequestProviding {
