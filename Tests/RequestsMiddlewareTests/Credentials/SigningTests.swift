@@ -58,6 +58,27 @@ struct SigningTests {
         #expect(url.absoluteString.hasSuffix("&X-Amz-SignedHeaders=host&X-Amz-Signature=\(signature)"))
     }
 
+    @Test("the canonical form has sorted names, trimmed values, and a query that is encoded anew")
+    func canonicalForm() throws {
+        let header = Header([
+            Field(name: "X-B", value: "2"), Field(name: "My-Header2", value: "a   b \t c"),
+            Field(name: "my-header1", value: " value1 "), Field(name: "x-b", value: "1"),
+            Field(name: .userAgent, value: "agent"), Field(name: .connection, value: "close"),
+            Field(name: .authorization, value: "old"),
+        ])
+        let target = try TargetURI("http://E.com:8080/a%2fb//c/?b=*&b=%7e&a&&c=a+b/%c3%A9%ff&%41=1")
+        var signature = Self.example()
+        signature.service = "service"
+        let request = PreparedRequest(target: target, header: header)
+        let canonical = signature.canonicalRequest(of: request, bodyDigest: Data([0xAB]))
+        #expect(canonical.signedNames == "host;my-header1;my-header2;x-b")
+        let lines = [
+            "GET", "/a%252fb/c/", "A=1&a=&b=%2A&b=~&c=a%20b%2F%C3%A9%FF", "host:e.com:8080", "my-header1:value1",
+            "my-header2:a b c", "x-b:2,1", "", canonical.signedNames, "ab",
+        ]
+        #expect(canonical.text == lines.joined(separator: "\n"))
+    }
+
     @Test("chunks are signed as in the documentation of Amazon S3")
     func documentedChunks() async throws {
         let scope = try AWSScope(Self.example())
