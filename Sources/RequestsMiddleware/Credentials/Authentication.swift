@@ -18,13 +18,15 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     /// The authenticator.
     public let authenticator: Credentials
 
+    private let scope: CredentialScope
+
     /// The environment whose base URL a request must be at or below; its other properties are not used.
-    public let environment: RequestEnvironment
+    public var environment: RequestEnvironment { scope.environment }
 
     /// Creates the middleware with `authenticator` for requests at or below the base URL of `environment`.
     public init(with authenticator: Credentials, within environment: RequestEnvironment) {
         self.authenticator = authenticator
-        self.environment = environment
+        scope = CredentialScope(environment)
     }
 
     /// Performs `request` with `next`, with credentials if they apply.
@@ -88,7 +90,7 @@ extension Authentication: CustomReflectable {
 
 extension Authentication {
     private func applies(to request: PreparedRequest) -> Bool {
-        !request.hasLeftOrigin && environment.covers(request.target) && !authenticator.hasCredentials(request)
+        !request.hasLeftOrigin && scope.environment.covers(request.target) && !authenticator.hasCredentials(request)
             && !SuppressedAuthentication.contains(authenticator)
     }
 

@@ -15,14 +15,15 @@ internal import RequestsPOSIX
 /// and those of a call that has left its origin, are sent without a signature.
 public struct RequestSigning: Middleware {
     private let signer: RequestSigner
+    private let scope: CredentialScope
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
-    public let environment: RequestEnvironment
+    public var environment: RequestEnvironment { scope.environment }
 
     /// Creates the middleware with `signer` for requests at or below the base URL of `environment`.
     public init(with signer: RequestSigner, within environment: RequestEnvironment) {
         self.signer = signer
-        self.environment = environment
+        scope = CredentialScope(environment)
     }
 
     /// Signs `request` and performs it with `next`.
@@ -49,7 +50,7 @@ public struct RequestSigning: Middleware {
     }
 
     private func applies(to request: PreparedRequest) -> Bool {
-        !request.hasLeftOrigin && environment.covers(request.target)
+        !request.hasLeftOrigin && scope.environment.covers(request.target)
     }
 }
 
