@@ -44,7 +44,6 @@
 #include <sys/sendfile.h>
 #elif defined(__APPLE__)
 #include <sys/event.h>
-#include <sys/sysctl.h>
 #endif
 
 #if defined(__linux__) && !defined(__USE_GNU)

@@ -1,0 +1,5 @@
+// The C sources as Darwin compiles them. Only here, because the modules of other libraries would look for Darwin's files.
+#undef __linux__
+#define __APPLE__ 1
+#include "../../../Sources/CRequestsPOSIX/shim.h"
+#include "../../../Sources/CRequestsPOSIX/codings.h"

@@ -1,0 +1,2 @@
+// The sources include this header on Darwin only, after all others.
+#include "../Darwin.h"
