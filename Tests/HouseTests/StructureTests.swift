@@ -51,6 +51,37 @@ struct StructureTests {
         }
     }
 
+    /// The folders of Requests, each of which uses only those before it.
+    static let layers = ["Vocabulary", "Exchange", "Description", "Execution"]
+
+    /// The uses of a later folder, each with its reason.
+    static let upwardUses: Set<String> = [
+        "RequestError.InvalidRequest",  // what is wrong with text is nested in the error that users catch (0027)
+        "BodyProvider.BodyError",  // likewise what is wrong with a body
+        "AppliedDefaults?",  // a prepared request carries the defaults it was prepared with as one reference (0015)
+    ]
+
+    @Test("a folder of Requests uses only the types of the folders before it")
+    func layering() throws {
+        let declaration =
+            /^(?:@\w+(?:\([^)]*\))? )*(?:public |package )?(?:final |indirect )*(?:struct|enum|class|protocol|actor|typealias) (\w+)/
+        let files = try Self.layers.map { try Repository.here.swiftFiles(in: "Sources/Requests/\($0)") }
+        let types = files.map { files in
+            Set(files.flatMap { $0.lines.compactMap { $0.firstMatch(of: declaration).map { String($0.1) } } })
+        }
+        for (layer, files) in files.enumerated() {
+            #expect(!files.isEmpty)
+            let later = types[(layer + 1)...].reduce(into: Set()) { $0.formUnion($1) }
+            for file in files {
+                let lines = SourceText(file).lines.map { $0.replacing(/"(?:[^"\\]|\\.)*"/, with: "") }
+                var code = lines.joined(separator: "\n")
+                for use in Self.upwardUses { code = code.replacing(use, with: "") }
+                let names = Set(code.matches(of: /\b[A-Z]\w+/).map { String($0.output) })
+                #expect(names.isDisjoint(with: later), "\(file.path): \(names.intersection(later).sorted())")
+            }
+        }
+    }
+
     @Test("only the listed files use canImport, and every listed file exists")
     func conditions() throws {
         let paths = Set(try Repository.here.swiftFiles(in: "Sources").map(\.path))

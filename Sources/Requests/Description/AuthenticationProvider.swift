@@ -63,15 +63,7 @@ extension AuthenticationProvider {
 
     /// Returns a provider that sends the userinfo of a URL as Basic credentials (decision 0001).
     static func userinfo(_ text: String) -> AuthenticationProvider {
-        let (username, password) = credentials(text)
+        let (username, password) = TargetURI.credentials(ofUserinfo: text)
         return basicAuth(username: username, password: password)
-    }
-
-    /// Returns the decoded user name and password of a URL's userinfo, which the first colon separates (RFC 3986
-    /// §3.2.1).
-    static func credentials(_ userinfo: String) -> (username: String, password: String) {
-        let parts = userinfo.splitBytes(at: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
-            PercentEncoding.decode)
-        return (parts[0], parts.count > 1 ? parts[1] : "")
     }
 }

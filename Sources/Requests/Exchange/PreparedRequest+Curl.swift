@@ -94,3 +94,22 @@ enum ShellWord {
         Token.isTokenByte(byte) && !"!#$&'*`|~".utf8.contains(byte) || ":/@,=".utf8.contains(byte)
     }
 }
+
+/// A body that the curl command of a request writes as options, such as a multipart form.
+protocol CurlDescribable: Sendable {
+    /// Returns the options of curl that send the body; nil if curl cannot express a part of it.
+    ///
+    /// - Parameters:
+    ///   - redaction: The names of the parts that are secrets; nil shows them.
+    ///   - finder: Replaces other secrets.
+    /// - Returns: The words of the command.
+    func curlWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]?
+}
+
+extension PreparedRequest {
+    /// Returns the options of curl that send the form of this request; nil if it has none, or curl cannot express it.
+    private func formWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]? {
+        guard let form = parts.settings.form, !body.isNone, header.contentType?.subtype == .formData else { return nil }
+        return form.curlWords(redaction, finder)
+    }
+}

@@ -10,7 +10,7 @@ struct RequestSettings: Sendable {
         var attributes = RequestAttributes()
         var progressHandler: (@Sendable (TransferProgress) -> Void)?
         /// The form that the body was made from, for the curl command; nil for other bodies.
-        var form: MultipartForm?
+        var form: (any CurlDescribable)?
         /// The error of a builder that does not throw, which preparing the request throws.
         var problem: RequestError.InvalidRequest?
     }
@@ -36,7 +36,7 @@ struct RequestSettings: Sendable {
 
     var problem: RequestError.InvalidRequest? { box?.values.problem }
 
-    var form: MultipartForm? {
+    var form: (any CurlDescribable)? {
         get { box?.values.form }
         set { values.form = newValue }
     }

@@ -12,7 +12,7 @@ extension PreparedRequest {
             }
         }
         if let userinfo = target.userinfo {
-            let (name, password) = AuthenticationProvider.credentials(userinfo)
+            let (name, password) = TargetURI.credentials(ofUserinfo: userinfo)
             let credentials = Data("\(name):\(password)".utf8).base64EncodedString()
             secrets += [password, credentials]
             secrets += userinfo.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)

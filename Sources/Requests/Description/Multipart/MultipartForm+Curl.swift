@@ -1,18 +1,9 @@
-extension PreparedRequest {
-    /// Returns the options of curl that send the multipart form of this request; nil if it has none, or if curl cannot
-    /// express a part.
-    ///
-    /// - Parameters:
-    ///   - redaction: The names of the parts that are secrets; nil shows them.
-    ///   - finder: Replaces other secrets.
-    /// - Returns: The words of the command.
-    func formWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]? {
-        guard let form = parts.settings.form, !body.isNone, header.contentType?.subtype == .formData,
-            let parts = try? form.allParts(), !parts.isEmpty
-        else { return nil }
+extension MultipartForm: CurlDescribable {
+    func curlWords(_ redaction: Redaction?, _ finder: SecretFinder) -> [String]? {
+        guard let parts = try? allParts(), !parts.isEmpty else { return nil }
         var words: [String] = []
         for part in parts {
-            guard let word = part.curlWord(form.style, redaction, finder) else { return nil }
+            guard let word = part.curlWord(style, redaction, finder) else { return nil }
             words += ["--form", ShellWord.quoted(word)]
         }
         return words
