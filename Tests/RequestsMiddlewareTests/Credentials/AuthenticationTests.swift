@@ -73,6 +73,20 @@ struct AuthenticationTests {
         #expect(served.sentAuthorizations == [isSent ? "Bearer planted-1" : nil])
     }
 
+    @Test(
+        "a path that leaves the base URL by dot segments is not below it (PM-6)",
+        arguments: ["/%2e%2e/x", "/a/%2E./%2e./x"])
+    func dotSegments(text: String) async throws {
+        let served = scripted([200])
+        let client = Client(AnonymousRequestProvider("http://e.com/api"), executor: served).authenticating(
+            with: NumberedTokens())
+        let endpoint = RequestPath(stringLiteral: text)
+        let error = await failure { () async throws(RequestError) in
+            try await client.perform { $0.get(.text, from: endpoint) }
+        }
+        #expect(error == nil && served.sentAuthorizations == [nil])
+    }
+
     @Test("a request with its own credentials keeps them, and its rejection is not handled (PM-6)")
     func ownCredentials() async throws {
         let served = scripted([401, 200])
@@ -118,12 +132,15 @@ struct AuthenticationTests {
             default: .ok()
             }
         }
+        let tokens = NumberedTokens()
         let executor = try served.authenticating(
-            with: NumberedTokens(), within: Self.environment("http://e.com/api"))
+            with: tokens, within: Self.environment("http://e.com/api"))
         let api = AnonymousRequestProvider("http://e.com")
         _ = try await executor.perform(api.get(.text, from: "/api/1"))
         let numbers: [Int?] = [1, 2, nil, 3, nil, nil]
         #expect(served.sentAuthorizations == numbers.map { $0.map { "Bearer planted-\($0)" } })
+        // Not even requested after the call has left its origin.
+        #expect(tokens.made == 3)
     }
 
     @Test("fields of any name stay with their origin (R-27)")

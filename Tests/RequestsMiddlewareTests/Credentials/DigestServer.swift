@@ -13,6 +13,8 @@ final class DigestServer: Sendable {
         var lifetime = Int.max
         /// Whether each response announces the next nonce, and only that one is accepted.
         var announcesNext = false
+        /// Whether the server says that a nonce it does not accept any more is stale.
+        var marksStale = true
         var problems: [String] = []
     }
 
@@ -40,7 +42,7 @@ final class DigestServer: Sendable {
         state.challenges += 1
         var all: FieldParameters = ["realm": "r", "nonce": state.nonce, "opaque": "o", "algorithm": hash.rawValue]
         for (name, value) in parameters { all[name] = value }
-        if isStale { all["stale"] = "true" }
+        if isStale, state.marksStale { all["stale"] = "true" }
         let value = AuthenticationChallenge(scheme: "Digest", parameters: all).fieldValue
         return .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: value))
     }

@@ -73,6 +73,30 @@ struct DigestTests {
         server.state.withLock { #expect($0.accepted == 7 && $0.challenges == 4) }
     }
 
+    @Test("a nonce that was accepted before is replaced even if the server does not call it stale (R-37)")
+    func forgottenNonce() async {
+        let server = DigestServer()
+        server.state.withLock {
+            $0.lifetime = 2
+            $0.marksStale = false
+        }
+        let client = client(server.executor)
+        for _ in 0..<5 { #expect(await get(client) == nil) }
+        server.state.withLock { #expect($0.accepted == 5 && $0.challenges == 3) }
+    }
+
+    @Test("a challenge with a control character is not met (R-37)", arguments: ["realm", "nonce", "opaque"])
+    func controls(name: String) throws {
+        let authenticator = DigestAuthenticator(username: "u", password: "p")
+        for value in ["a\r\nX: y", "a\u{0}", "a\u{7F}", "a\nb", "b"] {
+            var parameters: FieldParameters = ["realm": "r", "nonce": "n", "opaque": "o", "algorithm": "SHA-256"]
+            parameters[name] = value
+            let challenge = AuthenticationChallenge(scheme: "Digest", parameters: parameters)
+            let field = try authenticator.fieldValue(for: [challenge], method: .get, target: "/")
+            #expect((field != nil) == (value == "b"))
+        }
+    }
+
     @Test("the next nonce of Authentication-Info is used without another challenge (R-37)")
     func nextNonce() async {
         let server = DigestServer()

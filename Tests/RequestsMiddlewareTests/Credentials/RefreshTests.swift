@@ -258,6 +258,25 @@ struct RefreshTests {
         #expect(server.refreshes == 3 && executor.sentAuthorizations.last == "Bearer planted-4")
     }
 
+    @Test("a refresh ahead of the expiry that fails is not repeated before it (D-20)")
+    func earlyFailure() async {
+        struct Refused: Error {}
+        let end = Date(timeIntervalSince1970: 1_050)
+        let count = Lock(0)
+        let authenticator = RefreshableAuthenticator<String>(
+            "planted-1", expiration: { _ in end }, leeway: .seconds(60), holdsDuringRefresh: true,
+            now: { Date(timeIntervalSince1970: 1_000) },
+            fields: { [Field(name: .authorization, value: "Bearer \($0)")] }
+        ) { _ in
+            count.withLock { $0 += 1 }
+            throw Refused()
+        }
+        let client = client(authenticator)
+        // A request that begins during a refresh waits for its end, so each of them would begin another one.
+        for _ in 0..<5 { #expect(await get(client) == nil) }
+        #expect(count.withLock { $0 } == 1)
+    }
+
     @Test(
         "requests that begin during a refresh are sent with the old token, or held if that is enabled (PM-95)",
         arguments: [false, true])

@@ -18,6 +18,9 @@ final class NumberedTokens: Authenticator {
     private let handlesUnauthorized: Bool
     private let handlesForbidden: Bool
 
+    /// The number of tokens that were requested.
+    var made: Int { count.withLock { $0 } }
+
     init(handlesUnauthorized: Bool = true, handlesForbidden: Bool = true) {
         self.handlesUnauthorized = handlesUnauthorized
         self.handlesForbidden = handlesForbidden
