@@ -5,56 +5,6 @@ import RequestsPOSIX
 import Synchronization
 import Testing
 
-/// A server that accepts one token, and its token endpoint.
-final class TokenServer: Sendable {
-    struct State: Sendable {
-        var valid = "planted-1"
-        var refreshes = 0
-        /// The number of requests to hold before the first response, so that all of them are rejected together.
-        var held = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        var rejected = 0
-    }
-
-    let state = Lock(State())
-
-    /// Returns the next token after counting the refresh.
-    func renew() -> String {
-        state.withLock { state in
-            state.refreshes += 1
-            state.valid = "planted-\(state.refreshes + 1)"
-            return state.valid
-        }
-    }
-
-    var refreshes: Int { state.withLock { $0.refreshes } }
-
-    /// Waits until as many requests as are to be held have arrived.
-    private func hold() async {
-        await withCheckedContinuation { continuation in
-            let released = state.withLock { state in
-                state.waiting.append(continuation)
-                guard state.waiting.count >= state.held else { return [CheckedContinuation<Void, Never>]() }
-                state.held = 0
-                defer { state.waiting = [] }
-                return state.waiting
-            }
-            for waiting in released { waiting.resume() }
-        }
-    }
-
-    var executor: MockExecutor {
-        MockExecutor { [self] request in
-            let sent = request.header[.authorization]
-            let (isValid, isHeld) = state.withLock { ("Bearer \($0.valid)" == sent, $0.held > 0) }
-            if isHeld { await hold() }
-            if isValid { return .ok("in") }
-            state.withLock { $0.rejected += 1 }
-            return .status(401)
-        }
-    }
-}
-
 @Suite("Refreshable credentials", .timeLimit(.minutes(5)))
 struct RefreshTests {
     private let api = AnonymousRequestProvider("http://e.com")
@@ -67,7 +17,9 @@ struct RefreshTests {
     }
 
     private func get(_ client: Client<AnonymousRequestProvider>) async -> RequestError? {
-        await failure { () async throws(RequestError) in try await client.perform { $0.get(.text, from: "/a") } }
+        await credentialFailure { () async throws(RequestError) in
+            try await client.perform { $0.get(.text, from: "/a") }
+        }
     }
 
     private func expire() { server.state.withLock { $0.valid = "planted-other" } }
@@ -182,7 +134,9 @@ struct RefreshTests {
     func recursion() async {
         let slot = Lock<RefreshableAuthenticator<String>?>(nil)
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
-            let error = await failure { () async throws(RequestError) in try await slot.withLock { $0 }?.refresh() }
+            let error = await credentialFailure { () async throws(RequestError) in
+                try await slot.withLock { $0 }?.refresh()
+            }
             guard case .refreshWithinRefresh? = error?.underlying as? CredentialError else { return nil }
             return server.renew()
         }
@@ -220,7 +174,7 @@ struct RefreshTests {
         }
         let client = client(authenticator)
         expire()
-        let error = await failure { () async throws(RequestError) in
+        let error = await credentialFailure { () async throws(RequestError) in
             try await client.perform {
                 $0.get(.text, from: "/a").with(timeouts: Timeouts(total: .milliseconds(20)))
             }
@@ -339,7 +293,7 @@ struct RefreshTests {
             return "planted-1"
         }
         let waiting = Task { [authenticator] () -> RequestError? in
-            await failure { () async throws(RequestError) in try await authenticator?.refresh() }
+            await credentialFailure { () async throws(RequestError) in try await authenticator?.refresh() }
         }
         while !gate.isWaited { await Task.yield() }
         waiting.cancel()
@@ -381,36 +335,5 @@ struct RefreshTests {
         let executor = scripted([401, 200])
         let error = await get(client(authenticator, executor))
         #expect(error?.reason == .invalidRequest(.invalidFieldValue) && executor.recordedCount == 1)
-    }
-}
-
-/// A gate that tasks wait at until it is opened.
-final class RefreshGate: Sendable {
-    private struct State: Sendable {
-        var isOpen = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Lock(State())
-
-    var isWaited: Bool { state.withLock { !$0.waiters.isEmpty } }
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiters.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-
-    func open() {
-        let waiters = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 }

@@ -60,7 +60,7 @@ extension MockExecutor {
 }
 
 /// An error of an operation, for comparisons.
-func failure<Value>(of operation: () async throws(RequestError) -> Value) async -> RequestError? {
+func credentialFailure<Value>(of operation: () async throws(RequestError) -> Value) async -> RequestError? {
     do throws(RequestError) {
         _ = try await operation()
         return nil

@@ -151,7 +151,7 @@ struct SigningTests {
         let served = scripted([200])
         let anywhere = try #require(RequestEnvironment(string: "http://e.com"))
         let executor = served.signing(with: signer, within: anywhere)
-        let error = await failure { () async throws(RequestError) in try await executor.execute(once) }
+        let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(once) }
         #expect(
             error?.reason == .bodyNotReplayable && error?.mayHaveReachedServer == false && served.recordedCount == 0)
         // A payload that is not signed needs no reading.
@@ -229,7 +229,7 @@ struct SigningTests {
         let request = try PreparedRequest(target: TargetURI("http://e.com/api/"))
         for signature in cases + [late, missing] {
             let executor = try served.signing(with: .aws(signature), within: environment())
-            let error = await failure { () async throws(RequestError) in try await executor.execute(request) }
+            let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(request) }
             #expect(error?.reason == .credentialsUnavailable && error?.mayHaveReachedServer == false)
             #expect(error?.underlying is CredentialError && error?.request?.target == request.target)
             #expect(throws: RequestError.self) { try signature.presignedURL(for: request, expiresIn: .seconds(60)) }
