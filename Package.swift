@@ -76,7 +76,8 @@ let programs = [
     program(
         "requests-tour",
         [
-            "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession",
+            "Requests", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
+            "RequestsURLSession",
         ],
         resources: [
             .embedInCode("Data/bodies.json"), .embedInCode("Data/log.txt"), .embedInCode("Data/saturn.png"),

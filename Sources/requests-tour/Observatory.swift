@@ -77,6 +77,13 @@ extension Call<Observatory, Observation> {
     }
 }
 
+extension Call<Observatory, Observation> {
+    /// Records an observation with the credentials of the client.
+    static func record(_ observation: Observation) -> Self {
+        Call { $0.post(.json(observation), to: "/observations", receiving: .json()) }
+    }
+}
+
 extension Call<Observatory, Observer> {
     static func whoAmI(name: String, password: String) -> Self {
         Call { $0.get(.json(), from: "/me").authenticated(with: .basicAuth(username: name, password: password)) }
@@ -85,6 +92,13 @@ extension Call<Observatory, Observer> {
 
 extension Call<Observatory, String> {
     static var motto: Self { Call { $0.get(.text, from: "/motto") } }
+
+    static func newToken(name: String, password: String) -> Self {
+        Call { api in
+            api.post(.none, to: "/token", receiving: .text)
+                .authenticated(with: .basicAuth(username: name, password: password))
+        }
+    }
 }
 
 extension Call<Observatory, ResponseStream.Lines> {

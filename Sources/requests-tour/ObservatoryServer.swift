@@ -4,6 +4,7 @@ import RequestsMock
 /// The server of the observatory: a function from request to response, the same in memory and behind a socket.
 struct ObservatoryServer: Sendable {
     static let token = "stargazer-7"
+    static let expiredToken = "stargazer-6"
     static let password = "open-sesame"
 
     private let bodies: [CelestialBody]
@@ -23,6 +24,7 @@ struct ObservatoryServer: Sendable {
         case (.post, "observations", nil): return try record(request)
         case (.delete, "observations", _?): return .status(204)
         case (.get, "me", nil): return try identify(request)
+        case (.post, "token", nil): return isVera(request) ? .ok(Self.token) : .status(401)
         case (.get, "motto", nil): return .ok("Ad astra per aspera")
         case (.get, "log", nil): return log
         case (.get, "images", "saturn.png"): return .data(Data(PackageResources.saturn_png), contentType: .png)
@@ -52,9 +54,12 @@ struct ObservatoryServer: Sendable {
     }
 
     private func identify(_ request: PreparedRequest) throws -> MockResponse {
+        try isVera(request) ? .json(Observer(name: "vera")) : .status(401)
+    }
+
+    private func isVera(_ request: PreparedRequest) -> Bool {
         let expected = Data("vera:\(Self.password)".utf8).base64EncodedString()
-        guard request.header[.authorization] == "Basic \(expected)" else { return .status(401) }
-        return try .json(Observer(name: "vera"))
+        return request.header[.authorization] == "Basic \(expected)"
     }
 
     /// The log, in chunks that do not end at its lines.

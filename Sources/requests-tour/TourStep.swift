@@ -1,5 +1,6 @@
 import Dispatch
 import Requests
+import RequestsMiddleware
 
 /// A step of the tour: its title, the request it describes, and the text of its result.
 struct TourStep: Sendable {
@@ -55,6 +56,20 @@ struct TourStep: Sendable {
         }
     }
 
+    /// Creates a step that performs `endpoint` with a token that has expired, which the server rejects once.
+    init<E: Endpoint>(renewing title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let authenticator = RefreshableAuthenticator(bearerToken: ObservatoryServer.expiredToken) { _ in
+                try await client.perform(.newToken(name: "vera", password: ObservatoryServer.password))
+            }
+            let value = try await client.authenticating(with: authenticator).perform(endpoint)
+            let isRenewed = authenticator.credential == ObservatoryServer.token
+            return "\(isRenewed ? "with a new token" : "with the old token"): \(value)"
+        }
+    }
+
     private static let queue = DispatchQueue(label: "tour.calls")
 }
 
@@ -86,6 +101,7 @@ extension TourStep {
             },
             TourStep("A response without content", Call.forget(1)) { "done" },
             TourStep(callStyles: "One call in three styles", Bodies.comet),
+            TourStep(renewing: "A token that is renewed after a 401", Call.record(sighting)),
         ]
     }
 

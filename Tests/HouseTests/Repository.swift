@@ -44,7 +44,9 @@ struct Repository {
 
     /// Returns the paths of the README, the articles and the documents for maintainers, sorted.
     func documents() -> [String] {
-        let folders = ["Docs", "Sources/Requests/Requests.docc"]
+        let folders = [
+            "Docs", "Sources/Requests/Requests.docc", "Sources/RequestsMiddleware/RequestsMiddleware.docc",
+        ]
         let paths = folders.flatMap { folder in
             let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
             return (names?.compactMap { $0 as? String } ?? []).map { "\(folder)/\($0)" }

@@ -12,15 +12,15 @@ struct StructureTests {
         "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
         "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
-        "RequestsPOSIX": ["CRequestsPOSIX", "Requests", "Synchronization"],
+        "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
         ],
         "requests-tour": [
-            "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
-            "RequestsURLSession",
+            "Dispatch", "Requests", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
+            "RequestsTestServer", "RequestsURLSession",
         ],
         "RequestsBench": ["Requests", "RequestsPOSIX", "RequestsSocket", "Synchronization"],
         "requests-bench-client": ["RequestsBench", "RequestsPOSIX"],
@@ -38,6 +38,7 @@ struct StructureTests {
         "Sources/RequestsXML/Exports.swift",  // FoundationXML
         "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
         "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's URLSession over libcurl
+        "Sources/RequestsPOSIX/Hashes/SystemHashes.swift",  // CryptoKit or libcrypto
         "Sources/RequestsPOSIX/ReadinessQueue+Epoll.swift",  // epoll
         "Sources/RequestsPOSIX/ReadinessQueue+Kqueue.swift",  // kqueue
     ]

@@ -13,6 +13,7 @@ extension PreparedRequest {
     /// - Returns: The command.
     public func curlCommand(secrets: Redaction.Secrets = .redacted, redaction: Redaction = .standard) -> String {
         let isRedacted = secrets == .redacted
+        let redaction = redaction.including(redirectPolicy.sensitiveFields)
         let finder = isRedacted ? self.secrets(redaction) : SecretFinder([])
         let url = isRedacted ? finder.redacted(target.redacted(by: redaction)) : target.absoluteString
         var input = ""

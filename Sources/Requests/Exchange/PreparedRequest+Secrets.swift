@@ -1,6 +1,7 @@
 extension PreparedRequest {
     /// Returns a finder of the secrets of this request, for text that may contain them.
     func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
+        let redaction = redaction.including(redirectPolicy.sensitiveFields)
         var secrets: [String] = []
         for field in header where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
         for text in [target.query, target.fragment] {
@@ -61,6 +62,14 @@ extension PreparedRequest {
 }
 
 extension Redaction {
+    /// Returns this redaction with the fields that a request itself keeps from other origins.
+    func including(_ names: Set<Field.Name>) -> Redaction {
+        if names.isEmpty { return self }
+        var copy = self
+        copy.fieldNames.formUnion(names)
+        return copy
+    }
+
     /// Returns whether the values of query items with the percent-encoded name `name` are never shown.
     func isSecret(queryItem name: some StringProtocol) -> Bool {
         queryItemNames.contains(CaseInsensitiveString(PercentEncoding.decode(name)))

@@ -15,6 +15,7 @@ extension PreparedRequest {
     ///   - redaction: The names of the fields and query items that are secrets.
     /// - Returns: The text.
     public func wireText(secrets: Redaction.Secrets, redaction: Redaction = .standard) -> String {
+        let redaction = redaction.including(redirectPolicy.sensitiveFields)
         let finder = secrets == .redacted ? self.secrets(redaction) : SecretFinder([])
         let shown = printable(redaction: secrets == .redacted ? redaction : nil, finder)
         let framing = framing(ofLength: body.knownLength)

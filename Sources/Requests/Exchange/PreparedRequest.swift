@@ -44,6 +44,8 @@ public struct PreparedRequest: Sendable {
         /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
         var streamsCodedBodies = false
+        /// Whether middleware before the executor handles a 401 itself.
+        var handlesUnauthorized = false
 
         init(target: TargetURI, template: PathTemplate) {
             self.target = target
@@ -83,6 +85,11 @@ public struct PreparedRequest: Sendable {
         get { box.parts }
         set { box = Box(newValue, isPartOfCall: isPartOfCall) }
     }
+
+    /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
+    ///
+    /// Middleware behind it that retries by status returns such a response unchanged.
+    package var handlesUnauthorized: Bool { box.parts.handlesUnauthorized }
 
     /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
     /// call.

@@ -36,13 +36,14 @@ public struct Redaction: Hashable, Sendable {
 
     /// The fields that every redaction includes.
     private static let standardFields: Set<Field.Name> = [
-        .authorization, .proxyAuthorization, .cookie, .setCookie, "X-API-Key", "X-Auth-Token", "X-CSRF-Token",
+        .authorization, .proxyAuthorization, .cookie, .setCookie, "X-Amz-Security-Token", "X-API-Key",
+        "X-Auth-Token", "X-CSRF-Token",
     ]
 
     /// The query items that every redaction includes.
     private static let standardQueryItems: Set<CaseInsensitiveString> = [
         "access_token", "api_key", "apikey", "client_secret", "password", "refresh_token", "secret", "signature",
-        "token",
+        "token", "X-Amz-Security-Token", "X-Amz-Signature",
     ]
 }
 

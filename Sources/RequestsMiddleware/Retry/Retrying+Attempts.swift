@@ -20,7 +20,7 @@ extension Retrying {
         var result = first
         var attempt = earlier
         var retries: [RawResponse.Metrics.Retry] = []
-        while !result.isSuccess {
+        while !result.isFinal(for: request) {
             let failure = failure(result, of: request, attempt: attempt)
             guard let delay = await delay(after: failure, by: policy) else { break }
             attempt += 1
@@ -110,13 +110,16 @@ extension Retrying: RepeatsExchanges {
 }
 
 extension RawResponse {
-    /// Whether the status does not concern a retry policy.
-    var isSuccess: Bool { head.status.code < 400 }
+    /// Whether the status does not concern a retry policy: it is below 400, or a 401 that the authenticator of the
+    /// request handles (decision 0030).
+    func isFinal(for request: PreparedRequest) -> Bool {
+        head.status.code < 400 || head.status == .unauthorized && request.handlesUnauthorized
+    }
 }
 
 extension Result<RawResponse, RequestError> {
-    fileprivate var isSuccess: Bool {
-        if case .success(let response) = self { response.isSuccess } else { false }
+    fileprivate func isFinal(for request: PreparedRequest) -> Bool {
+        if case .success(let response) = self { response.isFinal(for: request) } else { false }
     }
 
     /// The repetitions that the next executor has made.

@@ -82,7 +82,7 @@ public struct Retrying: Middleware {
         let result: Result<RawResponse, RequestError>
         do throws(RequestError) {
             let response = try await next.execute(request)
-            if response.isSuccess { return response }
+            if response.isFinal(for: request) { return response }
             result = .success(response)
         } catch {
             result = .failure(error)
@@ -101,14 +101,14 @@ public struct Retrying: Middleware {
         do throws(RequestError) {
             switch try next.executeBlocking(request) {
             case .response(let response):
-                if response.isSuccess { return .response(response) }
+                if response.isFinal(for: request) { return .response(response) }
                 result = .success(response)
             case .deferred(let remainder):
                 return .deferred { () async throws(RequestError) in
                     let result: Result<RawResponse, RequestError>
                     do throws(RequestError) {
                         let response = try await remainder()
-                        if response.isSuccess { return response }
+                        if response.isFinal(for: request) { return response }
                         result = .success(response)
                     } catch {
                         result = .failure(error)

@@ -3,3 +3,4 @@
 #define __APPLE__ 1
 #include "../../../Sources/CRequestsPOSIX/shim.h"
 #include "../../../Sources/CRequestsPOSIX/codings.h"
+#include "../../../Sources/CRequestsPOSIX/crypto.h"

@@ -205,7 +205,7 @@ struct RetryingTests {
         }
         for form in CallForm.allCases {
             let before = script.count
-            let request = api.get(.data, from: "/x").with(timeouts: Timeouts(total: .milliseconds(50)))
+            let request = api.get(.data, from: "/x").with(timeouts: Timeouts(total: .seconds(4)))
             let error = await failure { () async throws(RequestError) in
                 try await form.response(for: request, over: script.executor.retrying(endless))
             }

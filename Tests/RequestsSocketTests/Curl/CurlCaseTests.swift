@@ -33,7 +33,7 @@ struct CurlCaseTests {
     }
 
     @Test(
-        "requests, responses and errors are those that curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34)",
+        "requests, responses and errors are those that curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34, R-37)",
         arguments: run)
     func agrees(test: CurlCase) async throws {
         let found = try await Self.deviations(in: test)

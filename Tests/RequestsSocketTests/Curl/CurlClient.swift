@@ -12,6 +12,14 @@ struct CurlClient {
     let port: String
     let executor: SocketExecutor
     let timeout: Duration
+    private let logins = CurlLogins()
+
+    init(test: CurlCase, port: String, executor: SocketExecutor, timeout: Duration) {
+        self.test = test
+        self.port = port
+        self.executor = executor
+        self.timeout = timeout
+    }
 
     func perform(_ operation: Operation) async throws(RequestError) -> TypedResponse<Data> {
         guard operation.isDecoding else { return try await perform(operation, with: executor) }
@@ -22,8 +30,21 @@ struct CurlClient {
         _ operation: Operation, with executor: some RequestExecutor
     ) async throws(RequestError) -> TypedResponse<Data> {
         let request = try request(of: operation)
-        guard let behavior = CurlBehavior(operation) else { return try await executor.response(for: request) }
-        return try await executor.intercepted(by: behavior).response(for: request)
+        guard let behavior = CurlBehavior(operation) else {
+            return try await authenticated(executor, for: operation, request).response(for: request)
+        }
+        return try await authenticated(executor.intercepted(by: behavior), for: operation, request).response(
+            for: request)
+    }
+
+    /// Returns the executor with the credentials of an operation that waits for a challenge.
+    private func authenticated(
+        _ executor: some RequestExecutor, for operation: Operation, _ request: Call
+    ) -> any RequestExecutor {
+        guard let authenticator = logins.authenticator(for: operation, in: test),
+            let environment = RequestEnvironment(string: "/", relativeTo: RequestEnvironment(baseURL: request.baseURL))
+        else { return executor }
+        return executor.authenticating(with: authenticator, within: environment)
     }
 
     /// Returns the operations; one with a list of URLs or files is expanded to one for each.
@@ -55,6 +76,7 @@ struct CurlClient {
 
     private func request(of operation: Operation) throws(RequestError) -> Call {
         var url = text(operation.url)
+        if operation.waitsForChallenge { url = url.withoutUserinfo }
         var endpoint: RequestPath = ""
         if url.hasSuffix("/"), let upload = operation.options.first(where: { $0.name == "upload" })?.value {
             // The name of the file follows the last slash.
@@ -95,7 +117,7 @@ extension CurlClient {
         case "header": try addField(text(option.value), of: operation, to: &request)
         case "expect100-timeout": request.attributes.continueTimeout = .seconds(Int(option.value) ?? 1)
         case "bearer": request.authenticationProvider = .bearerToken(option.value)
-        case "user" where !operation.options.contains { $0.name == "auth:any" }:
+        case "user" where !operation.waitsForChallenge:
             let pair = option.value.cut(at: ":") ?? (option.value, "")
             request.authenticationProvider = .basicAuth(username: pair.0, password: pair.1)
         case "netrc-file": logIn(String(decoding: content(option.value), as: UTF8.self), &request)

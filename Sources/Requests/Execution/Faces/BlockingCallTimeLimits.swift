@@ -1,5 +1,5 @@
 /// The times at which a blocking call that does not end is cancelled and abandoned.
-struct BlockingCallTimeLimits {
+package struct BlockingCallTimeLimits {
     /// The time at which the call is cancelled.
     let cancellation: Moment
 

@@ -96,7 +96,7 @@ extension CallingThread {
     /// Runs `operation` as a task on the calling thread until it ends; nil when `limits` ends first.
     ///
     /// If a task calls this function, the operation is cancelled with that task, at most 10 ms later.
-    static func run<Value>(
+    package static func run<Value>(
         limits: BlockingCallTimeLimits?, _ operation: @escaping @Sendable () async -> sending Value
     ) -> sending Value? {
         let thread = begin()

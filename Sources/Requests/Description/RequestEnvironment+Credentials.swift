@@ -1,0 +1,18 @@
+extension RequestEnvironment {
+    /// Returns whether credentials for this environment may be sent to `target`: the origin is the same, and the path is
+    /// the base path or below it, without a dot segment that could leave it.
+    package func covers(_ target: TargetURI) -> Bool {
+        guard target.hasSameOrigin(as: self.target) else { return false }
+        let (path, prefix) = (target.path.utf8, self.target.path.utf8)
+        // The root is the prefix of every path.
+        guard prefix.count == 1 || path.starts(with: prefix) || path.elementsEqual(prefix.dropLast()) else {
+            return false
+        }
+        // Nearly every path has neither a dot nor an escape.
+        guard path.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return true }
+        return !path.split(separator: UInt8(ascii: "/")).contains { segment in
+            let text = PercentEncoding.decode(Substring(segment))
+            return text.hasSameBytes(as: ".") || text.hasSameBytes(as: "..")
+        }
+    }
+}

@@ -1,0 +1,28 @@
+extension RequestExecutor {
+    /// Returns this executor with the credentials of `authenticator` for requests at or below the base URL of
+    /// `environment`.
+    public func authenticating<A: Authenticator>(
+        with authenticator: A, within environment: RequestEnvironment
+    ) -> Intercepted<Self, Authentication<A>> {
+        intercepted(by: Authentication(with: authenticator, within: environment))
+    }
+
+    /// Returns this executor with the credentials of `authenticator`, for an executor of an unknown type, such as one
+    /// chosen at run time.
+    @_disfavoredOverload
+    public func authenticating(
+        with authenticator: some Authenticator, within environment: RequestEnvironment
+    ) -> any RequestExecutor {
+        intercepted(by: Authentication(with: authenticator, within: environment))
+    }
+}
+
+extension Client {
+    /// Returns this client with the credentials of `authenticator` for requests at or below the base URL of its API.
+    ///
+    /// Without a valid base URL no request can be sent, and the client is returned unchanged.
+    public func authenticating(with authenticator: some Authenticator) -> Client<API> {
+        guard let environment = RequestEnvironment(baseURL: api.baseURL) else { return self }
+        return Client(api, executor: executor.authenticating(with: authenticator, within: environment))
+    }
+}

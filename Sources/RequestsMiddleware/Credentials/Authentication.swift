@@ -1,0 +1,205 @@
+/// Middleware that adds the credentials of an authenticator, and sends a request again after the authenticator has
+/// handled its rejection.
+///
+/// Credentials are added to requests at or below the base URL of ``environment``, decided for the target of each
+/// redirect: they are never sent to another origin, nor after the call has left the origin of its first request. A
+/// request that has an Authorization field, or another one of the authenticator, keeps it, and its response is not
+/// handled.
+///
+/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
+/// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
+/// is sent at most 4 times: 1 + a challenge + a 401 + a 403. The response that remains is returned whatever its status
+/// is.
+///
+/// Add this middleware after one that retries, so that it receives a request first: a retry then sends the same
+/// credentials again, and returns a 401 unchanged, because this middleware marks its requests. A body that can be sent
+/// only once cannot be sent again; the call then fails with `bodyNotReplayable` and the rejecting response.
+public struct Authentication<Credentials: Authenticator>: Middleware {
+    /// The authenticator.
+    public let authenticator: Credentials
+
+    private let scope: CredentialScope
+
+    /// The environment whose base URL a request must be at or below; its other properties are not used.
+    public var environment: RequestEnvironment { scope.environment }
+
+    /// Creates the middleware with `authenticator` for requests at or below the base URL of `environment`.
+    public init(with authenticator: Credentials, within environment: RequestEnvironment) {
+        self.authenticator = authenticator
+        scope = CredentialScope(environment)
+    }
+
+    /// Performs `request` with `next`, with credentials if they apply.
+    ///
+    /// - Throws: The `RequestError` of `next` or of the authenticator.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard applies(to: request) else { return try await next.execute(request) }
+        // Without a suspension in nearly every request.
+        var credentials = try available(for: request)
+        if credentials == nil { credentials = try await self.credentials(for: request) }
+        guard let credentials, !request.hasAny(of: credentials.fields) else { return try await next.execute(request) }
+        let sent = request.authenticated(with: credentials.fields)
+        let response = try await next.execute(sent)
+        guard response.isRejection else {
+            authenticator.receive(response.head, token: credentials.token)
+            return response
+        }
+        return try await finish(Exchange(request, sent, credentials.token, response), next)
+    }
+
+    /// Performs `request` on the calling thread if the credentials are available without suspending and accepted.
+    ///
+    /// - Throws: The `RequestError` of `next` or of the authenticator.
+    /// - Returns: The response, or the remaining work if it has to suspend.
+    public func interceptBlocking(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        guard applies(to: request) else { return try next.executeBlocking(request) }
+        guard let credentials = try available(for: request), !request.hasAny(of: credentials.fields) else {
+            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
+        }
+        let sent = request.authenticated(with: credentials.fields)
+        let token = credentials.token
+        switch try next.executeBlocking(sent) {
+        case .response(let response):
+            guard response.isRejection else {
+                authenticator.receive(response.head, token: token)
+                return .response(response)
+            }
+            return .deferred { () async throws(RequestError) in
+                try await finish(Exchange(request, sent, token, response), next)
+            }
+        case .deferred(let remainder):
+            return .deferred { () async throws(RequestError) in
+                try await finish(Exchange(request, sent, token, remainder()), next)
+            }
+        }
+    }
+}
+
+extension Authentication: CustomReflectable {
+    /// The mirror that `dump` prints: the type of the authenticator, because its values may be secrets.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["authenticator": "\(Credentials.self)", "environment": environment.description])
+    }
+}
+
+// MARK: Applying credentials
+
+extension Authentication {
+    private func applies(to request: PreparedRequest) -> Bool {
+        !request.hasLeftOrigin && scope.environment.covers(request.target) && !authenticator.hasCredentials(request)
+            && !SuppressedAuthentication.contains(authenticator)
+    }
+
+    private func credentials(
+        for request: PreparedRequest
+    ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
+        do throws(RequestError) {
+            return try await authenticator.credentials(for: request)
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+
+    private func available(
+        for request: PreparedRequest
+    ) throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
+        do throws(RequestError) {
+            return try authenticator.availableCredentials(for: request)
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Whether the request has a field of its own with the name of one of `fields`.
+    fileprivate func hasAny(of fields: Header) -> Bool { fields.contains { header.contains($0.name) } }
+}
+
+// MARK: Handling rejections
+
+extension Authentication {
+    /// A request that was sent, and its response.
+    private struct Exchange {
+        let request: PreparedRequest
+        let sent: PreparedRequest
+        let token: Credentials.Token
+        let response: RawResponse
+
+        init(
+            _ request: PreparedRequest, _ sent: PreparedRequest, _ token: Credentials.Token, _ response: RawResponse
+        ) {
+            self.request = request
+            self.sent = sent
+            self.token = token
+            self.response = response
+        }
+
+        /// Whether the request had fields of credentials.
+        var hasCredentials: Bool { sent.header != request.header }
+    }
+
+    /// Handles the response of `exchange`, and sends the request again as often as the rules allow.
+    private func finish(
+        _ exchange: Exchange, _ next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        var exchange = exchange
+        var rules = RejectionRules()
+        while true {
+            let response = exchange.response
+            authenticator.receive(response.head, token: exchange.token)
+            guard response.isRejection,
+                let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
+            else { return response }
+            let isHandled: Bool
+            do throws(RequestError) {
+                isHandled = try await handle(rejection, exchange)
+            } catch {
+                throw error.adding(request: exchange.sent, response: response.head, body: response.bytes)
+            }
+            guard isHandled, let credentials = try await credentials(for: exchange.request),
+                !exchange.request.hasAny(of: credentials.fields)
+            else { return response }
+            guard exchange.request.body.isReplayable else {
+                throw RequestError(
+                    .bodyNotReplayable, detail: "the server responded with \(response.head.status)",
+                    request: exchange.sent, response: response.head, body: response.bytes)
+            }
+            await response.skipShortBody()
+            let sent = exchange.request.authenticated(with: credentials.fields)
+            exchange = Exchange(exchange.request, sent, credentials.token, try await next.execute(sent))
+        }
+    }
+
+    private func handle(
+        _ rejection: RejectionRules.Rejection, _ exchange: Exchange
+    ) async throws(RequestError) -> Bool {
+        let failure = AuthenticationFailure(
+            request: exchange.sent, response: exchange.response.head, body: exchange.response.bytes,
+            token: exchange.token)
+        return switch rejection {
+        case .unauthorized: try await authenticator.handleUnauthorized(failure)
+        case .forbidden: try await authenticator.handleForbidden(failure)
+        }
+    }
+}
+
+extension RawResponse {
+    /// Whether the status is 401 or 403; checked first, because nearly every response has another one.
+    fileprivate var isRejection: Bool { head.status.code == 401 || head.status.code == 403 }
+
+    /// The body if it is in memory.
+    fileprivate var bytes: Data? {
+        if case .bytes(let data) = body { data } else { nil }
+    }
+
+    /// Reads a short streamed body to its end, so that its connection can be used again.
+    fileprivate func skipShortBody() async {
+        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
+        _ = try? await stream.collect(limit: 16 << 10)
+    }
+}

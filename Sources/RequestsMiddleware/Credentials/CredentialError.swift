@@ -1,0 +1,42 @@
+internal import RequestsPOSIX
+
+/// The reason why credentials or a signature are unavailable: the underlying error of a `RequestError` with the reason
+/// `credentialsUnavailable`.
+@nonexhaustive
+public enum CredentialError: Error, Sendable {
+    /// The library of the system for hashes could not be loaded; the text names the packages to install.
+    case libraryUnavailable(String)
+    /// This system does not have a hash, whose name is the value.
+    case hashUnavailable(String)
+    /// The function that renews credentials returned none.
+    case refreshRefused
+    /// Credentials were requested explicitly within the function that renews them.
+    case refreshWithinRefresh
+    /// A value for a signature, which the text names, is empty or invalid.
+    case invalidSigningValue(String)
+}
+
+extension CredentialError: CustomStringConvertible {
+    /// The reason in one line, with what to do.
+    public var description: String {
+        switch self {
+        case .libraryUnavailable(let text): text
+        case .hashUnavailable(let name): "the hash \(name) is unavailable on this system"
+        case .refreshRefused: "the credentials could not be renewed; sign in again"
+        case .refreshWithinRefresh: "the function that renews credentials waits for itself"
+        case .invalidSigningValue(let name): "invalid value for a signature: \(name)"
+        }
+    }
+}
+
+extension RequestError {
+    /// Creates the error of a hash that could not be computed, before anything was sent.
+    init(_ error: HashError) {
+        let cause: CredentialError =
+            switch error {
+            case .libraryMissing(let failure): .libraryUnavailable(failure.description)
+            case .unsupported(let algorithm): .hashUnavailable(algorithm.rawValue)
+            }
+        self = RequestError(.credentialsUnavailable, detail: cause.description, underlying: cause).beforeSending()
+    }
+}

@@ -1,0 +1,139 @@
+@_spi(Lock) public import Requests
+internal import RequestsPOSIX
+
+extension DigestAuthenticator {
+    /// Meets the challenge of a response with status 401.
+    ///
+    /// - Returns: Whether there are new credentials: false for rejected ones, and if no challenge can be met.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    public func handleUnauthorized(
+        _ failure: AuthenticationFailure<Token>
+    ) async throws(RequestError) -> Bool {
+        let challenges = failure.response.header.challenges
+        let candidates = DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
+        switch Self.step(after: failure.token, state.withLock { $0 }, candidates.first) {
+        case .sendAgain: return true
+        case .fail: return false
+        case .meet: break
+        }
+        var next = State.none
+        if let session = try session(meeting: candidates, generation: failure.token.generation + 1) {
+            next = .digest(session)
+        } else if allowsBasic(challenges) {
+            next = .basic(generation: failure.token.generation + 1)
+        } else {
+            return false
+        }
+        state.withLock { state in
+            // Of parallel challenges the first one is met, and the other requests share its nonce.
+            if state.generation == failure.token.generation { state = next }
+        }
+        return true
+    }
+
+    /// Records the acceptance of credentials, and the next nonce of an Authentication-Info field.
+    public func receive(_ response: ResponseHead, token: Token) {
+        guard token.nonce != nil, response.status != 401 else { return }
+        let next = response.header.nextNonce
+        state.withLock { state in
+            guard case .digest(var session) = state, session.generation == token.generation else { return }
+            if let next, session.nonce.hasSameBytes(as: token.nonce ?? "") {
+                session.replaceNonce(by: next)
+            } else if session.wasAccepted {
+                return
+            }
+            session.wasAccepted = true
+            state = .digest(session)
+        }
+    }
+
+    /// Returns whether the server offers Basic, and it is allowed and possible with these credentials.
+    private func allowsBasic(_ challenges: [AuthenticationChallenge]) -> Bool {
+        guard fallbacks.contains(.basic), BasicCredentials.problem(username, password) == nil else { return false }
+        return !challenges.filter { $0.usesScheme("Basic") }.isEmpty
+    }
+
+    /// The action after a 401.
+    enum Step: Hashable {
+        /// Send the request again, because the session has changed meanwhile.
+        case sendAgain
+        /// Return the response: the credentials are wrong.
+        case fail
+        /// Meet the challenge.
+        case meet
+    }
+
+    /// Returns the action after a 401 to a request with the credentials that `token` identifies.
+    static func step(after token: Token, _ state: State, _ challenge: DigestChallenge?) -> Step {
+        guard state.generation == token.generation else { return .sendAgain }
+        guard let nonce = token.nonce else { return .meet }
+        guard case .digest(let session) = state else { return challenge == nil ? .fail : .meet }
+        if !session.nonce.hasSameBytes(as: nonce) { return .sendAgain }
+        guard let challenge else { return .fail }
+        // Some servers do not mark a nonce that they have forgotten as stale, and another realm has other challenges.
+        let isNew = session.wasAccepted || !challenge.realm.hasSameBytes(as: session.challenge.realm)
+        return challenge.isStale || isNew ? .meet : .fail
+    }
+
+    /// Returns the session of the strongest challenge whose hash is available; nil if there is none.
+    private func session(
+        meeting candidates: [DigestChallenge], generation: Int
+    ) throws(RequestError) -> DigestSession? {
+        for challenge in candidates {
+            do throws(HashError) {
+                return try DigestSession(
+                    challenge, username: username, password: password, clientNonce: makeClientNonce(),
+                    generation: generation, hashes: hashes)
+            } catch {
+                guard case .unsupported = error else { throw RequestError(error) }
+            }
+        }
+        return nil
+    }
+}
+
+extension DigestAuthenticator {
+    /// Returns the value of an Authorization or Proxy-Authorization field that meets one of `challenges`, without using
+    /// or changing the state of this authenticator.
+    ///
+    /// Use it for the challenges of a proxy, `header.proxyChallenges`, whose credentials belong to the configuration of
+    /// the executor (RFC 9110 §11.7).
+    ///
+    /// - Parameters:
+    ///   - challenges: The challenges of a response with status 401 or 407.
+    ///   - method: The method of the next request, which can be CONNECT.
+    ///   - target: The request target of that request.
+    ///   - body: The body of that request, for `auth-int`.
+    /// - Returns: The value; nil if no Digest challenge can be met.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    public func fieldValue(
+        for challenges: [AuthenticationChallenge], method: HTTPMethod, target: String, body: Data = Data()
+    ) throws(RequestError) -> String? {
+        let candidates = DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
+        guard var session = try session(meeting: candidates, generation: 1) else { return nil }
+        let challenge = session.challenge
+        do throws(HashError) {
+            var quality = challenge.offersAuthentication ? DigestCredentials.Quality.authentication : .none
+            if challenge.offersIntegrity, prefersIntegrity || !challenge.offersAuthentication {
+                let digest = try hashes.digest(of: body, with: challenge.algorithm)
+                quality = .integrity(bodyHash: HexadecimalText.of(digest))
+            }
+            let message = DigestCredentials.Message(method: method.rawValue, target: target, quality: quality)
+            let (nonce, count) = session.next()
+            return try DigestCredentials.fieldValue(for: message, in: session, nonce: nonce, count: count, hashes)
+        } catch {
+            throw RequestError(error)
+        }
+    }
+}
+
+extension Header {
+    /// The next nonce of an Authentication-Info field (RFC 7616 §3.5); nil if there is none.
+    fileprivate var nextNonce: String? {
+        guard let info = self["Authentication-Info"] else { return nil }
+        // The field has the parameters of a challenge without its scheme (RFC 7615 §3).
+        let nonce = AuthenticationChallenge.challenges(in: "Digest \(info)").first?.parameters["nextnonce"]
+        guard let nonce, !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        return nonce
+    }
+}

@@ -1,0 +1,135 @@
+@_spi(Lock) public import Requests
+internal import RequestsPOSIX
+
+extension DigestAuthenticator {
+    /// Returns the credentials for `request`; none before the first challenge.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    public func credentials(
+        for request: PreparedRequest
+    ) async throws(RequestError) -> (fields: Header, token: Token)? {
+        if let credentials = try availableCredentials(for: request) { return credentials }
+        // Only a body that is a file or a stream has to be read first.
+        guard case .digest(let session) = state.withLock({ $0 }) else { return try availableCredentials(for: request) }
+        let digest = try await request.bodyDigest(with: session.challenge.algorithm, hashes)
+        return try credentials(for: request, .integrity(bodyHash: HexadecimalText.of(digest)))
+    }
+
+    /// Returns the credentials for `request`, unless its body must be read first.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    public func availableCredentials(
+        for request: PreparedRequest
+    ) throws(RequestError) -> (fields: Header, token: Token)? {
+        if let problem = BasicCredentials.problem("", username + password) {
+            throw RequestError(.invalidRequest(problem), detail: "Digest credentials").beforeSending()
+        }
+        switch state.withLock({ $0 }) {
+        case .none:
+            // Without hashes no challenge can be met, which is better known before anything is sent.
+            if !fallbacks.contains(.basic) {
+                _ = try wrapping { () throws(HashError) in try hashes.checkAvailability() }
+            }
+            return ([], Token(generation: 0, nonce: nil))
+        case .basic(let generation):
+            let value = BasicCredentials.fieldValue(username, password)
+            return ([Field(name: .authorization, value: value)], Token(generation: generation, nonce: ""))
+        case .digest(let session):
+            guard let quality = try quality(for: request, session.challenge) else { return nil }
+            return try credentials(for: request, quality)
+        }
+    }
+
+    /// Returns the quality of protection of a request; nil if the body must be read first.
+    private func quality(
+        for request: PreparedRequest, _ challenge: DigestChallenge
+    ) throws(RequestError) -> DigestCredentials.Quality? {
+        guard challenge.offersIntegrity, prefersIntegrity || !challenge.offersAuthentication else {
+            return challenge.offersAuthentication ? .authentication : DigestCredentials.Quality.none
+        }
+        let body: Data
+        switch request.body {
+        case .none: body = Data()
+        case .bytes(let data): body = data
+        default: return nil
+        }
+        let digest = try wrapping { () throws(HashError) in try hashes.digest(of: body, with: challenge.algorithm) }
+        return .integrity(bodyHash: HexadecimalText.of(digest))
+    }
+
+    private func credentials(
+        for request: PreparedRequest, _ quality: DigestCredentials.Quality
+    ) throws(RequestError) -> (fields: Header, token: Token)? {
+        let used = state.withLock { state -> (DigestSession, nonce: String, count: UInt32)? in
+            guard case .digest(var session) = state else { return nil }
+            let (nonce, count) = session.next()
+            state = .digest(session)
+            return (session, nonce, count)
+        }
+        guard let (session, nonce, count) = used else { return ([], Token(generation: 0, nonce: nil)) }
+        let message = DigestCredentials.Message(
+            method: request.method.rawValue, target: request.target.requestTarget, quality: quality)
+        let value = try wrapping { () throws(HashError) in
+            try DigestCredentials.fieldValue(for: message, in: session, nonce: nonce, count: count, hashes)
+        }
+        return (
+            [Field(name: .authorization, value: value)], Token(generation: session.generation, nonce: nonce)
+        )
+    }
+
+    private func wrapping<Value>(_ operation: () throws(HashError) -> Value) throws(RequestError) -> Value {
+        do throws(HashError) {
+            return try operation()
+        } catch {
+            throw RequestError(error)
+        }
+    }
+}
+
+extension HashProvider {
+    /// Throws if there is no library for hashes; an algorithm that a platform lacks is not an error.
+    fileprivate func checkAvailability() throws(HashError) {
+        do {
+            _ = try digest(of: Data(), with: .sha256)
+        } catch .unsupported {
+            return
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Returns the digest of the body, reading it once.
+    ///
+    /// - Throws: `RequestError` with `bodyNotReplayable` if the body can be read only once, or the error of its source.
+    func bodyDigest(
+        with algorithm: HashAlgorithm, _ hashes: any HashProvider
+    ) async throws(RequestError) -> [UInt8] {
+        guard body.isReplayable else {
+            throw RequestError(.bodyNotReplayable, detail: "its hash is needed before it is sent").beforeSending()
+        }
+        do {
+            let hash = try hashes.makeHash(with: algorithm)
+            var source = try body.makeSource()
+            while let chunk = try await source.next() {
+                try checkTime()
+                try hash.update(chunk)
+            }
+            return try hash.finish()
+        } catch let error as HashError {
+            throw RequestError(error)
+        } catch {
+            throw RequestError.wrapped(error, as: .bodyEncodingFailed).beforeSending()
+        }
+    }
+}
+
+extension RequestError {
+    /// Returns `error` as it is, or as the cause of `reason`.
+    static func wrapped(_ error: any Error, as reason: Reason) -> RequestError {
+        switch error {
+        case let error as RequestError: error
+        case is CancellationError: RequestError(.cancelled)
+        default: RequestError(reason, underlying: error)
+        }
+    }
+}

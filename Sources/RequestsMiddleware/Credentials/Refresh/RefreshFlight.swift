@@ -1,0 +1,152 @@
+@_spi(Lock) internal import Requests
+internal import RequestsPOSIX
+
+/// The refreshes that the current task is part of, by the identity of their flights.
+enum ActiveRefreshes {
+    @TaskLocal static var flights: [ObjectIdentifier] = []
+}
+
+/// Refreshable credentials, the active refresh, and the requests that wait for it.
+///
+/// A refresh runs on a thread of its own: it is not a child of the request that began it, so cancelling that request
+/// does not cancel it, and it continues even if blocking calls occupy every thread of the cooperative pool.
+final class RefreshFlight<Credential: Sendable>: Sendable {
+    typealias Refresh = @Sendable (Credential?) async throws -> Credential?
+    typealias Outcome = RefreshState<Credential>.Outcome
+
+    /// The end of a wait.
+    enum WaitResult: Sendable {
+        case ended(Outcome)
+        case cancelled, timedOut
+    }
+
+    private struct State: Sendable {
+        var rules: RefreshState<Credential>
+        var waiters: [Int: UnsafeContinuation<WaitResult, Never>] = [:]
+        var nextWaiter = 0
+        var task: Task<Result<Credential?, any Error>, Never>?
+        var isAbandoned = false
+    }
+
+    private let state: Lock<State>
+    private let refresh: Refresh
+
+    init(_ credential: Credential?, refresh: @escaping Refresh) {
+        state = Lock(State(rules: RefreshState(credential)))
+        self.refresh = refresh
+    }
+
+    /// Whether the current task is part of a refresh of these credentials.
+    var isRefreshingHere: Bool {
+        let flights = ActiveRefreshes.flights
+        return !flights.isEmpty && flights.contains(ObjectIdentifier(self))
+    }
+
+    /// Performs a step of the rules.
+    func step<Step: Sendable>(_ body: (inout RefreshState<Credential>) -> Step) -> Step {
+        state.withLock { body(&$0.rules) }
+    }
+}
+
+// MARK: Refreshing
+
+extension RefreshFlight {
+    /// Begins the refresh that the rules have begun.
+    func start() {
+        let (flights, suppressed) = (ActiveRefreshes.flights, SuppressedAuthentication.authenticators)
+        let run: @Sendable () async -> Void = { [self] in
+            // The thread has no task, so the marks of the one that begins the refresh are passed on.
+            await ActiveRefreshes.$flights.withValue(flights + [ObjectIdentifier(self)]) {
+                await SuppressedAuthentication.$authenticators.withValue(suppressed) { await renew() }
+            }
+        }
+        do {
+            try DetachedThread.start(named: "refresh") { _ = CallingThread.run(limits: nil) { await run() } }
+        } catch {
+            // The system allows no more threads, so a thread of the pool must do.
+            Task { await run() }
+        }
+    }
+
+    private func renew() async {
+        let credential = step(\.credential)
+        let task = Task(executorPreference: CallingThread.current) { [refresh] () -> Result<Credential?, any Error> in
+            do {
+                return .success(try await refresh(credential))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let isAbandoned = state.withLock { state in
+            state.task = task
+            return state.isAbandoned
+        }
+        if isAbandoned { task.cancel() }
+        let result = await task.value
+        let (outcome, waiters) = state.withLock { state in
+            state.task = nil
+            let outcome = state.rules.end(result)
+            defer { state.waiters = [:] }
+            return (outcome, Array(state.waiters.values))
+        }
+        for waiter in waiters { waiter.resume(returning: .ended(outcome)) }
+    }
+
+    /// Cancels the active refresh, because no one can use its result.
+    func abandon() {
+        state.withLock { state in
+            state.isAbandoned = true
+            return state.task
+        }?.cancel()
+    }
+}
+
+// MARK: Waiting
+
+extension RefreshFlight {
+    /// Waits for the end of the refresh with this number.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the refresh.
+    ///   - deadline: The instant at which to stop waiting; nil to wait as long as the refresh takes.
+    /// - Returns: The outcome, or the reason why waiting ended before it.
+    func wait(for number: Int, until deadline: ContinuousClock.Instant?) async -> WaitResult {
+        guard let deadline else { return await wait(for: number) }
+        return await withTaskGroup(of: WaitResult.self) { group in
+            group.addTask { await self.wait(for: number) }
+            group.addTask {
+                // A pool whose threads are all blocked has none to run a timer.
+                do throws(RequestError) {
+                    try await CallingThread.sleep(until: deadline)
+                    return .timedOut
+                } catch {
+                    return .cancelled
+                }
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? .cancelled
+        }
+    }
+
+    private func wait(for number: Int) async -> WaitResult {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let result: WaitResult? = state.withLock { state in
+                    if state.rules.endedRefreshes > number { return .ended(state.rules.lastOutcome) }
+                    // The handler has run already, or will find the waiter.
+                    if Task.isCancelled { return .cancelled }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let result { continuation.resume(returning: result) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/// The rules of refreshable credentials (PM-94): when to send, to wait, and to renew, without a clock and without I/O.
+///
+/// At most one refresh is active. A request remembers the generation of its credentials and the number of refreshes
+/// that had ended, so that a late rejection neither renews new credentials nor repeats a refresh that has failed since.
+struct RefreshState<Credential: Sendable>: Sendable {
+    /// The result of a refresh.
+    enum Outcome: Sendable {
+        /// There are new credentials.
+        case renewed
+        /// There are none, so the rejection is the response.
+        case refused
+        /// The refresh failed.
+        case failed(any Error)
+    }
+
+    /// The age of credentials, which a clock determines.
+    enum Validity: Hashable {
+        case valid, expiresSoon, expired
+    }
+
+    /// A value that identifies the credentials of one request.
+    struct Token: Hashable, Sendable {
+        let generation: Int
+        let endedRefreshes: Int
+    }
+
+    /// The action before a request is sent.
+    enum StepBefore {
+        /// Send the request; with `startsRefresh`, begin a refresh beside it.
+        case send(Credential, Token, startsRefresh: Bool)
+        /// Wait for the end of the refresh with this number; with `startsRefresh`, begin it.
+        case wait(refresh: Int, startsRefresh: Bool)
+    }
+
+    /// The action after a 401.
+    enum StepAfter {
+        /// Send the request again, because the credentials have changed since.
+        case sendAgain
+        /// Use the outcome of a refresh that has ended since.
+        case use(Outcome)
+        /// Wait for the end of the refresh with this number; with `startsRefresh`, begin it.
+        case wait(refresh: Int, startsRefresh: Bool)
+    }
+
+    private(set) var credential: Credential?
+    private(set) var generation = 0
+    private(set) var isRefreshing = false
+    /// The number of refreshes that have ended, which is also the number of the active or next one.
+    private(set) var endedRefreshes = 0
+    private(set) var lastOutcome = Outcome.refused
+    /// The generation that the active refresh renews.
+    private var renewedGeneration = 0
+    /// The generation that was renewed ahead of its expiry, successfully or not.
+    private var earlyGeneration: Int?
+
+    init(_ credential: Credential?) {
+        self.credential = credential
+    }
+
+    /// Returns the action before a request.
+    ///
+    /// - Parameters:
+    ///   - validity: The validity of the credentials.
+    ///   - holds: Whether requests wait for an active refresh.
+    ///   - hasWaited: Whether the request has waited already; it then is sent with whatever credentials there are.
+    /// - Returns: The action; nil if there are no credentials after waiting.
+    mutating func stepBefore(validity: Validity, holds: Bool, hasWaited: Bool) -> StepBefore? {
+        guard let credential, validity != .expired || hasWaited else {
+            return hasWaited ? nil : wait()
+        }
+        if isRefreshing, holds, !hasWaited { return wait() }
+        let isEarly = validity == .expiresSoon && !isRefreshing && earlyGeneration != generation
+        if isEarly {
+            // Once for each generation: a failure is not repeated by every request until the credentials expire.
+            earlyGeneration = generation
+            begin()
+        }
+        let token = Token(generation: generation, endedRefreshes: endedRefreshes)
+        return .send(credential, token, startsRefresh: isEarly)
+    }
+
+    /// Returns the action after a 401 to a request with the credentials that `token` identifies.
+    mutating func stepAfter(rejectionOf token: Token) -> StepAfter {
+        if token.generation != generation { return credential == nil ? .use(.refused) : .sendAgain }
+        if !isRefreshing, token.endedRefreshes < endedRefreshes { return .use(lastOutcome) }
+        let isFirst = !isRefreshing
+        if isFirst { begin() }
+        return .wait(refresh: endedRefreshes, startsRefresh: isFirst)
+    }
+
+    /// Returns the number of the active refresh, or begins one.
+    mutating func wait() -> StepBefore {
+        let isFirst = !isRefreshing
+        if isFirst { begin() }
+        return .wait(refresh: endedRefreshes, startsRefresh: isFirst)
+    }
+
+    private mutating func begin() {
+        isRefreshing = true
+        renewedGeneration = generation
+    }
+
+    /// Ends the active refresh and returns its outcome.
+    mutating func end(_ result: Result<Credential?, any Error>) -> Outcome {
+        isRefreshing = false
+        endedRefreshes += 1
+        if generation != renewedGeneration {
+            // Replaced in the meantime, for example by signing out, which the result must not reverse.
+            lastOutcome = credential == nil ? .refused : .renewed
+            return lastOutcome
+        }
+        switch result {
+        case .success(let new?):
+            credential = new
+            generation += 1
+            lastOutcome = .renewed
+        case .success(nil): lastOutcome = .refused
+        case .failure(let error): lastOutcome = .failed(error)
+        }
+        return lastOutcome
+    }
+
+    /// Replaces the credentials, as for signing in or out.
+    mutating func replace(with new: Credential?) {
+        credential = new
+        generation += 1
+    }
+}

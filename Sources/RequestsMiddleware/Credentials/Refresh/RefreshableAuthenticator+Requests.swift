@@ -1,0 +1,146 @@
+@_spi(Lock) public import Requests
+
+extension RefreshableAuthenticator {
+    /// Returns the fields of the present credentials, and waits for a refresh if there are none.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable`, `cancelled` or `timedOut`; nothing is sent.
+    public func credentials(
+        for request: PreparedRequest
+    ) async throws(RequestError) -> (fields: Header, token: Token)? {
+        if flight.isRefreshingHere { return nil }
+        var hasWaited = false
+        while true {
+            switch stepBefore(hasWaited: hasWaited) {
+            case .send(let credential, let token, let starts)?:
+                if starts { flight.start() }
+                return (try header(of: credential, token), Token(value: token))
+            case .wait(let number, let starts)?:
+                let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.waitLimit)
+                // A request that was only held is sent with the old credentials if there are no new ones.
+                if validity(of: credential) == .expired { try outcome.checkRenewal() }
+                hasWaited = true
+            case nil:
+                throw RequestError(.credentialsUnavailable, underlying: CredentialError.refreshRefused).beforeSending()
+            }
+        }
+    }
+
+    /// Returns the fields of the present credentials, unless the request has to wait.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable`; nothing is sent.
+    public func availableCredentials(
+        for request: PreparedRequest
+    ) throws(RequestError) -> (fields: Header, token: Token)? {
+        guard !flight.isRefreshingHere, case .send(let credential, let token, let starts)? = peekBefore() else {
+            return nil
+        }
+        if starts { flight.start() }
+        return (try header(of: credential, token), Token(value: token))
+    }
+
+    /// Renews the credentials, unless they were replaced since the request was sent.
+    ///
+    /// - Returns: Whether there are new credentials.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the refresh failed, `cancelled` or `timedOut`.
+    public func handleUnauthorized(
+        _ failure: AuthenticationFailure<Token>
+    ) async throws(RequestError) -> Bool {
+        switch flight.step({ $0.stepAfter(rejectionOf: failure.token.value) }) {
+        case .sendAgain: return true
+        case .use(let outcome): return try outcome.isRenewed()
+        case .wait(let number, let starts):
+            return try await outcome(ofRefresh: number, starts: starts, until: failure.request.waitLimit).isRenewed()
+        }
+    }
+
+    private func stepBefore(hasWaited: Bool) -> RefreshState<Credential>.StepBefore? {
+        checked { state, validity in
+            state.stepBefore(validity: validity, holds: holdsDuringRefresh, hasWaited: hasWaited)
+        }
+    }
+
+    /// Returns the action before a request unless that would begin a refresh that the request has to wait for.
+    private func peekBefore() -> RefreshState<Credential>.StepBefore? {
+        checked { state, validity in
+            if validity == .expired || state.isRefreshing && holdsDuringRefresh { return nil }
+            return state.stepBefore(validity: validity, holds: holdsDuringRefresh, hasWaited: false)
+        }
+    }
+
+    /// Performs a step with the validity of the credentials.
+    private func checked<Step: Sendable>(
+        _ body: (inout RefreshState<Credential>, RefreshState<Credential>.Validity) -> Step
+    ) -> Step {
+        guard expiration != nil else {
+            return flight.step { state in body(&state, state.credential == nil ? .expired : .valid) }
+        }
+        while true {
+            // Determined outside the lock, because the function belongs to the app and may use this authenticator.
+            let (credential, generation) = flight.step { ($0.credential, $0.generation) }
+            let validity = validity(of: credential)
+            let step = flight.step { $0.generation == generation ? body(&$0, validity) : nil }
+            if let step { return step }
+        }
+    }
+
+    private func validity(of credential: Credential?) -> RefreshState<Credential>.Validity {
+        guard let credential else { return .expired }
+        guard let expiration, let end = expiration(credential) else { return .valid }
+        let remaining = end.timeIntervalSince(now())
+        return remaining <= 0 ? .expired : remaining <= leeway ? .expiresSoon : .valid
+    }
+
+    private func header(
+        of credential: Credential, _ token: RefreshState<Credential>.Token
+    ) throws(RequestError) -> Header {
+        if let cached = cache.withLock({ $0 }), cached.generation == token.generation { return cached.fields }
+        do {
+            let header = try fields(credential)
+            cache.withLock { $0 = (token.generation, header) }
+            return header
+        } catch {
+            throw RequestError.wrapped(error, as: .credentialsUnavailable).beforeSending()
+        }
+    }
+
+    func outcome(
+        ofRefresh number: Int, starts: Bool, until deadline: ContinuousClock.Instant?
+    ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
+        if starts { flight.start() }
+        switch await flight.wait(for: number, until: deadline) {
+        case .ended(let outcome): return outcome
+        case .cancelled: throw RequestError(.cancelled)
+        case .timedOut: throw RequestError(.timedOut(.total), detail: "waiting for new credentials")
+        }
+    }
+}
+
+extension RefreshState.Outcome {
+    /// Returns whether there are new credentials.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable` and the error of the refresh.
+    fileprivate func isRenewed() throws(RequestError) -> Bool {
+        switch self {
+        case .renewed: return true
+        case .refused: return false
+        case .failed(let error):
+            throw RequestError(.credentialsUnavailable, detail: "could not renew the credentials", underlying: error)
+        }
+    }
+
+    /// Throws unless there are new credentials.
+    func checkRenewal() throws(RequestError) {
+        do throws(RequestError) {
+            guard try isRenewed() else {
+                throw RequestError(.credentialsUnavailable, underlying: CredentialError.refreshRefused)
+            }
+        } catch {
+            throw error.beforeSending()
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// The deadline; reading it is slow, so it is read only if there is one.
+    fileprivate var waitLimit: ContinuousClock.Instant? { hasDeadline ? deadline : nil }
+}

@@ -1,0 +1,130 @@
+@_spi(Lock) public import Requests
+
+/// An authenticator whose credentials are renewed when the server rejects them or when they expire, such as access
+/// tokens.
+///
+/// ```swift
+/// let authenticator = RefreshableAuthenticator(bearerToken: token) { _ in
+///     try await tokens.perform { $0.post(.none, to: "/token", receiving: .text) }
+/// }
+/// let client = Client(api, executor: executor)
+///     .authenticating(with: authenticator)
+/// ```
+///
+/// There is one refresh at a time. A 401 to credentials that have been replaced since is sent again at once; every other
+/// 401 begins the refresh or waits for it, and shares its outcome: with new credentials the requests are sent again;
+/// after a refresh that returned nil they return their 401; after one that threw an error they fail with
+/// `credentialsUnavailable` and that error. A request that was sent before a refresh failed does not begin another one.
+///
+/// The refresh belongs to no request: cancelling one that waits ends only its own wait, and so does its deadline.
+/// Requests that the refresh itself performs are sent without these credentials, so they never wait for it; detached
+/// tasks are not recognized as part of it. When the authenticator is released, the refresh is cancelled.
+///
+/// Requests that begin during a refresh are sent with the old credentials unless `holdsDuringRefresh` is true. Without
+/// credentials, or with expired ones, requests wait for a refresh before they are sent. A 403 is not handled.
+public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator {
+    /// A token that identifies the credentials of one request.
+    public struct Token: Sendable {
+        let value: RefreshState<Credential>.Token
+    }
+
+    let flight: RefreshFlight<Credential>
+    let fields: @Sendable (Credential) throws -> Header
+    let expiration: (@Sendable (Credential) -> Date?)?
+    let leeway: TimeInterval
+    let holdsDuringRefresh: Bool
+    let now: @Sendable () -> Date
+    /// The fields of the present credentials, made once for each generation.
+    let cache = Lock<(generation: Int, fields: Header)?>(nil)
+
+    /// Creates an authenticator.
+    ///
+    /// - Parameters:
+    ///   - credential: The credentials; with nil, the first request waits for a refresh.
+    ///   - expiration: A function that returns when credentials expire, or nil if that is unknown.
+    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests; none by default. A
+    ///     refresh that fails is not repeated before the expiry.
+    ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
+    ///   - fields: A function that returns the fields of credentials, such as Authorization; its result is
+    ///     kept until the credentials change.
+    ///   - refresh: A function that returns new credentials for the old ones, or nil if there are none. Requests that it
+    ///     performs must have time limits, because it has none itself.
+    public convenience init(
+        _ credential: Credential?, expiration: (@Sendable (Credential) -> Date?)? = nil, leeway: Duration = .zero,
+        holdsDuringRefresh: Bool = false, fields: @escaping @Sendable (Credential) throws -> Header,
+        refresh: @escaping @Sendable (Credential?) async throws -> Credential?
+    ) {
+        self.init(
+            credential, expiration: expiration, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh,
+            now: { Date() }, fields: fields, refresh: refresh)
+    }
+
+    /// Creates an authenticator with a clock.
+    package init(
+        _ credential: Credential?, expiration: (@Sendable (Credential) -> Date?)?, leeway: Duration,
+        holdsDuringRefresh: Bool, now: @escaping @Sendable () -> Date,
+        fields: @escaping @Sendable (Credential) throws -> Header,
+        refresh: @escaping @Sendable (Credential?) async throws -> Credential?
+    ) {
+        flight = RefreshFlight(credential, refresh: refresh)
+        self.fields = fields
+        self.expiration = expiration
+        self.leeway = max(0, leeway / .seconds(1))
+        self.holdsDuringRefresh = holdsDuringRefresh
+        self.now = now
+    }
+
+    deinit { flight.abandon() }
+
+    /// The present credentials; nil before the first refresh and after signing out.
+    public var credential: Credential? { flight.step(\.credential) }
+
+    /// Replaces the credentials, for example with nil for signing out; the result of an active refresh is discarded.
+    public func replaceCredential(with credential: Credential?) {
+        flight.step { $0.replace(with: credential) }
+    }
+
+    /// Renews the credentials now, or waits for the active refresh.
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable` if there are no new credentials, or if the function that
+    ///   renews them calls this one; with `cancelled` if the task is cancelled.
+    public func refresh() async throws(RequestError) {
+        if flight.isRefreshingHere {
+            throw RequestError(.credentialsUnavailable, underlying: CredentialError.refreshWithinRefresh)
+                .beforeSending()
+        }
+        guard case .wait(let number, let starts) = flight.step({ $0.wait() }) else { return }
+        try await outcome(ofRefresh: number, starts: starts, until: nil).checkRenewal()
+    }
+}
+
+extension RefreshableAuthenticator where Credential == String {
+    /// Creates an authenticator with a bearer token (RFC 6750).
+    ///
+    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of the
+    /// request: `invalidFieldValue`.
+    ///
+    /// - Parameters:
+    ///   - token: The token; with nil, the first request waits for a refresh.
+    ///   - refresh: A function that returns a new token for the old one, or nil if there is none.
+    public convenience init(
+        bearerToken token: String?, refresh: @escaping @Sendable (String?) async throws -> String?
+    ) {
+        self.init(
+            token,
+            fields: { token in
+                guard BearerCredentials.isToken(token) else {
+                    throw RequestError(.invalidRequest(.invalidFieldValue), detail: "Bearer credentials")
+                }
+                return [Field(name: .authorization, value: "Bearer \(token)")]
+            }, refresh: refresh)
+    }
+}
+
+extension RefreshableAuthenticator: CustomStringConvertible, CustomReflectable {
+    /// The kind of the credentials, without their values.
+    public var description: String { "refreshable credentials" }
+
+    /// The mirror that `dump` prints: the kind only.
+    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
+}

@@ -1,0 +1,36 @@
+/// The rules for handling rejections of one request (PM-91): a 401 once, a 403 once, and no 401 after a handled 403.
+struct RejectionRules {
+    /// The rejection to handle.
+    enum Rejection: Hashable {
+        case unauthorized, forbidden
+    }
+
+    private var hasHandledChallenge = false
+    private var hasHandledUnauthorized = false
+    private var hasHandledForbidden = false
+
+    /// Returns the rejection to handle after a response with `status`, or nil if the response is final.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the response.
+    ///   - hasCredentials: Whether the request had credentials; without them a 401 is a challenge, not a rejection.
+    /// - Returns: The rejection, which then counts as handled.
+    mutating func rejection(by status: HTTPStatus, ofCredentials hasCredentials: Bool) -> Rejection? {
+        switch status.code {
+        case 401 where hasHandledForbidden: return nil
+        case 401 where !hasCredentials:
+            guard !hasHandledChallenge else { return nil }
+            hasHandledChallenge = true
+            return .unauthorized
+        case 401:
+            guard !hasHandledUnauthorized else { return nil }
+            hasHandledUnauthorized = true
+            return .unauthorized
+        case 403:
+            guard !hasHandledForbidden else { return nil }
+            hasHandledForbidden = true
+            return .forbidden
+        default: return nil
+        }
+    }
+}

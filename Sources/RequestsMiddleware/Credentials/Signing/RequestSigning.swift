@@ -1,0 +1,73 @@
+internal import RequestsPOSIX
+
+/// Middleware that signs each request as it will be sent, with all fields and the body.
+///
+/// ```swift
+/// let executor = SocketExecutor()
+///     .signing(with: .aws(signature), within: environment)
+/// ```
+///
+/// Add it first, next to the executor: middleware that receives a request later would change what was signed, and a
+/// retry is signed anew. Only the fields that the executor sets are not part of a signature: Content-Length,
+/// Transfer-Encoding, Connection and, except for its value, Host.
+///
+/// Requests at or below the base URL of ``environment`` are signed, decided for the target of each redirect: others,
+/// and those of a call that has left its origin, are sent without a signature.
+public struct RequestSigning: Middleware {
+    private let signer: RequestSigner
+    private let scope: CredentialScope
+
+    /// The environment whose base URL a request must be at or below; its other properties are not used.
+    public var environment: RequestEnvironment { scope.environment }
+
+    /// Creates the middleware with `signer` for requests at or below the base URL of `environment`.
+    public init(with signer: RequestSigner, within environment: RequestEnvironment) {
+        self.signer = signer
+        scope = CredentialScope(environment)
+    }
+
+    /// Signs `request` and performs it with `next`.
+    ///
+    /// - Throws: The `RequestError` of `next`, or one of the signer; nothing is sent then.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard applies(to: request) else { return try await next.execute(request) }
+        if let signed = try signer.signedInPlace(request) { return try await next.execute(signed) }
+        return try await next.execute(signer.signed(request))
+    }
+
+    /// Signs `request` on the calling thread, unless its body is a file or a stream that must be read first.
+    ///
+    /// - Throws: The `RequestError` of `next`, or one of the signer; nothing is sent then.
+    /// - Returns: The response, or the remaining work if it has to suspend.
+    public func interceptBlocking(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        guard applies(to: request) else { return try next.executeBlocking(request) }
+        if let signed = try signer.signedInPlace(request) { return try next.executeBlocking(signed) }
+        return .deferred { () async throws(RequestError) in try await next.execute(signer.signed(request)) }
+    }
+
+    private func applies(to request: PreparedRequest) -> Bool {
+        !request.hasLeftOrigin && scope.environment.covers(request.target)
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that signs requests at or below the base URL of `environment`.
+    public func signing(
+        with signer: RequestSigner, within environment: RequestEnvironment
+    ) -> Intercepted<Self, RequestSigning> {
+        intercepted(by: RequestSigning(with: signer, within: environment))
+    }
+
+    /// Returns this executor with middleware that signs requests, for an executor of an unknown type, such as one chosen
+    /// at run time.
+    @_disfavoredOverload
+    public func signing(
+        with signer: RequestSigner, within environment: RequestEnvironment
+    ) -> any RequestExecutor {
+        intercepted(by: RequestSigning(with: signer, within: environment))
+    }
+}

@@ -1,0 +1,52 @@
+/// The authenticators that the current task does not use.
+enum SuppressedAuthentication {
+    @TaskLocal static var authenticators: [any Authenticator] = []
+
+    static func contains(_ authenticator: some Authenticator) -> Bool {
+        let suppressed = authenticators
+        return !suppressed.isEmpty && suppressed.contains { $0 === authenticator }
+    }
+}
+
+extension Authenticator {
+    /// Runs `operation`, whose requests do not receive the credentials of this authenticator.
+    ///
+    /// It applies to the requests of `operation`, also after it has suspended, and to those of tasks that it creates,
+    /// except for detached ones. A response with status 401 is then not handled.
+    ///
+    /// - Throws: The error of `operation`.
+    /// - Returns: The result of `operation`.
+    public func withoutCredentials<Result, Failure: Error>(
+        _ operation: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let suppressed = SuppressedAuthentication.authenticators + [self]
+        return try await SuppressedAuthentication.$authenticators.withValue(suppressed) {
+            await Swift.Result(catching: operation)
+        }.get()
+    }
+
+    /// Runs `operation`, whose blocking calls do not receive the credentials of this authenticator.
+    ///
+    /// - Throws: The error of `operation`.
+    /// - Returns: The result of `operation`.
+    @available(*, noasync, message: "the asynchronous form also applies after a suspension")
+    public func withoutCredentials<Result, Failure: Error>(
+        _ operation: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let suppressed = SuppressedAuthentication.authenticators + [self]
+        return try SuppressedAuthentication.$authenticators.withValue(suppressed) {
+            Swift.Result(catching: operation)
+        }.get()
+    }
+}
+
+extension Result where Success: ~Copyable {
+    /// Creates the result of an asynchronous operation.
+    init(catching operation: () async throws(Failure) -> Success) async {
+        do throws(Failure) {
+            self = .success(try await operation())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

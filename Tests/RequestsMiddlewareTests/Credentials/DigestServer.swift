@@ -1,0 +1,96 @@
+@_spi(Lock) import Requests
+import RequestsMock
+import RequestsPOSIX
+
+/// A server that challenges with Digest and verifies the credentials, with its own computation.
+final class DigestServer: Sendable {
+    struct State: Sendable {
+        var nonce = "nonce-0"
+        var counts: Set<String> = []
+        var challenges = 0
+        var accepted = 0
+        /// The number of requests after which the nonce is stale.
+        var lifetime = Int.max
+        /// Whether each response announces the next nonce, and only that one is accepted.
+        var announcesNext = false
+        /// Whether the server says that a nonce it does not accept any more is stale.
+        var marksStale = true
+        var problems: [String] = []
+    }
+
+    let state = Lock(State())
+    let username: String
+    let password: String
+    let parameters: FieldParameters
+    let hash: HashAlgorithm
+
+    init(
+        username: String = "planted-user", password: String = "planted-password", hash: HashAlgorithm = .sha256,
+        _ parameters: FieldParameters = ["qop": "auth"]
+    ) {
+        self.username = username
+        self.password = password
+        self.hash = hash
+        self.parameters = parameters
+    }
+
+    var executor: MockExecutor {
+        MockExecutor { [self] request in response(to: request) }
+    }
+
+    private func challenge(isStale: Bool, _ state: inout State) -> MockResponse {
+        state.challenges += 1
+        var all: FieldParameters = ["realm": "r", "nonce": state.nonce, "opaque": "o", "algorithm": hash.rawValue]
+        for (name, value) in parameters { all[name] = value }
+        if isStale, state.marksStale { all["stale"] = "true" }
+        let value = AuthenticationChallenge(scheme: "Digest", parameters: all).fieldValue
+        return .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: value))
+    }
+
+    private func response(to request: PreparedRequest) -> MockResponse {
+        let sent = AuthenticationChallenge.challenges(in: request.header[.authorization] ?? "").first?.parameters
+        return state.withLock { state in
+            guard let sent else { return challenge(isStale: false, &state) }
+            guard sent["nonce"] == state.nonce, state.counts.count < state.lifetime else {
+                if sent["nonce"] == state.nonce {
+                    state.nonce = "nonce-\(state.challenges)"
+                    state.counts = []
+                }
+                return challenge(isStale: true, &state)
+            }
+            guard verify(sent, request), state.counts.insert(sent["nc"] ?? "\(state.accepted)").inserted else {
+                state.problems.append("\(sent)")
+                return challenge(isStale: false, &state)
+            }
+            state.accepted += 1
+            guard state.announcesNext else { return .ok("in") }
+            state.nonce = "next-\(state.accepted)"
+            state.counts = []
+            let info = Field(name: "Authentication-Info", value: "nextnonce=\"\(state.nonce)\", qop=auth")
+            return MockResponse.ok("in").adding(headerField: info)
+        }
+    }
+
+    private func hex(_ text: String) -> String {
+        let bytes = (try? SystemHashes.shared.digest(of: Data(text.utf8), with: hash)) ?? []
+        return bytes.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+    }
+
+    /// Verifies the credentials of RFC 7616 §3.4.1.
+    private func verify(_ sent: FieldParameters, _ request: PreparedRequest) -> Bool {
+        func value(_ name: String) -> String { sent[name] ?? "" }
+        var key = hex("\(username):\(value("realm")):\(password)")
+        if value("algorithm").lowercased().hasSuffix("-sess") {
+            key = hex("\(key):\(value("nonce")):\(value("cnonce"))")
+        }
+        var message = "\(request.method):\(value("uri"))"
+        if value("qop") == "auth-int" {
+            guard case .bytes(let body) = request.body else { return false }
+            message += ":" + hex(String(decoding: body, as: UTF8.self))
+        }
+        let middle = sent["qop"].map { "\(value("nc")):\(value("cnonce")):\($0):" } ?? ""
+        let isUser = value("username") == (value("userhash") == "true" ? hex("\(username):r") : username)
+        return isUser && value("uri") == request.target.requestTarget && value("opaque") == "o"
+            && value("response") == hex("\(key):\(value("nonce")):\(middle)\(hex(message))")
+    }
+}

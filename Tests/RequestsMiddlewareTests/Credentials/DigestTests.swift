@@ -1,0 +1,285 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import RequestsPOSIX
+import Testing
+
+@Suite("Digest", .timeLimit(.minutes(5)))
+struct DigestTests {
+    private let api = AnonymousRequestProvider("http://e.com")
+
+    private func client(
+        _ executor: some RequestExecutor, allowing fallbacks: DigestAuthenticator.Fallbacks = [],
+        password: String = "planted-password", hashes: any HashProvider = SystemHashes.shared
+    ) -> Client<AnonymousRequestProvider> {
+        let authenticator = DigestAuthenticator(
+            username: "planted-user", password: password, allowing: fallbacks, hashes: hashes
+        ) { "client-nonce" }
+        return Client(api, executor: executor).authenticating(with: authenticator)
+    }
+
+    private func get(_ client: Client<AnonymousRequestProvider>) async -> RequestError? {
+        await credentialFailure { () async throws(RequestError) in
+            try await client.perform { $0.get(.text, from: "/a").adding(queryItem: ("b", "c")) }
+        }
+    }
+
+    /// The hash and the parameters of the challenge.
+    static let challenges: [(HashAlgorithm, FieldParameters)] = [
+        (.sha256, ["qop": "auth"]), (.sha512t256, ["qop": "auth"]), (.md5, ["qop": "auth"]), (.sha256, [:]),
+        (.sha256, ["algorithm": "SHA-256-sess", "qop": "auth"]), (.sha256, ["qop": "auth-int, auth"]),
+        (.sha256, ["qop": "auth-int"]), (.sha256, ["qop": "auth", "userhash": "true"]),
+        (.md5, ["algorithm": "md5-SESS", "qop": "x, auth"]), (.sha256, ["algorithm": "SHA-256-sess"]),
+    ]
+
+    @Test("a challenge is met, and later requests have credentials at once (R-37)", arguments: challenges)
+    func meets(hash: HashAlgorithm, parameters: FieldParameters) async throws {
+        let server = DigestServer(hash: hash, parameters)
+        let client = client(server.executor, allowing: .md5)
+        for number in 1...3 {
+            let text = try await client.perform {
+                $0.post(.text("body é"), to: "/a", receiving: .text).adding(queryItem: ("b", "c"))
+            }
+            #expect(text == "in")
+            server.state.withLock { #expect($0.accepted == number && $0.challenges == 1 && $0.problems == []) }
+        }
+    }
+
+    @Test("blocking calls meet challenges too", arguments: [["qop": "auth"], ["qop": "auth-int"]] as [FieldParameters])
+    func blocking(parameters: FieldParameters) throws {
+        let server = DigestServer(parameters)
+        let client = client(server.executor)
+        for _ in 0..<3 {
+            #expect(try client.performAndWait { $0.post(.text("body"), to: "/a", receiving: .text) } == "in")
+        }
+        server.state.withLock { #expect($0.accepted == 3 && $0.challenges == 1) }
+    }
+
+    @Test("wrong credentials end after the challenge and one attempt (R-37)")
+    func wrong() async {
+        let server = DigestServer()
+        let executor = server.executor
+        let error = await get(client(executor, password: "wrong"))
+        #expect(error?.status == 401 && executor.recordedCount == 2)
+    }
+
+    @Test("a stale nonce is replaced without a failure, for every later request (R-37)")
+    func stale() async {
+        let server = DigestServer()
+        server.state.withLock { $0.lifetime = 2 }
+        let executor = server.executor
+        let client = client(executor)
+        for _ in 0..<7 { #expect(await get(client) == nil) }
+        server.state.withLock { #expect($0.accepted == 7 && $0.challenges == 4) }
+    }
+
+    @Test("a nonce that was accepted before is replaced even if the server does not call it stale (R-37)")
+    func forgottenNonce() async {
+        let server = DigestServer()
+        server.state.withLock {
+            $0.lifetime = 2
+            $0.marksStale = false
+        }
+        let client = client(server.executor)
+        for _ in 0..<5 { #expect(await get(client) == nil) }
+        server.state.withLock { #expect($0.accepted == 5 && $0.challenges == 3) }
+    }
+
+    @Test("a challenge with a control character is not met (R-37)", arguments: ["realm", "nonce", "opaque"])
+    func controls(name: String) throws {
+        let authenticator = DigestAuthenticator(username: "u", password: "p")
+        for value in ["a\r\nX: y", "a\u{0}", "a\u{7F}", "a\nb", "b"] {
+            var parameters: FieldParameters = ["realm": "r", "nonce": "n", "opaque": "o", "algorithm": "SHA-256"]
+            parameters[name] = value
+            let challenge = AuthenticationChallenge(scheme: "Digest", parameters: parameters)
+            let field = try authenticator.fieldValue(for: [challenge], method: .get, target: "/")
+            #expect((field != nil) == (value == "b"))
+        }
+    }
+
+    @Test("the next nonce of Authentication-Info is used without another challenge (R-37)")
+    func nextNonce() async {
+        let server = DigestServer()
+        server.state.withLock { $0.announcesNext = true }
+        let client = client(server.executor)
+        for _ in 0..<5 { #expect(await get(client) == nil) }
+        server.state.withLock { #expect($0.accepted == 5 && $0.challenges == 1) }
+    }
+
+    @Test("parallel requests share one nonce, each with its own count (R-37)")
+    func parallel() async {
+        let server = DigestServer()
+        let client = client(server.executor)
+        await withTaskGroup { group in
+            for _ in 0..<100 { group.addTask { #expect(await get(client) == nil) } }
+        }
+        server.state.withLock { #expect($0.accepted == 100 && $0.counts.count == 100 && $0.problems == []) }
+    }
+
+    /// The responses of servers that never accept, and the largest number of requests.
+    static let endless: [(String, Int)] = [
+        ("Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256, stale=true", 3),
+        ("Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256", 2), ("Digest realm=r", 1),
+        ("Digest realm=r, nonce=n, qop=other, algorithm=SHA-256", 1), ("Digest realm=r, nonce=n, algorithm=MD5", 1),
+        ("Digest realm=r, nonce=n, algorithm=SHA-3", 1), ("Digest realm=r, nonce=\"n", 1), ("Basic realm=r", 1),
+        ("Digest realm=\"a\\\r\\\nb\", nonce=n, algorithm=SHA-256", 1), ("", 1), ("Negotiate", 1),
+    ]
+
+    @Test("a server that never accepts ends the call after the stated number of requests (R-37)", arguments: endless)
+    func ends(challenge: String, count: Int) async {
+        let executor = MockExecutor { _ in
+            .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: challenge))
+        }
+        let error = await get(client(executor))
+        #expect(error?.status == 401 && executor.recordedCount == count)
+    }
+
+    @Test("of several challenges the strongest one is met, whatever their order (R-37)")
+    func strongest() async throws {
+        func challenge(_ algorithm: String) -> String {
+            "Digest realm=\"\(algorithm)\", nonce=n, qop=auth, algorithm=\(algorithm)"
+        }
+        let algorithms = ["MD5", "SHA-256", "SHA-512-256"]
+        for order in [algorithms, algorithms.reversed(), ["SHA-256", "SHA-512-256", "MD5"]] {
+            let fields = ["Unknown a=b, Basic realm=x, \(challenge(order[0]))"] + order.dropFirst().map(challenge)
+            let header = Header(fields.map { Field(name: .wwwAuthenticate, value: $0) })
+            let authenticator = DigestAuthenticator(username: "u", password: "p", allowing: .md5)
+            let value = try authenticator.fieldValue(for: header.challenges, method: .get, target: "/")
+            #expect(value?.contains("realm=\"SHA-512-256\"") == true)
+            let lacking = DigestAuthenticator(
+                username: "u", password: "p", hashes: LackingHashes(lacks: [.sha512t256])
+            ) { "c" }
+            let other = try lacking.fieldValue(for: header.challenges, method: .get, target: "/")
+            #expect(other?.contains("realm=\"SHA-256\"") == true)
+            let none = DigestAuthenticator(
+                username: "u", password: "p", hashes: LackingHashes(lacks: [.sha512t256, .sha256])
+            ) { "c" }
+            #expect(try none.fieldValue(for: header.challenges, method: .get, target: "/") == nil)
+        }
+    }
+
+    @Test("Basic is used only if it is allowed and no Digest challenge can be met")
+    func basic() async {
+        let value = "Basic realm=r, Digest realm=r, nonce=n, algorithm=MD5"
+        let executor = MockExecutor { request in
+            request.header.contains(.authorization)
+                ? .ok() : .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: value))
+        }
+        let client = client(executor, allowing: .basic)
+        #expect(await get(client) == nil)
+        #expect(await get(client) == nil)
+        let basic = "Basic \(Data("planted-user:planted-password".utf8).base64EncodedString())"
+        #expect(executor.sentAuthorizations == [nil, basic, basic])
+        #expect(await get(self.client(executor))?.status == 401)
+    }
+
+    @Test("a challenge of another origin is not met with the credentials of the first one (R-36)")
+    func otherOrigin() async {
+        let challenge = Field(name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256")
+        let executor = MockExecutor { request in
+            if request.target.host == "f.com" { return .status(401).adding(headerField: challenge) }
+            guard request.header.contains(.authorization) else {
+                return .status(401).adding(headerField: challenge)
+            }
+            return .redirect(307, to: "http://f.com/b")
+        }
+        let error = await get(client(executor))
+        #expect(error?.status == 401 && error?.request?.target.host == "f.com")
+        #expect(executor.sentAuthorizations.map { $0 != nil } == [false, true, false])
+    }
+
+    @Test("without a library for hashes nothing is sent, and the error names the packages to install (S-52)")
+    func missingLibrary() async {
+        let executor = DigestServer().executor
+        let library = SystemLibrary(
+            name: "libcrypto", files: ["/nonexistent/libcrypto.so.3"],
+            packages: "libssl3 (Debian, Ubuntu) or libcrypto3 (Alpine)")
+        let error = await get(client(executor, hashes: LibCrypto(library)))
+        #expect(error?.reason == .credentialsUnavailable && error?.mayHaveReachedServer == false)
+        #expect(executor.recordedCount == 0)
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("libssl3") && text.contains("libcrypto3") && !text.contains("planted"), "\(text)")
+        guard case .libraryUnavailable? = error?.underlying as? CredentialError else {
+            Issue.record("\(String(describing: error?.underlying))")
+            return
+        }
+    }
+
+    @Test("hostile challenges are ignored or met within linear time (R-37, R-75)")
+    func hostile() async throws {
+        let parameters = (0..<10_000).map { "p\($0)=\"\\\"\($0)\"" }.joined(separator: ", ")
+        let values = [
+            "Digest \(parameters)", "Digest \(parameters), realm=r, nonce=n, qop=auth, algorithm=SHA-256",
+            String(repeating: "Unknown a=b, ", count: 10_000) + "Digest realm=r, nonce=n, algorithm=SHA-256",
+            "Digest qop=\"" + String(repeating: "x,", count: 10_000) + "auth\", nonce=n, algorithm=SHA-256",
+            "Digest nonce=\"" + String(repeating: "\\\"", count: 50_000) + "\", algorithm=SHA-256",
+        ]
+        let authenticator = DigestAuthenticator(username: "u", password: "p")
+        for (index, value) in values.enumerated() {
+            let header: Header = [Field(name: .wwwAuthenticate, value: value)]
+            let field = try authenticator.fieldValue(for: header.challenges, method: .get, target: "/")
+            #expect((field != nil) == (index > 0), "\(index)")
+        }
+    }
+
+    @Test("a body that is a file or a stream is hashed before it is sent, and one that can be sent once is refused")
+    func bodies() async throws {
+        let server = DigestServer(["qop": "auth-int"])
+        let executor = server.executor
+        let authenticator = DigestAuthenticator(username: "planted-user", password: "planted-password")
+        let authenticated = executor.authenticating(
+            with: authenticator, within: try #require(RequestEnvironment(string: "http://e.com")))
+        let target = try TargetURI("http://e.com/a")
+        let chunks = [Data("a".utf8), Data("b".utf8)]
+        func stream(isReplayable: Bool) -> RequestBody {
+            .stream(length: 2, isReplayable: isReplayable) { Chunks(chunks: chunks) }
+        }
+        _ = try await authenticated.execute(PreparedRequest(method: .put, target: target, body: .bytes(Data())))
+        _ = try await authenticated.execute(
+            PreparedRequest(method: .put, target: target, body: stream(isReplayable: true)))
+        let sent = executor.recordedRequests.last?.header[.authorization] ?? ""
+        let challenge = AuthenticationChallenge(
+            scheme: "Digest",
+            parameters: ["realm": "r", "nonce": "nonce-0", "opaque": "o", "algorithm": "SHA-256", "qop": "auth-int"])
+        let parameters = try #require(AuthenticationChallenge.challenges(in: sent).first?.parameters)
+        #expect(parameters["qop"] == "auth-int" && parameters["nc"] == "00000003" || parameters["nc"] == "00000002")
+        let error = await credentialFailure { () async throws(RequestError) in
+            try await authenticated.execute(
+                PreparedRequest(method: .put, target: target, body: stream(isReplayable: false)))
+        }
+        #expect(error?.reason == .bodyNotReplayable)
+        let expected = try DigestAuthenticator(
+            username: "planted-user", password: "planted-password", hashes: SystemHashes.shared
+        ) { "c" }.fieldValue(for: [challenge], method: .put, target: "/a", body: Data("ab".utf8))
+        #expect(expected?.contains("qop=auth-int") == true)
+    }
+
+    private struct Chunks: RequestBody.Source {
+        var chunks: [Data]
+        mutating func next() async throws -> Data? { chunks.isEmpty ? nil : chunks.removeFirst() }
+    }
+}
+
+/// The hashes of the system without some of them.
+struct LackingHashes: HashProvider {
+    let lacks: Set<HashAlgorithm>
+
+    private func check(_ algorithm: HashAlgorithm) throws(HashError) {
+        if lacks.contains(algorithm) { throw .unsupported(algorithm) }
+    }
+
+    func digest(of data: Data, with algorithm: HashAlgorithm) throws(HashError) -> [UInt8] {
+        try check(algorithm)
+        return try SystemHashes.shared.digest(of: data, with: algorithm)
+    }
+
+    func authenticationCode(of data: Data, key: Data, with algorithm: HashAlgorithm) throws(HashError) -> [UInt8] {
+        try check(algorithm)
+        return try SystemHashes.shared.authenticationCode(of: data, key: key, with: algorithm)
+    }
+
+    func makeHash(with algorithm: HashAlgorithm) throws(HashError) -> any IncrementalHash {
+        try check(algorithm)
+        return try SystemHashes.shared.makeHash(with: algorithm)
+    }
+}

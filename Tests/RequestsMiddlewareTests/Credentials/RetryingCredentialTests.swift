@@ -1,0 +1,57 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import RequestsSocket
+import RequestsTestServer
+import Testing
+
+@Suite("Retries behind credentials", .timeLimit(.minutes(2)))
+struct RetryingCredentialTests {
+    /// The statuses about which a policy was consulted that repeats every failure once.
+    private final class Consultations: Sendable {
+        private let list = Lock<[Int]>([])
+
+        var statuses: [Int] { list.withLock { $0 } }
+
+        var policy: RetryPolicy {
+            RetryPolicy { failure in
+                self.list.withLock { $0.append(failure.error.status?.code ?? 0) }
+                return failure.attempt < 1 ? .zero : nil
+            }
+        }
+    }
+
+    @Test(
+        "a policy is not consulted about a 401 that an authenticator handles, and is about any other (T-54, PM-92, C27)",
+        arguments: [true, false])
+    func unauthorized(hasCredentials: Bool) async throws {
+        let mock = scripted([401, 401, 401])
+        try await withTestServer(serving: mock) { server in
+            let consultations = Consultations()
+            let retrying = SocketExecutor().retrying(consultations.policy)
+            let environment = try #require(RequestEnvironment(baseURL: server.baseURL))
+            let executor: any RequestExecutor =
+                hasCredentials ? retrying.authenticating(with: NumberedTokens(), within: environment) : retrying
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let error = await credentialFailure { () async throws(RequestError) in
+                try await executor.perform(api.get(.data, from: "/x"))
+            }
+            #expect(error?.status == .unauthorized)
+            #expect(mock.recordedRequests.count == 2)
+            // Without credentials the policy repeats the first 401 and gives up after the second.
+            #expect(consultations.statuses == (hasCredentials ? [] : [401, 401]))
+        }
+    }
+
+    @Test("a failure that is not a 401 is repeated behind an authenticator, with the same credentials (PM-92)")
+    func unavailable() async throws {
+        let mock = scripted([503, 401, 503, 200])
+        let consultations = Consultations()
+        let environment = try #require(RequestEnvironment(baseURL: URL("https://e.com")))
+        let executor = mock.retrying(consultations.policy).authenticating(with: NumberedTokens(), within: environment)
+        _ = try await executor.perform(AnonymousRequestProvider("https://e.com").get(.data, from: "/x"))
+        #expect(consultations.statuses == [503, 503])
+        let sent = mock.sentAuthorizations
+        #expect(sent == ["Bearer planted-1", "Bearer planted-1", "Bearer planted-2", "Bearer planted-2"])
+    }
+}
