@@ -7,7 +7,7 @@
 ///
 /// ``Authentication`` calls an authenticator for each request that is at or below the base URL of its environment and
 /// has no credentials of its own. An authenticator is an object, such as an actor, because it has an identity:
-/// ``withoutCredentials(_:)`` suppresses one authenticator and no other. Many requests use it at the same time.
+/// `withoutCredentials(_:)` suppresses one authenticator and no other. Many requests use it at the same time.
 public protocol Authenticator: AnyObject, Sendable {
     /// The type of a value that identifies the credentials of one request, such as the generation of a token.
     associatedtype Token: Sendable = Void

@@ -30,7 +30,7 @@ enum OwnRetryPolicy: RequestAttributes.Key {
 extension Request {
     /// Returns this request with its own retry policy, in place of that of the executor.
     ///
-    /// It has no effect on an executor without ``RequestExecutor/retrying(_:budget:clock:)``, whose budget still
+    /// It has no effect on an executor without `retrying(_:budget:clock:)`, whose budget still
     /// applies.
     public consuming func retrying(_ policy: RetryPolicy) -> Self {
         setting(attribute: OwnRetryPolicy.self, to: policy)

@@ -35,7 +35,7 @@ public struct Retrying: Middleware {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - policy: The policy of requests that have none of their own (``/Requests/Request/retrying(_:)``).
+    ///   - policy: The policy of requests that have none of their own (`Request.retrying(_:)`).
     ///   - budget: The limit on the retries of all requests. By default, each executor that you add the middleware to
     ///     has its own.
     ///   - clock: The sources of time and randomness.
