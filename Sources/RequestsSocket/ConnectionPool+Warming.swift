@@ -24,35 +24,24 @@ extension ConnectionPool {
     ) async throws(RequestError) {
         guard count > 0 else { return }
         try timeLimits.check()
+        var leases: [Lease] = []
+        // A call that waits for one of these connections would be in the way of the connections that follow.
+        while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
+        let connector = try connector(timeLimits)
         let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in
-            for _ in 0..<count {
+            for lease in leases {
                 group.addTask {
-                    await Result { () async throws(RequestError) in try await self.connection(to: origin, timeLimits) }
+                    await Result(catching: { () async throws(RequestError) in
+                        switch lease {
+                        case .connection(let connection): connection
+                        case .slot(let slot): Connection(try await connector.connect(to: origin), in: slot)
+                        }
+                    })
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
         for case .success(let connection) in results { park(connection, at: .now, seconds: nil) }
         for result in results { _ = try result.get() }
-    }
-
-    private func connection(
-        to origin: Origin, _ timeLimits: SocketTimeLimits
-    ) async throws(RequestError) -> Connection {
-        switch try await lease(origin, timeLimits) {
-        case .connection(let connection): connection
-        case .slot(let slot): Connection(try await connector(timeLimits).connect(to: origin), in: slot)
-        }
-    }
-}
-
-extension Result {
-    /// Creates the result of an asynchronous function.
-    fileprivate init(_ body: () async throws(Failure) -> Success) async {
-        do throws(Failure) {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
     }
 }

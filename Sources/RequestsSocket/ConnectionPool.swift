@@ -155,6 +155,12 @@ extension ConnectionPool {
         return check(try await wait(waiter, timeLimits), at: .now)
     }
 
+    /// Returns a connection as ``lease(_:_:isContinuation:)`` if none has to be waited for; nil if the limits are reached.
+    func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
+        if isInherited { throw .notConnected(.forkedChild).beforeSending() }
+        return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }
+    }
+
     /// Claims until no more idle connections have to be closed for the claim; returns nil if the limits are reached.
     private func claim(
         isNew: Bool, _ origin: Origin, _ claim: (inout Ledger) -> Ledger.Claim

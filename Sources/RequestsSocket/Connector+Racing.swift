@@ -62,8 +62,8 @@ extension Connector {
     }
 
     private static func seconds(_ duration: Duration) -> Int32 {
-        let nanoseconds = Deadline.nanoseconds(of: duration)
-        return Int32(min(max((nanoseconds - 1) / 1_000_000_000 + 1, 1), 32_767))
+        let nanoseconds = max(Deadline.nanoseconds(of: duration), 1)
+        return Int32(min((nanoseconds - 1) / 1_000_000_000 + 1, 32_767))
     }
 
     private func finish(_ channel: Channel) async throws(RequestError) -> Channel {

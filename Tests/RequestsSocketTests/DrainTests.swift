@@ -145,6 +145,22 @@ struct DrainTests {
         #expect(peer.connections == max(expected, 1))
     }
 
+    @Test("warming up does not wait for connections that the limits do not allow, or that calls use")
+    func warmingAtTheLimits() async throws {
+        let peer = try Self.slowPeer()
+        let url = try #require(URL(string: "http://\(peer.authority)"))
+        let executor = SocketExecutor.with { $0.maximumConnections = 3 }
+        let request = try peer.request()
+        let running = Task { try await executor.execute(request).text }
+        await eventually { peer.connections == 1 }
+        try await executor.connect(to: url, count: 8, timeout: nil)
+        #expect(executor.connections == (3, 2))
+        try await executor.connect(to: url, count: 8, timeout: nil)
+        #expect(executor.connections == (3, 2))
+        peer.resume()
+        #expect(try await running.value == "ok")
+    }
+
     @Test("connections that cannot be established in advance are an error")
     func warmingFails() async throws {
         let closed = try Socket.bound(to: .loopback())

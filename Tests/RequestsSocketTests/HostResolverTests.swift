@@ -108,6 +108,7 @@ struct HostResolverTests {
             (SocketExecutor.KeepAliveProbes(), [60, 10, 5]),
             (.init(idleTime: .milliseconds(1_500), interval: .milliseconds(1), count: 3), [2, 1, 3]),
             (.init(idleTime: .seconds(-1), interval: .zero, count: 0), [1, 1, 1]),
+            (.init(idleTime: .seconds(Int64.min), interval: .nanoseconds(Int64.min), count: .min), [1, 1, 1]),
             (.init(idleTime: .seconds(Int64.max), interval: .seconds(100_000), count: .max), [32_767, 32_767, 127]),
         ] as [(SocketExecutor.KeepAliveProbes, [Int32])])
     func probes(probes: SocketExecutor.KeepAliveProbes, expected: [Int32]) async throws {

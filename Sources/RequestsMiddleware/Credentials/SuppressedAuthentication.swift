@@ -39,14 +39,3 @@ extension Authenticator {
         }.get()
     }
 }
-
-extension Result where Success: ~Copyable {
-    /// Creates the result of an asynchronous operation.
-    init(catching operation: () async throws(Failure) -> Success) async {
-        do throws(Failure) {
-            self = .success(try await operation())
-        } catch {
-            self = .failure(error)
-        }
-    }
-}
