@@ -98,6 +98,15 @@ struct SigningTests {
         ] { #expect(text.contains(signature)) }
     }
 
+    @Test("the size of chunks is limited", arguments: [Int.min, -1, 0, 1, .max])
+    func chunkSizes(size: Int) async throws {
+        let request = try PreparedRequest(
+            method: .put, target: TargetURI("http://e.com/k"), body: .bytes(Data("abc".utf8)))
+        let sent = try await signed(request, .aws(Self.example(.chunks(size: size))))
+        // Two chunks: “abc” and the empty one.
+        #expect(sent.body.knownLength == 1 + 17 + 64 + 2 + 3 + 2 + (1 + 17 + 64 + 2 + 2))
+    }
+
     @Test(
         "a body in signed chunks has the declared length, whatever the sizes of its pieces",
         arguments: [0, 1, 8_191, 8_192, 8_193, 100_000])
@@ -151,7 +160,7 @@ struct SigningTests {
         let served = scripted([200])
         let anywhere = try #require(RequestEnvironment(string: "http://e.com"))
         let executor = served.signing(with: signer, within: anywhere)
-        let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(once) }
+        let error = await failure { () async throws(RequestError) in try await executor.execute(once) }
         #expect(
             error?.reason == .bodyNotReplayable && error?.mayHaveReachedServer == false && served.recordedCount == 0)
         // A payload that is not signed needs no reading.
@@ -229,7 +238,7 @@ struct SigningTests {
         let request = try PreparedRequest(target: TargetURI("http://e.com/api/"))
         for signature in cases + [late, missing] {
             let executor = try served.signing(with: .aws(signature), within: environment())
-            let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(request) }
+            let error = await failure { () async throws(RequestError) in try await executor.execute(request) }
             #expect(error?.reason == .credentialsUnavailable && error?.mayHaveReachedServer == false)
             #expect(error?.underlying is CredentialError && error?.request?.target == request.target)
             #expect(throws: RequestError.self) { try signature.presignedURL(for: request, expiresIn: .seconds(60)) }

@@ -9,11 +9,11 @@ package struct AWSChunks: Sendable {
     /// - Parameters:
     ///   - scope: The time, scope and key.
     ///   - seed: The signature of the request, which the first chunk continues.
-    ///   - size: The size of a chunk in bytes; at least 1.
+    ///   - size: The size of a chunk in bytes, from 1 to 1 GiB; other values are limited to that.
     package init(_ scope: AWSScope, seed: String, size: Int) {
         self.scope = scope
         self.seed = seed
-        self.size = max(1, size)
+        self.size = min(max(1, size), 1 << 30)
     }
 
     /// Returns `body`, which has `length` bytes, in signed chunks.

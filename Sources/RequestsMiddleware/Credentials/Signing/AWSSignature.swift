@@ -41,8 +41,7 @@ public struct AWSSignature: Sendable {
         case unsigned
         /// Each chunk of the body is signed while it is sent (`STREAMING-AWS4-HMAC-SHA256-PAYLOAD`, S3 only).
         ///
-        /// The body must have a known length. The size of a chunk in bytes is at least 8 KiB; a smaller value is raised
-        /// to that.
+        /// The body must have a known length. The size of a chunk in bytes is limited to 8 KiB to 1 GiB.
         case chunks(size: Int = 64 << 10)
     }
 
