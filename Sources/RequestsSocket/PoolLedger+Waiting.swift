@@ -8,7 +8,8 @@ package enum PoolGrant<Connection> {
 
 /// A call that waits for a connection.
 ///
-/// Its variables belong to the ledger, and the lock that guards the ledger guards them.
+/// Its variables belong to the ledger.
+// Unchecked, because the lock that guards the ledger guards them, and the compiler cannot see that.
 package final class PoolWaiter<Origin: Sendable, Connection, Signal: Sendable>: @unchecked Sendable {
     package let origin: Origin
     /// Whether the call runs on a thread that is blocked for it, so that it needs no other thread to continue.

@@ -3,6 +3,7 @@ import Requests
 import RequestsHTTP1
 import RequestsMiddleware
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 /// Compares the errors behind a `RequestError`, which its detail contains, with `Tests/Fixtures/details.txt`.
@@ -97,18 +98,13 @@ struct DetailMessageTests {
         lines += WireError.Place.allCases.map { "\(WireError.truncated($0))" }
         lines.append("# JSONValue.SyntaxError")
         lines += try Self.json.map { "\(try #require(JSONValue.SyntaxError.check(Data($0.utf8))))" }
-        let text = lines.joined(separator: "\n") + "\n"
-        let file = Self.repository.appending(path: "Tests/Fixtures/details.txt")
-        if ProcessInfo.processInfo.environment["REQUESTS_RECORD"] != nil { return try Data(text.utf8).write(to: file) }
-        let golden = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-        for (line, expected) in zip(lines, golden.split(separator: "\n")) { #expect(line == expected) }
-        #expect(text == golden)
+        #expect(try Golden("details.txt").differences(from: lines) == [])
     }
 
     @Test("the golden file has every case that the sources declare")
     func complete() throws {
         for group in Self.groups {
-            let source = Self.repository.appending(path: "Sources/\(group.file).swift")
+            let source = Golden.repository.appending(path: "Sources/\(group.file).swift")
             let text = String(decoding: try Data(contentsOf: source), as: UTF8.self)
             let start = try #require(text.range(of: "enum \(group.name):")).upperBound
             let body = text[start...].split(separator: "\n").dropFirst()
@@ -116,9 +112,5 @@ struct DetailMessageTests {
             let declared = body.compactMap { $0.firstMatch(of: /^ +case (\w+)/).map { String($0.1) } }
             #expect(Set(declared) == Set(group.texts.map(\.key)), "\(group.name)")
         }
-    }
-
-    private static var repository: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }
 }

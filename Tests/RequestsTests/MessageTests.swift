@@ -1,15 +1,16 @@
 import Requests
+import TestSupport
 import Testing
+
+private func malformedLiteral() -> URL { URL("http://[") }
 
 /// Compares every message of an error with `Tests/Fixtures/messages.txt`.
 ///
 /// `REQUESTS_RECORD=1` writes that file instead.
-private func malformedLiteral() -> URL { URL("http://[") }
-
 @Suite("Messages")
 struct MessageTests {
     /// The line of `malformedLiteral()`, outside the macro of the test, which has lines of its own.
-    private static let lineOfLiteral = #line - 5
+    private static let lineOfLiteral = #line - 8
 
     private typealias Invalid = RequestError.InvalidRequest
 
@@ -56,12 +57,7 @@ struct MessageTests {
         }
         lines.append("# Errors")
         for failure in Self.failures { lines.append("\(try #require(await failure()))") }
-        let text = lines.joined(separator: "\n") + "\n"
-        let file = Self.repository.appending(path: "Tests/Fixtures/messages.txt")
-        if ProcessInfo.processInfo.environment["REQUESTS_RECORD"] != nil { return try Data(text.utf8).write(to: file) }
-        let golden = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-        for (line, expected) in zip(lines, golden.split(separator: "\n")) { #expect(line == expected) }
-        #expect(text == golden)
+        #expect(try Golden("messages.txt").differences(from: lines) == [])
     }
 
     @Test("the golden file has every case that the sources declare")
@@ -70,7 +66,7 @@ struct MessageTests {
             ("RequestError+InvalidRequest", Set(Self.invalid.keys)),
             ("RequestError+Reason", Set(Self.reasons.keys).union(Self.phases.keys)),
         ] {
-            let source = Self.repository.appending(path: "Sources/Requests/Exchange/\(file).swift")
+            let source = Golden.repository.appending(path: "Sources/Requests/Exchange/\(file).swift")
             let text = String(decoding: try Data(contentsOf: source), as: UTF8.self)
             let declared = text.matches(of: /\n        case (\w+)/).map { String($0.1) }
             #expect(Set(declared) == names)
@@ -117,10 +113,6 @@ struct MessageTests {
         #expect(try #require(await offers()).description.hasSuffix("WWW-Authenticate offers S0, S1, S2, S3, S4, …"))
         let none = Self.failing(Self.api.request(to: "/r", using: .get), StubExecutor(401))
         #expect(try #require(await none()).description.hasSuffix(": unacceptable status"))
-    }
-
-    private static var repository: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     }
 }
 

@@ -159,6 +159,7 @@ extension URL {
     /// use `URL(string:)`, which returns nil for malformed text.
     public init(_ literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         guard let url = URL(string: "\(literal)") else {
+            // A literal is part of the program, so a malformed one cannot be handled when it runs.
             // Not `preconditionFailure`, which prints no message in release builds.
             fatalError("malformed URL literal: \(literal)", file: file, line: line)
         }

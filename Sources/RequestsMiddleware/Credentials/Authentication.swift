@@ -90,7 +90,7 @@ extension Authentication: CustomReflectable {
 
 extension Authentication {
     private func applies(to request: PreparedRequest) -> Bool {
-        !request.hasLeftOrigin && scope.environment.covers(request.target) && !authenticator.hasCredentials(request)
+        scope.contains(request) && !authenticator.hasCredentials(request)
             && !SuppressedAuthentication.contains(authenticator)
     }
 

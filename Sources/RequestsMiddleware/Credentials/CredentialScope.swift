@@ -8,4 +8,10 @@ final class CredentialScope: Sendable {
     init(_ environment: RequestEnvironment) {
         self.environment = environment
     }
+
+    /// Returns whether the secrets of the scope may be added to `request`: its target is at or below the base URL, and
+    /// the call has not left its origin.
+    func contains(_ request: PreparedRequest) -> Bool {
+        !request.hasLeftOrigin && environment.covers(request.target)
+    }
 }

@@ -10,7 +10,7 @@ public final class FixedCredentials: Authenticator {
     private let problem: RequestError.InvalidRequest?
     private let kind: String
 
-    private init(_ kind: String, _ fields: Header, problem: RequestError.InvalidRequest? = nil) {
+    fileprivate init(_ kind: String, _ fields: Header, problem: RequestError.InvalidRequest? = nil) {
         self.kind = kind
         self.fields = fields
         self.problem = problem
@@ -55,22 +55,6 @@ extension FixedCredentials: CustomStringConvertible, CustomReflectable {
 }
 
 extension Authenticator where Self == FixedCredentials {
-    /// Returns an authenticator with Basic credentials, UTF-8 in base64 (RFC 7617).
-    ///
-    /// A colon in `username`, and a control character in either value, are errors of the request: `colonInUsername` and
-    /// `invalidFieldValue`.
-    public static func basicAuth(username: String, password: String) -> FixedCredentials {
-        .basicAuth(username: username, password: password)
-    }
-
-    /// Returns an authenticator with a bearer token (RFC 6750).
-    ///
-    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of the
-    /// request: `invalidFieldValue`.
-    public static func bearerToken(_ token: String) -> FixedCredentials { .bearerToken(token) }
-}
-
-extension FixedCredentials {
     /// Returns an authenticator with Basic credentials, UTF-8 in base64 (RFC 7617).
     ///
     /// A colon in `username`, and a control character in either value, are errors of the request: `colonInUsername` and

@@ -30,7 +30,7 @@ public struct Hedging: Middleware {
         sleep = clock.sleep
     }
 
-    /// Performs `request` with `next`, and again if there is no response after the delay.
+    /// Performs `request` with `next`, and again if no response has arrived after the delay.
     ///
     /// - Throws: The ``/Requests/RequestError`` of the first request.
     public func intercept(
@@ -41,7 +41,9 @@ public struct Hedging: Middleware {
             return try await next.execute(request)
         }
         let (first, second, hasSecond) = await withTaskGroup(of: Event.self) { group in
-            group.addTask { .first(await outcome(of: request, with: next)) }
+            group.addTask {
+                .first(await Outcome(catching: { () async throws(RequestError) in try await next.execute(request) }))
+            }
             group.addTask { (try? await sleep(delay)) == nil ? .cancelledDelay : .delay }
             var (first, second, hasSecond): (Outcome?, Outcome?, Bool) = (nil, nil, false)
             for await event in group {
@@ -49,7 +51,12 @@ public struct Hedging: Middleware {
                 case .delay:
                     guard first == nil, !Task.isCancelled, budget.takeToken() else { break }
                     hasSecond = true
-                    group.addTask { .second(await outcome(of: request.withoutProgress, with: next)) }
+                    group.addTask {
+                        .second(
+                            await Outcome(catching: { () async throws(RequestError) in
+                                try await next.execute(request.withoutProgress)
+                            }))
+                    }
                 case .cancelledDelay: break
                 case .first(let outcome):
                     first = outcome
@@ -100,17 +107,6 @@ extension RequestExecutor {
         after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
     ) -> any RequestExecutor {
         intercepted(by: Hedging(after: delay, budget: budget, clock: clock))
-    }
-}
-
-/// Returns the response or the error of one exchange.
-private func outcome(
-    of request: PreparedRequest, with next: any RequestExecutor
-) async -> Result<RawResponse, RequestError> {
-    do throws(RequestError) {
-        return .success(try await next.execute(request))
-    } catch {
-        return .failure(error)
     }
 }
 

@@ -1,7 +1,7 @@
 import CRequestsPOSIX
 
 /// A decoder of Brotli (RFC 7932) that uses the system's library; windows have at most 16 MiB.
-final class BrotliDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
+final class BrotliDecoder: CodingDecoder, @unchecked Sendable {  // one chain at a time owns it
     static let library: rp_brotli? = {
         var library = rp_brotli()
         return rp_brotli_load(&library) == 1 ? library : nil

@@ -4,7 +4,7 @@ import CRequestsPOSIX
 ///
 /// Several gzip members are one body. Some servers send deflate without its wrapper; then the bits that would be the
 /// wrapper's method are the padding of a stored block, which encoders leave zero.
-final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
+final class InflateDecoder: CodingDecoder, @unchecked Sendable {  // one chain at a time owns it
     enum Format {
         case gzip, wrapped, raw
 

@@ -3,7 +3,7 @@ import CRequestsPOSIX
 /// A decoder of Zstandard (RFC 8878) that uses the system's library.
 ///
 /// Consecutive frames are one body, and windows have at most 8 MiB (RFC 9659 §3).
-final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one owner at a time
+final class ZstdDecoder: CodingDecoder, @unchecked Sendable {  // one chain at a time owns it
     static let library: rp_zstd? = {
         var library = rp_zstd()
         return rp_zstd_load(&library) == 1 ? library : nil

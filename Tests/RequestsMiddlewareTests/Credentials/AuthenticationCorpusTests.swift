@@ -91,7 +91,7 @@ struct AuthenticationCorpusTests {
         let served = scripted([200])
         let environment = try #require(RequestEnvironment(string: "http://e.com"))
         let request = try PreparedRequest(target: TargetURI("http://e.com/"))
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await served.authenticating(with: credentials, within: environment).execute(request)
         }
         #expect((error == nil) == (served.recordedCount == 1) && error?.mayHaveReachedServer != true)

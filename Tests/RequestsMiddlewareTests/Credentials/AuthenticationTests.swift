@@ -28,7 +28,7 @@ struct AuthenticationTests {
             let tokens = NumberedTokens(handlesUnauthorized: handles)
             let client = Client(api, executor: executor.intercepted(by: RetryingUnavailable()))
                 .authenticating(with: tokens)
-            let error = await credentialFailure { () async throws(RequestError) in
+            let error = await failure { () async throws(RequestError) in
                 try await client.perform { $0.get(.text, from: "/a") }
             }
             #expect(error?.status == (final == 200 ? nil : HTTPStatus(final)))
@@ -81,7 +81,7 @@ struct AuthenticationTests {
         let client = Client(AnonymousRequestProvider("http://e.com/api"), executor: served).authenticating(
             with: NumberedTokens())
         let endpoint = RequestPath(stringLiteral: text)
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await client.perform { $0.get(.text, from: endpoint) }
         }
         #expect(error == nil && served.sentAuthorizations == [nil])
@@ -92,7 +92,7 @@ struct AuthenticationTests {
         let served = scripted([401, 200])
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: served).authenticating(
             with: NumberedTokens())
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await client.perform { $0.get(.text, from: "/a").authenticated(with: .bearerToken("mine")) }
         }
         #expect(error?.status == 401 && served.sentAuthorizations == ["Bearer mine"])
@@ -179,7 +179,7 @@ struct AuthenticationTests {
         let executor = try served.authenticating(with: NumberedTokens(), within: Self.environment("http://e.com"))
         let request = try PreparedRequest(
             method: .post, target: TargetURI("http://e.com/"), body: .oneShot(OneChunk()))
-        let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(request) }
+        let error = await failure { () async throws(RequestError) in try await executor.execute(request) }
         #expect(error?.reason == .bodyNotReplayable && error?.status == 401 && served.recordedCount == 1)
     }
 
@@ -225,7 +225,7 @@ struct AuthenticationTests {
         let (tokens, other) = (NumberedTokens(), NumberedTokens())
         let client = Client(AnonymousRequestProvider("http://e.com"), executor: served).authenticating(with: tokens)
         @Sendable func get() async -> RequestError? {
-            await credentialFailure { () async throws(RequestError) in
+            await failure { () async throws(RequestError) in
                 try await client.perform { $0.get(.text, from: "/a") }
             }
         }
@@ -240,7 +240,7 @@ struct AuthenticationTests {
         #expect(await other.withoutCredentials { () async in await get() } == nil)
         #expect(await get() == nil)
         #expect(served.sentAuthorizations == [nil, nil, "Bearer planted-1", "Bearer planted-2"])
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await tokens.withoutCredentials { () async throws(RequestError) in throw RequestError(.cancelled) }
         }
         #expect(error?.reason == .cancelled)
@@ -282,7 +282,7 @@ struct AuthenticationTests {
         ]
         for (credentials, problem) in cases {
             let executor = served.authenticating(with: credentials, within: environment)
-            let error = await credentialFailure { () async throws(RequestError) in try await executor.execute(request) }
+            let error = await failure { () async throws(RequestError) in try await executor.execute(request) }
             #expect(error?.reason == .invalidRequest(problem) && error?.mayHaveReachedServer == false)
             #expect(error?.request?.target == request.target)
         }

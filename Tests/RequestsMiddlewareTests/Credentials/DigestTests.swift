@@ -19,7 +19,7 @@ struct DigestTests {
     }
 
     private func get(_ client: Client<AnonymousRequestProvider>) async -> RequestError? {
-        await credentialFailure { () async throws(RequestError) in
+        await failure { () async throws(RequestError) in
             try await client.perform { $0.get(.text, from: "/a").adding(queryItem: ("b", "c")) }
         }
     }
@@ -243,7 +243,7 @@ struct DigestTests {
             parameters: ["realm": "r", "nonce": "nonce-0", "opaque": "o", "algorithm": "SHA-256", "qop": "auth-int"])
         let parameters = try #require(AuthenticationChallenge.challenges(in: sent).first?.parameters)
         #expect(parameters["qop"] == "auth-int" && parameters["nc"] == "00000003" || parameters["nc"] == "00000002")
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await authenticated.execute(
                 PreparedRequest(method: .put, target: target, body: stream(isReplayable: false)))
         }

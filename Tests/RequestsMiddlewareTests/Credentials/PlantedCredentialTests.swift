@@ -60,7 +60,7 @@ struct PlantedCredentialTests {
                 name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256, Basic realm=r")
             let executor = MockExecutor { _ in .status(HTTPStatus(status)).adding(headerField: challenge) }
             let client = Client(api, executor: executor).authenticating(with: authenticator)
-            return await credentialFailure { () async throws(RequestError) in
+            return await failure { () async throws(RequestError) in
                 try await client.perform { $0.get(.text, from: "/a") }
             }
         }
@@ -101,7 +101,7 @@ struct PlantedCredentialTests {
         let executor = served.signing(with: .aws(signature), within: environment)
         expectHidden(executor, "executor")
         try expectHidden(
-            await credentialFailure { () async throws(RequestError) in
+            await failure { () async throws(RequestError) in
                 try await executor.perform(api.get(.text, from: "/a"))
             },
             "signed")

@@ -17,7 +17,7 @@ struct RefreshTests {
     }
 
     private func get(_ client: Client<AnonymousRequestProvider>) async -> RequestError? {
-        await credentialFailure { () async throws(RequestError) in
+        await failure { () async throws(RequestError) in
             try await client.perform { $0.get(.text, from: "/a") }
         }
     }
@@ -134,7 +134,7 @@ struct RefreshTests {
     func recursion() async {
         let slot = Lock<RefreshableAuthenticator<String>?>(nil)
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
-            let error = await credentialFailure { () async throws(RequestError) in
+            let error = await failure { () async throws(RequestError) in
                 try await slot.withLock { $0 }?.refresh()
             }
             guard case .refreshWithinRefresh? = error?.underlying as? CredentialError else { return nil }
@@ -174,7 +174,7 @@ struct RefreshTests {
         }
         let client = client(authenticator)
         expire()
-        let error = await credentialFailure { () async throws(RequestError) in
+        let error = await failure { () async throws(RequestError) in
             try await client.perform {
                 $0.get(.text, from: "/a").with(timeouts: Timeouts(total: .milliseconds(20)))
             }
@@ -293,7 +293,7 @@ struct RefreshTests {
             return "planted-1"
         }
         let waiting = Task { [authenticator] () -> RequestError? in
-            await credentialFailure { () async throws(RequestError) in try await authenticator?.refresh() }
+            await failure { () async throws(RequestError) in try await authenticator?.refresh() }
         }
         while !gate.isWaited { await Task.yield() }
         waiting.cancel()

@@ -33,7 +33,7 @@ struct RetryingCredentialTests {
             let executor: any RequestExecutor =
                 hasCredentials ? retrying.authenticating(with: NumberedTokens(), within: environment) : retrying
             let api = AnonymousRequestProvider(baseURL: server.baseURL)
-            let error = await credentialFailure { () async throws(RequestError) in
+            let error = await failure { () async throws(RequestError) in
                 try await executor.perform(api.get(.data, from: "/x"))
             }
             #expect(error?.status == .unauthorized)

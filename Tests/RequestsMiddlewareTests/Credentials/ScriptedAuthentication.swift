@@ -58,13 +58,3 @@ extension MockExecutor {
     /// The Authorization fields of the recorded requests; nil for those without one.
     var sentAuthorizations: [String?] { recordedRequests.map { $0.header[.authorization] } }
 }
-
-/// An error of an operation, for comparisons.
-func credentialFailure<Value>(of operation: () async throws(RequestError) -> Value) async -> RequestError? {
-    do throws(RequestError) {
-        _ = try await operation()
-        return nil
-    } catch {
-        return error
-    }
-}

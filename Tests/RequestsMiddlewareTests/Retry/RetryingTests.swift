@@ -191,6 +191,7 @@ struct RetryingTests {
         let isCancelled = Lock(false)
         let endless = RetryPolicy { _ in
             do {
+                // Longer than any test runs: only the deadline of the call ends the wait.
                 try await CallingThread.sleep(until: .now + .seconds(3600))
             } catch {
                 isCancelled.withLock { $0 = true }

@@ -1,7 +1,7 @@
 extension BodyProvider {
     /// Returns a provider of `parameters` as a form, `application/x-www-form-urlencoded`, written in `format`.
     ///
-    /// If there are no parameters, there is no body, but Content-Type is still set.
+    /// Without parameters, the body is omitted, but Content-Type is still set.
     public static func form(
         parameters: RequestParameters, format: RequestParameters.Format = .standard
     ) -> BodyProvider {
@@ -11,7 +11,7 @@ extension BodyProvider {
     /// Returns a provider of `items` as a form, `application/x-www-form-urlencoded`, with names and values in their
     /// order.
     ///
-    /// If there are no items, there is no body, but Content-Type is still set. An item without a value is written as
+    /// Without items, the body is omitted, but Content-Type is still set. An item without a value is written as
     /// `nulls` determines; the default is a bare name.
     public static func form(
         _ items: QueryItems, escaping: PercentEncoding = .strict,

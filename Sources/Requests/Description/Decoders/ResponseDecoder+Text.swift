@@ -32,7 +32,7 @@ private enum ResponseCharset {
     /// A charset that Foundation decodes, with the name that the response gives it.
     case other(String.Encoding, name: String)
 
-    /// Creates the charset of the body that `head` describes; UTF-8 if there is no charset parameter.
+    /// Creates the charset of the body that `head` describes; UTF-8 if the charset parameter is missing.
     init(of head: ResponseHead) throws(RequestError) {
         guard let name = head.contentType?.parameter("charset") else {
             self = .utf8

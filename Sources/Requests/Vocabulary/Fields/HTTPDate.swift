@@ -51,10 +51,10 @@ extension HTTPDate: Comparable, CustomStringConvertible {
 }
 
 /// A day of the Gregorian calendar.
-struct CivilDate {
-    var year: Int
-    var month: Int
-    var day: Int
+package struct CivilDate {
+    package var year: Int
+    package var month: Int
+    package var day: Int
 
     init(year: Int, month: Int, day: Int) {
         self.year = year
@@ -66,7 +66,7 @@ struct CivilDate {
     ///
     /// The calculation uses 400-year cycles of 146,097 days and years that begin in March, so that a leap day is the
     /// last of its year. 719,468 is the number of days from 0000-03-01 to 1970-01-01.
-    init(daysSince1970 days: Int) {
+    package init(daysSince1970 days: Int) {
         let shifted = days + 719_468
         let cycle = shifted.dividedRoundingDown(by: 146_097)
         let dayOfCycle = shifted - cycle * 146_097

@@ -5,7 +5,7 @@ extension DigestAuthenticator {
     /// Meets the challenge of a response with status 401.
     ///
     /// - Returns: Whether there are new credentials: false for rejected ones, and if no challenge can be met.
-    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func handleUnauthorized(
         _ failure: AuthenticationFailure<Token>
     ) async throws(RequestError) -> Bool {
@@ -105,7 +105,7 @@ extension DigestAuthenticator {
     ///   - target: The request target of that request.
     ///   - body: The body of that request, for `auth-int`.
     /// - Returns: The value; nil if no Digest challenge can be met.
-    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func fieldValue(
         for challenges: [AuthenticationChallenge], method: HTTPMethod, target: String, body: Data = Data()
     ) throws(RequestError) -> String? {

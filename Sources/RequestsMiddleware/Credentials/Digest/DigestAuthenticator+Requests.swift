@@ -4,7 +4,7 @@ internal import RequestsPOSIX
 extension DigestAuthenticator {
     /// Returns the credentials for `request`; none before the first challenge.
     ///
-    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func credentials(
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Token)? {
@@ -17,7 +17,7 @@ extension DigestAuthenticator {
 
     /// Returns the credentials for `request`, unless its body must be read first.
     ///
-    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func availableCredentials(
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
@@ -87,7 +87,7 @@ extension DigestAuthenticator {
 }
 
 extension HashProvider {
-    /// Throws if there is no library for hashes; an algorithm that a platform lacks is not an error.
+    /// Throws if the system has no library for hashes; an algorithm that a platform lacks is not an error.
     fileprivate func checkAvailability() throws(HashError) {
         do {
             _ = try digest(of: Data(), with: .sha256)

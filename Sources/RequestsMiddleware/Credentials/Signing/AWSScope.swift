@@ -50,15 +50,10 @@ package struct AWSScope: Sendable {
         let time = date.timeIntervalSince1970
         guard time >= 0, time < 253_402_300_800 else { throw .invalidSigningValue("the date") }
         let (days, seconds) = Int(time).quotientAndRemainder(dividingBy: 86_400)
-        // Days since 1 March of year 0, in cycles of 400 years, so that leap days are at the end of a year.
-        let (cycle, day) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
-        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
-        let dayOfYear = day - (365 * year + year / 4 - year / 100)
-        let month = (5 * dayOfYear + 2) / 153
-        let number = month < 10 ? month + 3 : month - 9
+        let day = CivilDate(daysSince1970: days)
         let parts = [
-            (cycle * 400 + year + (number <= 2 ? 1 : 0), 4), (number, 2), (dayOfYear - (153 * month + 2) / 5 + 1, 2),
-            (seconds / 3_600, 2), (seconds / 60 % 60, 2), (seconds % 60, 2),
+            (day.year, 4), (day.month, 2), (day.day, 2), (seconds / 3_600, 2), (seconds / 60 % 60, 2),
+            (seconds % 60, 2),
         ].map { value, width in
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

@@ -75,8 +75,8 @@ extension AWSSignature {
     ///   - request: The request, whose body must be in memory.
     ///   - duration: The time until the URL expires, from 1 s to 7 days; fractions of a second are dropped.
     /// - Returns: The URL, which is a secret as long as it is valid.
-    /// - Throws: `RequestError` with `credentialsUnavailable` and ``CredentialError`` for an invalid value, or if there
-    ///   is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` and ``CredentialError`` for an invalid value, or if the
+    ///   system has no library for hashes.
     public func presignedURL(for request: PreparedRequest, expiresIn duration: Duration) throws(RequestError) -> URL {
         do {
             return try presigned(request, seconds: duration.components.seconds).url

@@ -45,7 +45,7 @@ public struct RequestSigner: Sendable {
 
     /// Returns the HMAC with SHA-256 of `data`, 32 bytes, for the function of a signer (RFC 2104).
     ///
-    /// - Throws: `RequestError` with `credentialsUnavailable` if there is no library for hashes.
+    /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public static func hmacSHA256(of data: Data, key: Data) throws(RequestError) -> Data {
         do throws(HashError) {
             return Data(try SystemHashes.shared.authenticationCode(of: data, key: key, with: .sha256))

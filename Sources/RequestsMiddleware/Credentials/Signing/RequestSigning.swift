@@ -32,7 +32,7 @@ public struct RequestSigning: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard applies(to: request) else { return try await next.execute(request) }
+        guard scope.contains(request) else { return try await next.execute(request) }
         if let signed = try signer.signedInPlace(request) { return try await next.execute(signed) }
         return try await next.execute(signer.signed(request))
     }
@@ -44,13 +44,9 @@ public struct RequestSigning: Middleware {
     public func interceptBlocking(
         _ request: PreparedRequest, next: any RequestExecutor
     ) throws(RequestError) -> BlockingExecution {
-        guard applies(to: request) else { return try next.executeBlocking(request) }
+        guard scope.contains(request) else { return try next.executeBlocking(request) }
         if let signed = try signer.signedInPlace(request) { return try next.executeBlocking(signed) }
         return .deferred { () async throws(RequestError) in try await next.execute(signer.signed(request)) }
-    }
-
-    private func applies(to request: PreparedRequest) -> Bool {
-        !request.hasLeftOrigin && scope.environment.covers(request.target)
     }
 }
 
