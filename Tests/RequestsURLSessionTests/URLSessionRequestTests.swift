@@ -292,7 +292,7 @@ private struct EndlessBody: AsyncSequence, AsyncIteratorProtocol {
     func makeAsyncIterator() -> EndlessBody { self }
 
     mutating func next() async throws -> Data? {
-        // The deadline under test cancels the sleep.
+        // Longer than any test runs: only the deadline under test ends the sleep.
         if hasBegun { try await Task.sleep(for: .seconds(3_600)) }
         hasBegun = true
         return Data("begin".utf8)
