@@ -52,6 +52,9 @@ package struct ResponseReader: Sendable {
         body = BodyReader(.none, tolerating: .response)
     }
 
+    /// Whether the head of the final response is incomplete.
+    package var isAtHead: Bool { phase != .body }
+
     /// Whether the next line is a status line: nothing, or only interim responses, has been read.
     package var awaitsResponse: Bool { phase == .statusLine }
 

@@ -13,6 +13,11 @@ extension RequestError {
         RequestError(.connectionFailed, detail: error.description, underlying: error)
     }
 
+    /// Creates the error of a file that cannot be read or written.
+    init(_ error: FileError) {
+        self.init(.fileAccessFailed, detail: error.description, underlying: error)
+    }
+
     /// Creates the error of an unusable response; `cause` is the error that ended sending before, if any.
     init(_ error: WireError, cause: SystemError? = nil) {
         switch error {

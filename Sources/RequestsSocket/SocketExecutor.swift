@@ -51,7 +51,7 @@ public struct SocketExecutor: RequestExecutor {
     /// - Throws: ``/Requests/RequestError`` with the request, and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            return try await Exchange(request, over: handle).run()
+            return try await SocketExchange.perform(request, over: handle)
         } catch {
             throw error.adding(request: request)
         }
@@ -64,7 +64,7 @@ public struct SocketExecutor: RequestExecutor {
     ///
     /// - Throws: ``/Requests/RequestError`` with a reason that is the same for every executor.
     public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try Exchange(request, over: handle).runInPlace()
+        try SocketExchange.performInPlace(request, over: handle)
     }
 
     /// Accepts no new requests, closes idle connections, and waits until running calls have ended.

@@ -32,7 +32,7 @@ extension ProtocolTextTests {
         Exception("RequestsPOSIX/ProcessUsage", "text.prefix(count)", "The kernel writes this text in ASCII."),
         Exception("RequestsPOSIX/ProcessUsage", "VmHWM:", "The kernel writes this text in ASCII."),
         Exception(
-            "RequestsSocket/Origin", "left.socketPath == right.socketPath",
+            "RequestsSocket/Connecting/Origin", "left.socketPath == right.socketPath",
             "All origins of an executor have the same path, that of its configuration."),
         Exception(
             "Requests/Description/Bodies/BodyProvider+BodyError", "enum BodyError",

@@ -43,25 +43,35 @@ struct InPlaceTests {
         #expect(peer.connections == 1 && executor.connections == (1, 1))
     }
 
-    @Test("streamed responses, downloads and file bodies are deferred to a task, and complete (HT-1)")
-    func leftToTask() async throws {
+    @Test("streamed responses, downloads and file bodies need no task; a produced body does (HT-1)")
+    func deliveries() async throws {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
         let folder = TemporaryDirectory()
         try folder.write([97], to: "body")
         let executor = SocketExecutor()
         for request in [
-            try peer.request(delivery: .streamed),
             try peer.request(delivery: .file(path: folder.path(of: "response"))),
             try peer.request(.put, body: .file(path: folder.path(of: "body"))),
         ] {
             _ = try await executor.execute(peer.request())
-            #expect(try await onThread { executor.inPlace(request) == nil }, "\(request)")
-            let response = try await onThread {
-                Result { () throws(RequestError) in try executor.executeAndWait(request) }
-            }
-            .get()
-            #expect(response.head.status == .ok && response.metrics.isReusedConnection)
+            let response = try await onThread { executor.inPlace(request) }?.get()
+            #expect(response?.head.status == .ok && response?.metrics.isReusedConnection == true, "\(request)")
         }
+        let streamed = try peer.request(delivery: .streamed)
+        let stream = try await onThread { executor.inPlace(streamed) }?.get().body
+        guard case .stream(let pieces)? = stream else {
+            Issue.record("no stream: \(String(describing: stream))")
+            return
+        }
+        #expect(try await pieces.collect(limit: 2) == Data("ok".utf8))
+        let produced = try peer.request(
+            .put, body: .stream(length: 1, isReplayable: true) { SentChunks(chunks: ["a"]) })
+        #expect(try await onThread { executor.inPlace(produced) == nil })
+        let response = try await onThread {
+            Result { () throws(RequestError) in try executor.executeAndWait(produced) }
+        }
+        .get()
+        #expect(response.head.status == .ok)
     }
 
     @Test(

@@ -5,19 +5,17 @@ import RequestsPOSIX
 ///
 /// More bytes than the limit are an error, thrown before any is read if Content-Length declares them. With `isWhole`
 /// false the body is truncated at the limit instead, and the connection is not reused.
-struct BodyCollection: ~Copyable {
+struct BodyCollection: ~Copyable, Sendable {
     private var body: BodyBuffer
     private let limit: Int
     private let isWhole: Bool
 
-    init(
-        of transfer: borrowing Transfer, _ limit: Int, _ head: ResponseHead, isWhole: Bool = true
-    ) throws(RequestError) {
+    /// Creates a collection of at most `limit` bytes, of which `expected` are declared.
+    init(expecting expected: Int?, limit: Int, isWhole: Bool = true) throws(RequestError) {
         let limit = max(0, limit)
-        let expected = transfer.expectedLength
         if isWhole, let expected, expected > limit {
             throw RequestError(
-                .tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(expected))", response: head)
+                .tooLarge(limit: limit), detail: "Content-Length is \(ErrorText.bytes(expected))")
         }
         // One byte more than allowed, unless that overflows, reveals a body that is too long.
         let room = isWhole ? max(limit, limit &+ 1) : limit
@@ -26,16 +24,20 @@ struct BodyCollection: ~Copyable {
         self.isWhole = isWhole
     }
 
-    /// Receives the available bytes, and returns the reason why there are no more now; nil at the end.
-    mutating func receive(from transfer: inout Transfer) throws(RequestError) -> Pause? {
+    /// Receives the available bytes, and returns what the transfer needs for more; nil at the end.
+    mutating func receive<C: Carrier & ~Copyable>(
+        from transfer: inout Transfer<C>
+    ) throws(RequestError) -> ExchangeNeed? {
         while true {
             // More memory is allocated only if more bytes are to come.
-            if body.isFull, try transfer.endsAtOnce() { return nil }
-            if body.isFull, transfer.isChunked {
-                guard let count = try transfer.chunkedBytesAtOnce() else { return try transfer.pause() }
+            if body.isFull, try transfer.hasEnded() { return nil }
+            if body.isFull, transfer.carrier.isChunked {
+                guard let count = try transfer.arrivedInChunks() else { return try transfer.needOfResponse() }
                 body.grow(for: count)
             }
-            guard let count = try transfer.bodyAtOnce(into: body.space()) else { return try transfer.pause() }
+            guard let count = try transfer.receiveBody(into: body.space()) else {
+                return try transfer.needOfResponse()
+            }
             if count == 0 { return nil }
             body.add(count)
             guard !isWhole || body.count <= limit else {

@@ -179,7 +179,7 @@ extension ConnectionPool {
     }
 
     private func makeSlot(_ origin: Origin, at place: Int) -> Slot {
-        let slot = Slot(origin, at: place, in: self)
+        let slot = Slot(origin, at: place, of: self)
         state.withLock { $0.holdings.append(slot.holding) }
         return slot
     }
@@ -278,7 +278,7 @@ extension ConnectionPool {
 
 // MARK: Giving back
 
-extension ConnectionPool {
+extension ConnectionPool: SlotOwner {
     /// Keeps a connection after a successful exchange, for less than `lifetime` if the server has set one.
     func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
         let timeout = min(idleNanoseconds, lifetime.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)

@@ -50,13 +50,12 @@ enum Payload: Sendable {
         RequestError(.fileAccessFailed, detail: detail, underlying: error).beforeSending()
     }
 
-    /// The bytes if they are in memory, empty without a body; nil if they have to be read.
-    var inMemory: Data? {
-        switch self {
-        case .none: Data()
-        case .bytes(let data): data
-        case .file, .stream: nil
-        }
+    /// The size in bytes up to which a file is read, so that it is sent with the head in one system call.
+    static let smallFile = 64 << 10
+
+    /// Whether the body is a file that a carrier may send without reading it.
+    var isLargeFile: Bool {
+        if case .file(_, let range, _) = self { range.count > Self.smallFile } else { false }
     }
 
     /// The length in bytes; nil for a stream without a declared length.

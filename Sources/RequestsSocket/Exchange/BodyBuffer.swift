@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 
 /// Memory into which a body is received, and which becomes its `Data` without a copy.
-struct BodyBuffer: ~Copyable {
+struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the memory
     /// The maximum size of the first allocation; pages that receive no bytes are never touched.
     private static let largestStep = 16 << 20
     private static let smallestStep = 16 << 10

@@ -1,0 +1,70 @@
+import Requests
+package import RequestsHTTP1
+package import RequestsPOSIX
+
+/// What carries one exchange: here a connection with HTTP/1.1, elsewhere a script for tests.
+///
+/// No function waits. Bytes of a response stay in the carrier until they are taken.
+package protocol Carrier: ~Copyable, Sendable {
+    // MARK: The request
+
+    /// Sends two consecutive parts, from `offset` on.
+    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult
+
+    /// Sends `count` bytes of a file, from `position` on, without reading them.
+    mutating func send(
+        _ file: borrowing FileReader, from position: Int64, count: Int
+    ) throws(SystemError) -> TransferResult
+
+    /// Whether a larger file is sent without reading it (decision 0014).
+    var sendsFiles: Bool { get }
+
+    // MARK: The response
+
+    /// Receives what has arrived, to be read with ``nextEvent()``.
+    mutating func receive() throws(SystemError) -> TransferResult
+
+    /// Returns the next event in the bytes received; bytes of the body remain until ``takeBody(into:)``.
+    mutating func nextEvent() throws(WireError) -> ResponseReader.Event
+
+    /// Records that the peer has closed, and returns the end of a body that the end of the connection delimits.
+    mutating func receiveEnd() throws(WireError) -> ResponseReader.Event
+
+    /// Whether the next bytes belong to the body, and are best received at their destination.
+    var receivesDirectly: Bool { get }
+
+    /// Receives bytes of the body at their destination.
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult
+
+    /// Moves bytes of the body that have been read into `space`, and returns their number.
+    mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int
+
+    /// Returns a body of `length` bytes, all of which have been received, and none read.
+    mutating func takeWholeBody(_ length: Int) -> Data
+
+    /// The number of bytes received that have not been taken.
+    var unread: Int { get }
+
+    /// The number of bytes of the body that have been read and not taken.
+    var pending: Int { get }
+
+    /// Whether the bytes to come begin with bytes of the body.
+    var expectsBody: Bool { get }
+
+    /// Whether a byte of the response has arrived.
+    var hasBegunResponse: Bool { get }
+
+    /// Whether the next bytes begin the final response, or an interim one.
+    var awaitsResponse: Bool { get }
+
+    // MARK: The message
+
+    /// The length of the response's body in bytes, if the head declares it.
+    var bodyLength: Int? { get }
+
+    /// Whether the length of the body is known only at its end, and its bytes come in chunks.
+    var isChunked: Bool { get }
+
+    /// Whether the carrier can carry another exchange after the response.
+    var persists: Bool { get }
+}

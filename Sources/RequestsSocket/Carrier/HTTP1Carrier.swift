@@ -1,0 +1,132 @@
+import Requests
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// A connection that carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
+struct HTTP1Carrier: Carrier, ~Copyable {
+    let connection: Connection
+    private var reader: ResponseReader
+    private var framing = BodyFraming.untilClose
+    private var isReusable = false
+    private(set) var keepAlive: KeepAlive?
+    private(set) var pending = 0
+    /// The way in which files are sent; nil chooses by the location of the peer.
+    private let fileSending: FileSending?
+
+    init(_ connection: Connection, for method: HTTPMethod, _ configuration: SocketExecutor.Configuration) {
+        self.connection = connection
+        fileSending = configuration.fileSending
+        reader = ResponseReader(answering: method, limits: configuration.wireLimits)
+    }
+}
+
+// MARK: The request
+
+extension HTTP1Carrier {
+    func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
+        try connection.write(head, body, from: offset)
+    }
+
+    func send(
+        _ file: borrowing FileReader, from position: Int64, count: Int
+    ) throws(SystemError) -> TransferResult {
+        try connection.channel.writeFile(file, from: position, count: count)
+    }
+
+    /// To another machine, sendfile saves a copy.
+    ///
+    /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
+    /// cache, than from the file's pages (decision 0014).
+    var sendsFiles: Bool {
+        if let fileSending { return fileSending == .byKernel }
+        return (try? connection.channel.socket.peerAddress())?.isLocal != true
+    }
+}
+
+// MARK: The response
+
+extension HTTP1Carrier {
+    mutating func receive() throws(SystemError) -> TransferResult {
+        if isChunked { connection.inbound.widen() }
+        return try connection.fill(isHead: isAtHead)
+    }
+
+    /// Receives a part of the head, blocking the calling thread for at most 10 ms.
+    func receiveHeadInPlace() throws(SystemError) -> TransferResult {
+        try connection.fillInPlace()
+    }
+
+    mutating func nextEvent() throws(WireError) -> ResponseReader.Event {
+        var consumed = 0
+        let event = try reader.next(in: connection.inbound.unread, consumed: &consumed)
+        switch event {
+        case .data(let range):
+            consumed = range.lowerBound
+            pending = range.count
+        case .head(let received):
+            framing = received.framing
+            isReusable = received.isReusable
+            keepAlive = received.keepAlive
+        case .needMore, .interim, .end: break
+        }
+        connection.inbound.consume(consumed)
+        return event
+    }
+
+    mutating func receiveEnd() throws(WireError) -> ResponseReader.Event {
+        isReusable = false
+        return try reader.receiveEnd()
+    }
+
+    var receivesDirectly: Bool { connection.inbound.isEmpty && reader.remaining >= leastDirect }
+
+    /// The number of bytes from which it is worth bypassing the buffer: the end of a chunk is best received with what
+    /// follows.
+    private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
+
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
+        let result = try connection.channel.read(into: room)
+        if case .bytes(let count) = result { reader.advance(count) }
+        return result
+    }
+
+    mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(pending, space.count)
+        space.copyMemory(from: UnsafeRawBufferPointer(rebasing: connection.inbound.unread.prefix(count)))
+        connection.inbound.consume(count)
+        pending -= count
+        return count
+    }
+
+    mutating func takeWholeBody(_ length: Int) -> Data {
+        let body = connection.inbound.unread.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
+        connection.inbound.consume(length)
+        reader.advance(length)
+        return body
+    }
+
+    var unread: Int { connection.inbound.unread.count }
+    var expectsBody: Bool { reader.remaining > 0 }
+    var hasBegunResponse: Bool { reader.hasStarted || !connection.inbound.isEmpty }
+    var awaitsResponse: Bool { reader.awaitsResponse && connection.inbound.isEmpty }
+
+    /// Whether the head of the final response is incomplete.
+    var isAtHead: Bool { reader.isAtHead }
+}
+
+// MARK: The message
+
+extension HTTP1Carrier {
+    var bodyLength: Int? {
+        switch framing {
+        case .none: 0
+        case .counted(let bytes): bytes
+        case .chunked, .untilClose: nil
+        }
+    }
+
+    var isChunked: Bool { framing == .chunked }
+
+    var persists: Bool { isReusable && framing != .untilClose }
+}

@@ -1,0 +1,20 @@
+package import Requests
+package import RequestsPOSIX
+
+/// What an exchange needs before it can continue.
+package enum ExchangeNeed: Equatable, Sendable {
+    /// An event of its carrier; after the instant, the exchange has timed out in the phase.
+    case event(Interest, until: Deadline, in: RequestError.Phase)
+    /// That other tasks run first, because much work was done without a wait.
+    case turn
+    /// The next piece of the body that the request produces.
+    case piece
+    /// A new connection, for a second transmission of the request.
+    case connection
+
+    /// Returns this need, ending at `limit` at the latest.
+    func ending(by limit: Deadline) -> ExchangeNeed {
+        guard case .event(let wanted, let until, let phase) = self else { return self }
+        return .event(wanted, until: until.orEarlier(limit), in: phase)
+    }
+}

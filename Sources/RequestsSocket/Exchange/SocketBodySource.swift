@@ -1,0 +1,22 @@
+import Requests
+import RequestsPOSIX
+
+/// A body that is read from its connection on demand: no bytes are received before they are requested.
+///
+/// At its end the connection returns to the pool; if the body is released before, fails or is cancelled, it is closed.
+struct SocketBodySource: PulledSource, ~Copyable {
+    private var exchange: UniqueBox<SocketExchange>
+
+    init(_ exchange: consuming UniqueBox<SocketExchange>) {
+        self.exchange = exchange
+    }
+
+    /// Returns the bytes of one receive; nil at the end.
+    mutating func next() async throws(RequestError) -> Data? {
+        try exchange.value.beginPiece()
+        try await exchange.value.run()
+        return exchange.value.exchange.takePiece()
+    }
+
+    var trailers: Header? { exchange.value.exchange.trailers }
+}

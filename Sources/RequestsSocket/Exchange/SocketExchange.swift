@@ -1,0 +1,249 @@
+import Requests
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// A checked request of the socket executor, before it has a connection.
+struct PlannedExchange: Sendable {
+    let handle: PoolHandle
+    let origin: Origin
+    let outgoing: OutgoingRequest
+
+    init(handle: PoolHandle, origin: Origin, outgoing: OutgoingRequest) {
+        self.handle = handle
+        self.origin = origin
+        self.outgoing = outgoing
+    }
+
+    /// Checks the request as far as possible without a connection.
+    init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
+        self.handle = handle
+        let pool = handle.pool
+        let timeLimits = SocketTimeLimits(request)
+        do throws(RequestError) {
+            let route = try pool.route(to: request.target.host)
+            origin = try Origin(of: request, by: pool.destination, through: route?.target)
+            outgoing = try OutgoingRequest(
+                request, through: route, adding: route?.fields ?? pool.additions, timeLimits)
+            try timeLimits.check()
+        } catch {
+            throw error.beforeSending()
+        }
+    }
+}
+
+// MARK: Connections
+
+extension PlannedExchange {
+    /// Returns an idle connection; nil if there is none.
+    func idleConnection() -> Connection? {
+        guard !needsNewConnection else { return nil }
+        return handle.pool.takeIdle(origin, at: outgoing.timeLimits.began).map(reuse)
+    }
+
+    /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
+    private var needsNewConnection: Bool {
+        !outgoing.request.isIdempotent && handle.pool.closesAfterResponses(origin)
+    }
+
+    /// Returns a connection of the pool, or a new one.
+    func connection() async throws(RequestError) -> Connection {
+        do throws(RequestError) {
+            let isContinuation = outgoing.request.redirectedFrom != nil
+            let lease = try await handle.pool.lease(origin, outgoing.timeLimits, isContinuation: isContinuation)
+            switch lease {
+            // A new connection takes the slot of an idle one that is not used, which is closed.
+            case .connection(let connection):
+                return needsNewConnection ? try await connect(in: connection.slot) : reuse(connection)
+            case .slot(let slot): return try await connect(in: slot)
+            }
+        } catch {
+            throw error.beforeSending()
+        }
+    }
+
+    /// Returns a new connection in `slot`.
+    func connect(in slot: Slot) async throws(RequestError) -> Connection {
+        Connection(try await handle.pool.connector(outgoing.timeLimits).connect(to: origin), in: slot)
+    }
+
+    private func reuse(_ connection: Connection) -> Connection {
+        connection.isReused = true
+        if connection.wasAlone { connection.endReports() }
+        return connection
+    }
+
+    /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
+    func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
+        SocketExchange(
+            handle: handle, origin: origin,
+            exchange: Exchange(
+                outgoing, on: HTTP1Carrier(connection, for: outgoing.request.method, handle.pool.configuration),
+                isReused: connection.isReused,
+                timeToConnect: connection.isReused ? nil : outgoing.timeLimits.elapsed(), looksAtOnce: looksAtOnce))
+    }
+
+    /// Returns the exchange on `connection`, for a task.
+    func exchange(on connection: Connection) -> SocketExchange {
+        exchange(on: connection, looksAtOnce: connection.wasAlone)
+    }
+}
+
+extension UniqueBox<PlannedExchange> {
+    /// Returns the exchange on `connection`, for a task.
+    @inline(never)  // as the steps below
+    consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
+        UniqueBox<SocketExchange>(value.exchange(on: connection))
+    }
+}
+
+/// An exchange of the socket executor, with the pool of its connection.
+///
+/// Its connection returns to the pool when the response has ended, or is closed with this value.
+struct SocketExchange: ~Copyable, Sendable {
+    let handle: PoolHandle
+    let origin: Origin
+    var exchange: Exchange<HTTP1Carrier>
+    private var hasReturnedConnection = false
+
+    init(handle: PoolHandle, origin: Origin, exchange: consuming Exchange<HTTP1Carrier>) {
+        self.handle = handle
+        self.origin = origin
+        self.exchange = exchange
+    }
+
+    var connection: Connection { exchange.transfer.carrier.connection }
+
+    /// Whether the head of the response is incomplete.
+    var isAtHead: Bool { exchange.transfer.carrier.isAtHead }
+}
+
+// MARK: Steps
+
+// None of them is inlined into the function that suspends, whose frame would hold their variables while it waits
+// (decision 0012).
+extension SocketExchange {
+    /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
+    @inline(never)
+    mutating func advance() throws(RequestError) -> ExchangeNeed? {
+        do throws(RequestError) {
+            let need = try exchange.advance()
+            if need == nil { returnConnection() }
+            return need
+        } catch {
+            throw recorded(error)
+        }
+    }
+
+    /// Records that what provides the needs failed with `error`; throws it unless the exchange continues.
+    @inline(never)
+    mutating func fail(_ error: RequestError) throws(RequestError) {
+        do throws(RequestError) {
+            try exchange.fail(error)
+        } catch {
+            throw recorded(error)
+        }
+    }
+
+    /// Records that a wait for an event ended with `error`; throws unless the exchange continues.
+    @inline(never)
+    mutating func fail(
+        _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
+    ) throws(RequestError) {
+        do throws(RequestError) {
+            try exchange.fail(error, until: limit, in: phase)
+        } catch {
+            throw recorded(error)
+        }
+    }
+
+    /// Records a peer that closes its connections, and returns `error`.
+    private func recorded(_ error: RequestError) -> RequestError {
+        if exchange.hasMetStaleConnection { handle.pool.noteClosing(by: origin) }
+        return error
+    }
+
+    /// Gives the connection back to the pool if the response has ended and another exchange can follow.
+    private mutating func returnConnection() {
+        guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
+        let keepAlive = exchange.transfer.carrier.keepAlive
+        guard keepAlive?.max != 0 else { return }
+        hasReturnedConnection = true
+        handle.pool.park(connection, at: exchange.transfer.now, seconds: keepAlive?.timeout)
+    }
+
+    /// Records that a wait begins, and returns the instant at which it ends at the latest.
+    @inline(never)
+    mutating func beginWait(until limit: Deadline) -> Deadline {
+        exchange.pause()
+        return exchange.outgoing.timeLimits.total.orEarlier(limit)
+    }
+
+    /// Checks the limits of the call, between two parts of much work.
+    @inline(never)
+    mutating func checkTurn() throws(RequestError) {
+        exchange.pause()
+        do throws(RequestError) {
+            try exchange.outgoing.timeLimits.check()
+        } catch {
+            try fail(error)
+        }
+    }
+
+    /// Returns the plan for a connection in place of the one that was lost.
+    @inline(never)
+    func planAgain() -> UniqueBox<PlannedExchange> {
+        handle.pool.noteClosing(by: origin)
+        return UniqueBox(PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again()))
+    }
+
+    /// Begins the second transmission.
+    @inline(never)
+    mutating func restart(on connection: Connection) {
+        let carrier = HTTP1Carrier(connection, for: exchange.outgoing.request.method, handle.pool.configuration)
+        exchange.restart(
+            on: carrier, timeToConnect: exchange.outgoing.timeLimits.elapsed(), looksAtOnce: connection.wasAlone)
+    }
+
+    /// Returns the source of a produced body; nil if the exchange continues without it.
+    @inline(never)
+    mutating func makeSource() throws(RequestError) -> (any RequestBody.Source)? {
+        guard case .stream(_, let make) = exchange.outgoing.payload else { return nil }
+        do throws(RequestError) {
+            return try RequestError.wrapping(.bodyEncodingFailed, make)
+        } catch {
+            try fail(error)
+            return nil
+        }
+    }
+
+    @inline(never)
+    mutating func offer(_ piece: Data?) throws(RequestError) {
+        try exchange.offer(piece)
+    }
+
+    /// Prepares to read the next piece of a streamed body.
+    mutating func beginPiece() throws(RequestError) {
+        try exchange.outgoing.timeLimits.check()
+        do throws(SystemError) {
+            // In a forked child the bytes belong to the parent.
+            try connection.channel.reactor.checkProcess()
+        } catch {
+            throw RequestError(.connectionLost, detail: error.description, underlying: error)
+        }
+        exchange.beginPiece()
+    }
+}
+
+extension UniqueBox<SocketExchange> {
+    /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
+    @inline(never)
+    consuming func response() -> RawResponse {
+        var box = self
+        var response = box.value.exchange.response()
+        guard box.value.exchange.isStreaming else { return response }
+        let length = box.value.exchange.transfer.carrier.bodyLength
+        let (head, request) = (response.head, box.value.exchange.outgoing.request)
+        response.body = .stream(ResponseStream(length: length, PulledBody(SocketBodySource(box), request, head)))
+        return response
+    }
+}

@@ -1,0 +1,304 @@
+import Requests
+import RequestsHTTP1
+import RequestsPOSIX
+
+/// A request and its response on one carrier, with the progress of both; no function waits.
+struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
+    var carrier: C
+    let timeLimits: SocketTimeLimits
+    private var reporter: ProgressReporter
+    private var budget = WorkBudget()
+    /// The number of bytes of the request, its head included, that the carrier has accepted.
+    private(set) var written = 0
+    /// The error that ended sending early; the response may arrive nevertheless.
+    private(set) var sendFailure: SystemError?
+    /// The head of the final response, once it has been read.
+    private(set) var head: ResponseHead?
+    /// Whether the final response is of HTTP/1.0.
+    private(set) var isHTTP10 = false
+    /// Whether the server has requested the body with 100 (Continue).
+    private(set) var hasContinued = false
+    /// Whether the body has ended, and all of it was delivered.
+    private(set) var isAtEnd = false
+    private(set) var trailers = Header.empty
+    /// The deadline for the first byte, which the first wait for it sets.
+    private var firstByteLimit: Deadline?
+    /// The time at which the head of the response arrived; nil again after the next wait.
+    private var headArrived: Deadline?
+    private let target: TargetURI
+    private let onInterim: (@Sendable (ResponseHead) -> Void)?
+
+    init(_ request: PreparedRequest, sending length: Int?, over carrier: consuming C, _ timeLimits: SocketTimeLimits) {
+        self.carrier = carrier
+        self.timeLimits = timeLimits
+        reporter = ProgressReporter(request.progressHandler)
+        reporter.progress.bytesExpectedToSend = length
+        target = request.target
+        onInterim = request.interimResponseHandler
+    }
+
+    /// The current time, or the time at which the head arrived if nothing has waited since.
+    var now: Deadline { headArrived ?? .now }
+
+    /// Records that a wait begins, after which the budget of work is whole again.
+    mutating func pause() {
+        budget = WorkBudget()
+        headArrived = nil
+    }
+
+    /// Whether enough work was done without a wait that other tasks should run first (decision 0014).
+    var isBudgetSpent: Bool { budget.isSpent }
+}
+
+/// The amount of work done without a wait.
+private struct WorkBudget: Sendable {
+    private var calls = 0
+    private var bytes = 0
+
+    // At most 0.3 ms of work (decision 0014).
+    var isSpent: Bool { calls >= 32 || bytes >= 1 << 20 }
+
+    mutating func add(_ count: Int) {
+        calls += 1
+        bytes &+= count
+    }
+}
+
+// MARK: Sending
+
+extension Transfer where C: ~Copyable {
+    /// The result of an attempt to send.
+    enum Sending {
+        /// The carrier accepted this number of bytes.
+        case bytes(Int)
+        /// It accepts nothing now.
+        case full
+        /// It accepts nothing any more; the response may arrive nevertheless.
+        case failed
+    }
+
+    /// Sends two consecutive parts, the second of which counts as body, from `offset` on.
+    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) -> Sending {
+        do throws(SystemError) {
+            guard case .bytes(let count) = try carrier.send(head, body, from: offset) else { return .full }
+            record(count, ofBody: max(0, offset + count - head.count) - max(0, offset - head.count))
+            return .bytes(count)
+        } catch {
+            return fail(error)
+        }
+    }
+
+    /// Sends a part of a file without reading it; nil if files of this kind have to be read.
+    mutating func send(_ file: borrowing FileReader, from position: Int64, count: Int) -> Sending? {
+        do throws(SystemError) {
+            guard case .bytes(let count) = try carrier.send(file, from: position, count: count) else { return .full }
+            record(count, ofBody: count)
+            return .bytes(count)
+        } catch {
+            return error.isNotSupportedByFile ? nil : fail(error)
+        }
+    }
+
+    private mutating func record(_ count: Int, ofBody bodyCount: Int) {
+        written += count
+        reporter.addSent(bodyCount)
+        budget.add(count)
+    }
+
+    private mutating func fail(_ error: SystemError) -> Sending {
+        sendFailure = error
+        return .failed
+    }
+
+    /// Returns, without waiting, whether the final response has arrived; also true if nothing more can arrive.
+    mutating func hasResponse() throws(RequestError) -> Bool {
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try carrier.receive()
+        } catch {
+            sendFailure = error
+            return true
+        }
+        switch result {
+        case .wouldBlock: return false
+        case .bytes(let count):
+            budget.add(count)
+            return try readHead()
+        case .end:
+            try receiveEnd()
+            return true
+        }
+    }
+}
+
+// MARK: The head of the response
+
+extension Transfer where C: ~Copyable {
+    /// Returns whether the head of the final response has arrived, or arrives without a wait.
+    mutating func hasHead() throws(RequestError) -> Bool {
+        while true {
+            if try readHead() { return true }
+            guard try receive() else { return false }
+        }
+    }
+
+    /// Reads the received bytes, and returns whether the final head is complete; interim responses are reported.
+    mutating func readHead() throws(RequestError) -> Bool {
+        while head == nil {
+            switch try nextEvent() {
+            case .interim(let line, let header):
+                if line.status == .continue { hasContinued = true }
+                onInterim?(ResponseHead(status: line.status, header: header, target: target))
+            case .head(let received): begin(received)
+            case .needMore, .data, .end: return false
+            }
+        }
+        return true
+    }
+
+    private mutating func begin(_ received: consuming ReceivedResponse) {
+        isHTTP10 = received.line.version < .http11
+        head = ResponseHead(status: received.line.status, header: received.header, target: target)
+        headArrived = .now
+        reporter.progress.bytesExpectedToReceive = carrier.bodyLength
+    }
+
+    private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {
+        do throws(WireError) {
+            return try carrier.nextEvent()
+        } catch {
+            throw RequestError(error)
+        }
+    }
+
+    /// Receives more; false if nothing has arrived, or if other tasks should run first.
+    private mutating func receive() throws(RequestError) -> Bool {
+        if isBudgetSpent { return false }
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try carrier.receive()
+        } catch {
+            throw lost(error)
+        }
+        return try record(result)
+    }
+
+    /// Records what was received, and returns whether anything arrived, the end included.
+    mutating func record(_ result: TransferResult) throws(RequestError) -> Bool {
+        switch result {
+        case .bytes(let count): budget.add(count)
+        case .end: try receiveEnd()
+        case .wouldBlock: return false
+        }
+        return true
+    }
+
+    /// Returns the error of a carrier that failed with `error` while it received.
+    func lost(_ error: SystemError) -> RequestError { .lost(sendFailure ?? error) }
+
+    /// Records that the peer has closed, which ends a body without a length and truncates any other message.
+    private mutating func receiveEnd() throws(RequestError) {
+        do throws(WireError) {
+            if case .end(let trailers) = try carrier.receiveEnd() { finish(trailers) }
+        } catch {
+            throw RequestError(error, cause: sendFailure)
+        }
+    }
+
+    private mutating func finish(_ trailers: Header) {
+        isAtEnd = true
+        self.trailers = trailers
+        reporter.report(atEnd: true)
+    }
+}
+
+// MARK: The body of the response
+
+extension Transfer where C: ~Copyable {
+    /// Receives bytes of the body, directly at their destination if the reader need not see them.
+    ///
+    /// Returns their number; 0 at the end of the body, or if `space` is empty; nil if none have arrived.
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
+        while !isAtEnd {
+            if carrier.pending > 0 {
+                let count = carrier.takeBody(into: space)
+                reporter.addReceived(count)
+                return count
+            }
+            if carrier.receivesDirectly {
+                if space.isEmpty { return 0 }
+                guard !isBudgetSpent, let count = try receiveDirectly(into: space) else { return nil }
+                if count > 0 { return count }
+            } else if !(try readBody()) {
+                guard try receive() else { return nil }
+            }
+        }
+        return 0
+    }
+
+    /// Receives into `space`; returns 0 if the peer has closed, nil if nothing has arrived.
+    private mutating func receiveDirectly(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
+        let result: TransferResult
+        do throws(SystemError) {
+            result = try carrier.receiveBody(into: space)
+        } catch {
+            throw lost(error)
+        }
+        guard try record(result) else { return nil }
+        guard case .bytes(let count) = result else { return 0 }
+        reporter.addReceived(count)
+        return count
+    }
+
+    /// Reads the received bytes; returns false if more are needed.
+    private mutating func readBody() throws(RequestError) -> Bool {
+        switch try nextEvent() {
+        case .data: break
+        case .end(let trailers): finish(trailers)
+        case .needMore, .interim, .head: return false
+        }
+        return true
+    }
+
+    /// Returns the number of bytes of a chunked body, chunk lines included, that have arrived; nil if there are none.
+    mutating func arrivedInChunks() throws(RequestError) -> Int? {
+        if carrier.unread == 0 { guard try receive() else { return nil } }
+        return carrier.unread
+    }
+
+    /// Returns whether the received bytes end the body, all of which has been delivered.
+    mutating func hasEnded() throws(RequestError) -> Bool {
+        while !isAtEnd, carrier.pending == 0, !carrier.expectsBody {
+            guard try readBody() else { return false }
+        }
+        return isAtEnd
+    }
+
+    /// Returns a body with Content-Length that has arrived whole with its head; nil if it has not, or exceeds `limit`.
+    mutating func wholeBody(upTo limit: Int) throws(RequestError) -> Data? {
+        guard !isAtEnd, let length = carrier.bodyLength, length <= limit, carrier.unread >= length else { return nil }
+        let body = carrier.takeWholeBody(length)
+        reporter.addReceived(length)
+        return try readBody() && isAtEnd ? body : nil
+    }
+}
+
+// MARK: Waiting
+
+extension Transfer where C: ~Copyable {
+    /// Returns what the transfer needs while no more of the response has arrived.
+    mutating func needOfResponse() throws(RequestError) -> ExchangeNeed {
+        if isBudgetSpent { return .turn }
+        // All bytes that the peer sent before sending failed have been read; no more will arrive.
+        if let sendFailure { throw .lost(sendFailure) }
+        guard carrier.awaitsResponse else {
+            return .event(.reading, until: timeLimits.betweenBytes, in: .betweenBytes)
+        }
+        let limit = firstByteLimit ?? timeLimits.firstByte
+        firstByteLimit = limit
+        return .event(.reading, until: limit, in: .firstByte)
+    }
+
+    /// What the transfer needs while the carrier accepts no more: space, or the response.
+    var needOfSpace: ExchangeNeed { .event([.writing, .reading], until: timeLimits.betweenBytes, in: .sending) }
+}
