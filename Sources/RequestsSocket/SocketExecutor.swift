@@ -18,7 +18,7 @@ import RequestsPOSIX
 ///
 /// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
 /// ``/Requests/RequestError/Reason/connectionFailed``.
-public struct SocketExecutor: RequestExecutor {
+public struct SocketExecutor: BlockingExecutor {
     /// The peer to which an executor connects.
     @nonexhaustive
     public enum Destination: Hashable, Sendable {
@@ -59,11 +59,9 @@ public struct SocketExecutor: RequestExecutor {
 
     /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
     ///
-    /// It is possible if a connection is idle, the body is in memory, and the response is to be collected. Otherwise
-    /// the exchange, or its remaining part, is deferred to a task.
-    ///
-    /// - Throws: ``/Requests/RequestError`` with a reason that is the same for every executor.
-    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+    /// It is possible if a connection is idle and the request does not produce its body. Otherwise the exchange, or its
+    /// remaining part, is deferred to a task.
+    package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         try SocketExchange.performInPlace(request, over: handle)
     }
 
@@ -117,4 +115,7 @@ public struct SocketExecutor: RequestExecutor {
     package var waiters: Int { handle.pool.counts.waiting }
 }
 
-extension SocketExecutor: StreamsCodedBodies {}
+extension SocketExecutor {
+    /// `streamsEncodedBodies`.
+    public var traits: ExecutorTraits { .streamsEncodedBodies }
+}

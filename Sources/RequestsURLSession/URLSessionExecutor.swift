@@ -98,10 +98,10 @@ public struct URLSessionExecutor: RequestExecutor {
     }
 }
 
-extension URLSessionExecutor: NeedsFileDelivery {
-    /// True, because the session decodes content codings itself and, on Linux, holds a stream that is read slowly in
-    /// memory.
-    package var needsFileDelivery: Bool { true }
+extension URLSessionExecutor {
+    /// `writesFiles`, because the session decodes content codings itself and, on Linux, holds a stream that is read
+    /// slowly in memory.
+    public var traits: ExecutorTraits { .writesFiles }
 }
 
 extension PreparedRequest {

@@ -92,7 +92,7 @@ struct BlockingFaceTests {
     }
 
     /// Responds on the calling thread, with a body that is not yet read.
-    private struct StreamingInPlace: RequestExecutor {
+    private struct StreamingInPlace: BlockingExecutor {
         let status: HTTPStatus
 
         func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse { response(to: request) }

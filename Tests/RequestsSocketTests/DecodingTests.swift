@@ -124,7 +124,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("a blocking call reads and decodes a response that arrives whole without a task (HT-1)")
+    @Test("a blocking call reads and decodes a response that arrives whole (HT-1)")
     func inPlace() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -136,11 +136,10 @@ struct DecodingTests {
         for (path, text) in [("/plain", "ok"), ("/packed", "hello, hello, hello")] {
             let request = try peer.request(.get, path)
             #expect(try await executor.execute(request).text == text)
-            let inPlace = try await onThread { () -> RawResponse? in
-                guard case .response(let response)? = try? executor.executeBlocking(request) else { return nil }
-                return response
-            }
-            #expect(inPlace?.text == text && inPlace?.head.header[.contentEncoding] == nil)
+            let blocking = try await onThread {
+                Result { () throws(RequestError) in try executor.executeAndWait(request) }
+            }.get()
+            #expect(blocking.text == text && blocking.head.header[.contentEncoding] == nil)
         }
     }
 }

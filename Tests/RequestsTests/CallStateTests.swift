@@ -78,7 +78,7 @@ struct CallStateTests {
         var changed = state.request
         changed.header.add(Field(name: "X", value: "y"))
         #expect(changed.drain(of: head) != nil)
-        #expect(changed.offering(Field(name: "X", value: "y"), streamingCoded: false).drain(of: head) != nil)
+        #expect(changed.offering(Field(name: "X", value: "y"), permittingStream: false).drain(of: head) != nil)
         for other in [
             ResponseHead(status: 200, header: head.header, target: head.target),
             ResponseHead(status: 304, header: head.header, target: head.target),

@@ -43,7 +43,7 @@ public struct PreparedRequest: Sendable {
         var redirection: Redirection?
         /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
-        var streamsCodedBodies = false
+        var permitsEncodedStream = false
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
 

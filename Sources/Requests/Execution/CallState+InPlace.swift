@@ -49,7 +49,7 @@ extension PreparedRequest {
         let execution: BlockingExecution
         do throws(RequestError) {
             try checkTime()
-            execution = try executor.executeBlocking(self)
+            execution = try executor.begunBlocking(self)
         } catch {
             throw error.adding(request: self)
         }
@@ -100,7 +100,7 @@ extension CallState {
         let execution: BlockingExecution
         do throws(RequestError) {
             try request.checkTime()
-            execution = try executor.executeBlocking(request)
+            execution = try executor.begunBlocking(request)
         } catch {
             try receive(error)
             return .execute

@@ -25,23 +25,16 @@ public protocol Middleware: Sendable {
     /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
     func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse
 
-    /// Performs as much of ``intercept(_:next:)`` as possible on the calling thread, which may block.
+    /// Returns the traits of an executor with this middleware, for one with the traits `next`.
     ///
-    /// It corresponds to ``RequestExecutor/executeBlocking(_:)``. The default implementation defers the whole work to a
-    /// task.
-    ///
-    /// - Throws: ``RequestError``, created by the middleware or thrown by `next`.
-    func interceptBlocking(_ request: PreparedRequest, next: any RequestExecutor) throws(RequestError)
-        -> BlockingExecution
+    /// By default, all but ``ExecutorTraits/streamsEncodedBodies`` are passed on, because middleware that uses the body
+    /// of a response would not expect a stream.
+    func traits(before next: ExecutorTraits) -> ExecutorTraits
 }
 
 extension Middleware {
-    /// Defers the whole work to a task.
-    public func interceptBlocking(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        .deferred { () async throws(RequestError) in try await self.intercept(request, next: next) }
-    }
+    /// Passes on all traits but ``ExecutorTraits/streamsEncodedBodies``.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.subtracting(.streamsEncodedBodies) }
 }
 
 /// An executor whose requests are first handled by middleware.
@@ -65,11 +58,8 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         return try await middleware.intercept(request, next: base.guardingSecrets(of: request))
     }
 
-    /// Passes `request` to the middleware, which performs as much as possible on the calling thread.
-    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        guard request.hasLeftOrigin else { return try middleware.interceptBlocking(request, next: base) }
-        return try middleware.interceptBlocking(request, next: base.guardingSecrets(of: request))
-    }
+    /// The traits that the middleware makes of those of the executor.
+    public var traits: ExecutorTraits { middleware.traits(before: base.traits) }
 }
 
 /// Middleware that consists of a function.

@@ -23,29 +23,38 @@ public protocol RequestExecutor: Sendable {
     /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 
-    /// Performs as much of ``execute(_:)`` as possible on the calling thread, which may block.
+    /// What middleware before this executor must know of it; empty by default.
+    var traits: ExecutorTraits { get }
+}
+
+extension RequestExecutor {
+    /// No traits.
+    public var traits: ExecutorTraits { [] }
+}
+
+/// An executor that can perform an exchange on a blocked thread without a task (decision 0010).
+package protocol BlockingExecutor: RequestExecutor {
+    /// Performs as much of `execute(_:)` as possible on the calling thread, which may block.
     ///
-    /// Blocking calls use this first and run the remaining work in a task, which costs more. The guarantees are the
-    /// same: the deadline ends the call, and so does the cancellation of the task that it is called from, if there is
-    /// one, within 10 ms. The default implementation defers the whole exchange.
-    ///
-    /// - Throws: ``RequestError`` with a reason that is the same for every executor.
+    /// The guarantees are the same: the deadline ends the call, and so does the cancellation of the task that it is
+    /// called from, if there is one, within 10 ms.
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
 }
 
 /// The result of the work of an executor on the thread of a blocking call.
-public enum BlockingExecution: Sendable {
+package enum BlockingExecution: Sendable {
     /// The exchange is complete.
     case response(RawResponse)
-    /// The exchange is incomplete.
-    ///
-    /// Call the function once, in a task, to finish it.
+    /// The exchange is incomplete; the function, which is called once, in a task, finishes it.
     case deferred(@Sendable () async throws(RequestError) -> RawResponse)
 }
 
 extension RequestExecutor {
-    /// Defers the whole exchange to a task.
-    public func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        .deferred { () async throws(RequestError) in try await self.execute(request) }
+    /// Performs as much of an exchange as possible on the calling thread; by default nothing.
+    func begunBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        guard let executor = self as? any BlockingExecutor else {
+            return .deferred { () async throws(RequestError) in try await execute(request) }
+        }
+        return try executor.executeBlocking(request)
     }
 }

@@ -10,14 +10,7 @@ struct SecretGuard<Base: RequestExecutor>: RequestExecutor {
         try await base.execute(request.continuing(original))
     }
 
-    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try base.executeBlocking(request.continuing(original))
-    }
-}
-
-extension SecretGuard: NeedsFileDelivery {
-    /// Whether the guarded executor needs file delivery.
-    var needsFileDelivery: Bool { (base as? any NeedsFileDelivery)?.needsFileDelivery ?? false }
+    var traits: ExecutorTraits { base.traits }
 }
 
 extension SecretGuard: RepeatsExchanges {

@@ -48,35 +48,6 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         }
         return try await finish(Exchange(request, sent, credentials.token, response), next)
     }
-
-    /// Performs `request` on the calling thread if the credentials are available without suspending and accepted.
-    ///
-    /// - Throws: The `RequestError` of `next` or of the authenticator.
-    /// - Returns: The response, or the remaining work if it has to suspend.
-    public func interceptBlocking(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard applies(to: request) else { return try next.executeBlocking(request) }
-        guard let credentials = try available(for: request), !request.hasAny(of: credentials.fields) else {
-            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
-        }
-        let sent = request.authenticated(with: credentials.fields)
-        let token = credentials.token
-        switch try next.executeBlocking(sent) {
-        case .response(let response):
-            guard response.isRejection else {
-                authenticator.receive(response.head, token: token)
-                return .response(response)
-            }
-            return .deferred { () async throws(RequestError) in
-                try await finish(Exchange(request, sent, token, response), next)
-            }
-        case .deferred(let remainder):
-            return .deferred { () async throws(RequestError) in
-                try await finish(Exchange(request, sent, token, remainder()), next)
-            }
-        }
-    }
 }
 
 extension Authentication: CustomReflectable {

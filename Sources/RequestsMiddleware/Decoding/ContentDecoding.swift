@@ -32,21 +32,14 @@ public struct ContentDecoding: Middleware {
     private let limits: Limits
     private let codings: [ContentCoding]
     private let offer: Field?
-    /// Whether the next executor streams an encoded body that is to be collected.
-    private let isNextStreaming: Bool
 
     /// Creates the middleware with `limits`.
     public init(limits: Limits = Limits()) {
-        self.init(limits: limits, before: nil)
-    }
-
-    fileprivate init(limits: Limits, before next: (any RequestExecutor)?) {
-        self.init(limits: limits, codings: ContentCoding.available, isNextStreaming: next is any StreamsCodedBodies)
+        self.init(limits: limits, codings: ContentCoding.available)
     }
 
     /// Creates the middleware for some of the available codings.
-    package init(limits: Limits = Limits(), codings: [ContentCoding], isNextStreaming: Bool = false) {
-        self.isNextStreaming = isNextStreaming
+    package init(limits: Limits = Limits(), codings: [ContentCoding]) {
         self.limits = limits
         self.codings = codings
         let names = codings.map(\.rawValue).joined(separator: ", ")
@@ -62,52 +55,12 @@ public struct ContentDecoding: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard appliesTo(request, before: next) else { return try await next.execute(request) }
+        let traits = next.traits
+        guard appliesTo(request, before: traits) else { return try await next.execute(request) }
         let response = try await received(for: request) { () async throws(RequestError) in
-            try await next.execute(offering(request))
+            try await next.execute(offering(request, before: traits))
         }
         return try await deliver(decode(response, to: request), to: request)
-    }
-
-    /// Performs `request` on the calling thread and decodes the response, if its body is collected.
-    ///
-    /// - Throws: The ``/Requests/RequestError`` of `next`, or one for a body that cannot be decoded.
-    /// - Returns: The response, or the remaining work if it has to suspend.
-    public func interceptBlocking(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard case .collected = request.delivery else {
-            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
-        }
-        guard appliesTo(request, before: next) else { return try next.executeBlocking(request) }
-        switch try execution(of: request, next) {
-        case .response(let response):
-            // A body that has not arrived completely is decoded while it arrives.
-            guard case .bytes(let data) = response.body else {
-                return .deferred { () async throws(RequestError) in try await decode(response, to: request) }
-            }
-            guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
-                return .response(try response.within(request.delivery, of: request))
-            }
-            var body = DecodedCollection(chain, of: response, to: request)
-            body.put(data)
-            while case .yield = try body.advance() { try request.checkTime() }
-            return .response(try body.finish())
-        case .deferred(let remainder):
-            return .deferred { () async throws(RequestError) in
-                try await decode(received(for: request, remainder), to: request)
-            }
-        }
-    }
-
-    private func execution(
-        of request: PreparedRequest, _ next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        do throws(RequestError) {
-            return try next.executeBlocking(offering(request))
-        } catch {
-            throw error.limited(for: request)
-        }
     }
 
     private func received(
@@ -127,7 +80,7 @@ extension RequestExecutor {
     public func decodingContent(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
     ) -> Intercepted<Self, ContentDecoding> {
-        intercepted(by: ContentDecoding(limits: limits, before: self))
+        intercepted(by: ContentDecoding(limits: limits))
     }
 
     /// Returns this executor with middleware that requests and decodes content codings, for an executor of an unknown
@@ -136,31 +89,31 @@ extension RequestExecutor {
     public func decodingContent(
         _ limits: ContentDecoding.Limits = ContentDecoding.Limits()
     ) -> any RequestExecutor {
-        intercepted(by: ContentDecoding(limits: limits, before: self))
+        intercepted(by: ContentDecoding(limits: limits))
     }
 }
 
 // MARK: Requesting codings
 
 extension ContentDecoding {
-    private func appliesTo(_ request: PreparedRequest, before next: any RequestExecutor) -> Bool {
+    private func appliesTo(_ request: PreparedRequest, before traits: ExecutorTraits) -> Bool {
         let header = request.header
         guard request.method != .head, !header.contains(.acceptEncoding), !header.contains(.range) else { return false }
         guard case .file = request.delivery else { return true }
-        return (next as? any NeedsFileDelivery)?.needsFileDelivery != true
+        return !traits.contains(.writesFiles)
     }
 
     /// Returns the request for the next executor.
     ///
     /// This middleware writes files itself, with decoded bytes. It also enforces the limit of a collected body: an
     /// executor that does not stream encoded bodies counts encoded bytes, and receives a limit for those.
-    private func offering(_ request: PreparedRequest) -> PreparedRequest {
+    private func offering(_ request: PreparedRequest, before traits: ExecutorTraits) -> PreparedRequest {
         switch request.delivery {
-        case .collected where isNextStreaming: request.offering(offer, streamingCoded: true)
+        case .collected where traits.contains(.streamsEncodedBodies): request.offering(offer, permittingStream: true)
         case .collected(let limit):
             request.offering(
-                offer, streamingCoded: false, delivery: .collected(limit: Limits.encodedSize(collecting: limit)))
-        case .streamed, .file: request.offering(offer, streamingCoded: false, delivery: .streamed)
+                offer, permittingStream: false, delivery: .collected(limit: Limits.encodedSize(collecting: limit)))
+        case .streamed, .file: request.offering(offer, permittingStream: false, delivery: .streamed)
         }
     }
 }

@@ -69,9 +69,11 @@ public struct ResumingDownloads: Middleware {
     }
 }
 
-extension ResumingDownloads: NeedsFileDelivery {
-    /// True, because a download that is requested as a stream cannot be resumed.
-    package var needsFileDelivery: Bool { true }
+extension ResumingDownloads {
+    /// Adds `writesFiles`, because a download that is requested as a stream cannot be resumed.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+        next.union(.writesFiles).subtracting(.streamsEncodedBodies)
+    }
 }
 
 extension RequestExecutor {

@@ -1,5 +1,3 @@
-@_spi(Lock) internal import Requests
-
 /// Middleware that sends requests again when they fail, as its ``RetryPolicy`` decides.
 ///
 /// ```swift
@@ -88,58 +86,5 @@ public struct Retrying: Middleware {
             result = .failure(error)
         }
         return try await repeating(request, with: next, after: consume result)
-    }
-
-    /// Performs the first attempt on the calling thread, and defers all others.
-    ///
-    /// - Throws: The ``/Requests/RequestError`` of the first attempt, if the policy does not include it.
-    public func interceptBlocking(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        record(request)
-        let result: Result<RawResponse, RequestError>
-        do throws(RequestError) {
-            switch try next.executeBlocking(request) {
-            case .response(let response):
-                if response.isFinal(for: request) { return .response(response) }
-                result = .success(response)
-            case .deferred(let remainder):
-                return .deferred { () async throws(RequestError) in
-                    let result: Result<RawResponse, RequestError>
-                    do throws(RequestError) {
-                        let response = try await remainder()
-                        if response.isFinal(for: request) { return response }
-                        result = .success(response)
-                    } catch {
-                        result = .failure(error)
-                    }
-                    return try await repeating(request, with: next, after: consume result)
-                }
-            }
-        } catch {
-            result = .failure(error)
-        }
-        // Most failures, such as a 404, are not repeated and need no task.
-        guard policy(for: request).includes(failure(result, of: request, attempt: 0)) else {
-            return .response(try result.get())
-        }
-        // Taken out of the closure, which would otherwise keep the response during the delays.
-        let first = FirstResult(result)
-        return .deferred { () async throws(RequestError) in
-            try await repeating(request, with: next, after: first.take())
-        }
-    }
-
-    /// The result of a first attempt, which is taken once.
-    private final class FirstResult: Sendable {
-        private let result: Lock<Result<RawResponse, RequestError>?>
-
-        init(_ result: Result<RawResponse, RequestError>) {
-            self.result = Lock(result)
-        }
-
-        func take() -> Result<RawResponse, RequestError> {
-            result.withLock { $0.take() } ?? .failure(RequestError(.other, detail: "an exchange was finished twice"))
-        }
     }
 }

@@ -257,7 +257,7 @@ extension Exchange where C: ~Copyable {
             return
         }
         switch request.delivery {
-        case .collected where request.streamsCodedBodies && head.header.contains(.contentEncoding), .streamed:
+        case .collected where request.permitsEncodedStream && head.header.contains(.contentEncoding), .streamed:
             // An empty body is read to its end at once, so that the connection is returned without a further read.
             stage = length == 0 ? .ending : .streaming
         case .collected(let limit):

@@ -36,18 +36,6 @@ public struct RequestSigning: Middleware {
         if let signed = try signer.signedInPlace(request) { return try await next.execute(signed) }
         return try await next.execute(signer.signed(request))
     }
-
-    /// Signs `request` on the calling thread, unless its body is a file or a stream that must be read first.
-    ///
-    /// - Throws: The `RequestError` of `next`, or one of the signer; nothing is sent then.
-    /// - Returns: The response, or the remaining work if it has to suspend.
-    public func interceptBlocking(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) throws(RequestError) -> BlockingExecution {
-        guard scope.contains(request) else { return try next.executeBlocking(request) }
-        if let signed = try signer.signedInPlace(request) { return try next.executeBlocking(signed) }
-        return .deferred { () async throws(RequestError) in try await next.execute(signer.signed(request)) }
-    }
 }
 
 extension RequestExecutor {

@@ -1,0 +1,23 @@
+/// What middleware must know of the executor behind it.
+///
+/// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what they
+/// say (``Middleware/traits(before:)``).
+public struct ExecutorTraits: OptionSet, Hashable, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// A request for a file must arrive unchanged: the executor resumes downloads, or writes decoded content to the file
+    /// itself.
+    ///
+    /// Middleware does not replace ``ResponseBody/Delivery/file(path:)`` with a stream then.
+    public static let writesFiles = ExecutorTraits(rawValue: 1)
+
+    /// If ``PreparedRequest/permitsEncodedStream`` is true, the executor returns a body with a content coding as a
+    /// stream, so that it is decoded while it arrives.
+    ///
+    /// Middleware does not pass this trait on unless it expects such a stream.
+    public static let streamsEncodedBodies = ExecutorTraits(rawValue: 2)
+}
