@@ -22,6 +22,16 @@ public protocol Endpoint<API, Resource>: Sendable {
     func request(from api: API) -> Request<API, Resource>
 }
 
+extension Endpoint {
+    /// Returns the request for `api`, which records the type of this endpoint.
+    @inlinable
+    func identifiedRequest(from api: API) -> Request<API, Resource> {
+        var request = request(from: api)
+        if Self.self != Request<API, Resource>.self { request.parts.endpointType = Self.self }
+        return request
+    }
+}
+
 /// A one-off request that receives its environment when it is performed.
 ///
 /// The resource type is inferred from the call:

@@ -25,6 +25,7 @@ extension RequestParts {
         _ delivery: ResponseBody.Delivery, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         prepared.method = method
+        prepared.endpointType = endpointType
         prepared.header = header
         prepared.delivery = delivery
         prepared.acceptedTypes = accepting

@@ -44,6 +44,7 @@ public struct PreparedRequest: Sendable {
         /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
         var permitsEncodedStream = false
+        var endpointType: (any Sendable.Type)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
 

@@ -5,8 +5,8 @@ package final class PulledBody: ResponseBody.Source {
     private struct State: ~Copyable, Sendable {
         /// The source; nil while a call uses it, and after the outcome.
         var source: (any PulledSource & ~Copyable)?
-        /// The trailers, or the error that ended the body early; nil until then.
-        var outcome: Result<Header, RequestError>?
+        /// The trailers and the metrics, or the error that ended the body early; nil until then.
+        var outcome: Result<(Header, RawResponse.Metrics?), RequestError>?
     }
 
     private let state: Lock<State>
@@ -45,7 +45,8 @@ package final class PulledBody: ResponseBody.Source {
     /// Makes the source available to the next call, or releases it when the body has ended.
     private func putBack(_ source: consuming any PulledSource & ~Copyable) {
         if let trailers = source.trailers {
-            state.withLock { $0.outcome = .success(trailers) }
+            let metrics = source.metrics
+            state.withLock { $0.outcome = .success((trailers, metrics)) }
         } else {
             // A closure cannot consume a captured value that is not copyable, but it can take it out of an optional.
             var source = Optional(source)
@@ -61,7 +62,13 @@ package final class PulledBody: ResponseBody.Source {
 
     package var trailers: Header {
         state.withLock { state in
-            if case .success(let trailers) = state.outcome { trailers } else { .empty }
+            if case .success((let trailers, _)) = state.outcome { trailers } else { .empty }
+        }
+    }
+
+    package var metrics: RawResponse.Metrics? {
+        state.withLock { state in
+            if case .success((_, let metrics)) = state.outcome { metrics } else { nil }
         }
     }
 }
@@ -73,4 +80,12 @@ package protocol PulledSource: ~Copyable, Sendable {
 
     /// The trailer fields when the body has ended; nil before.
     var trailers: Header? { get }
+
+    /// The measurements of the exchange when the body has ended; nil if there are none.
+    var metrics: RawResponse.Metrics? { get }
+}
+
+extension PulledSource where Self: ~Copyable {
+    /// No measurements.
+    package var metrics: RawResponse.Metrics? { nil }
 }

@@ -46,11 +46,53 @@ public struct RawResponse: Sendable {
         /// (RFC 9112 §6.1).
         public var isHTTP10: Bool = false
 
+        /// The time from the start until the addresses of the host were known.
+        ///
+        /// It is nil for a reused connection, and if the executor does not measure it, as over URLSession.
+        public var timeToLookup: Duration? {
+            get { stamps.lookup.time }
+            set { stamps.lookup = Stamp(newValue) }
+        }
+
         /// The time from the start until the connection was established; nil for a reused connection.
-        public var timeToConnect: Duration?
+        public var timeToConnect: Duration? {
+            get { stamps.connected.time }
+            set { stamps.connected = Stamp(newValue) }
+        }
+
+        /// The time from the start until the connection had accepted the whole request.
+        ///
+        /// It is nil if the response arrived before, and if the executor does not measure it, as over URLSession.
+        public var timeToRequestSent: Duration? {
+            get { stamps.requestSent.time }
+            set { stamps.requestSent = Stamp(newValue) }
+        }
+
+        /// The time from the start until the first byte of a response was received, interim responses included.
+        ///
+        /// It is nil if the executor does not measure it, as over URLSession.
+        public var timeToFirstByte: Duration? {
+            get { stamps.firstByte.time }
+            set { stamps.firstByte = Stamp(newValue) }
+        }
 
         /// The time from the start until the head of the response was received.
-        public var timeToResponseHead: Duration?
+        public var timeToResponseHead: Duration? {
+            get { stamps.head.time }
+            set { stamps.head = Stamp(newValue) }
+        }
+
+        /// The time from the start until the last byte of the response was received.
+        ///
+        /// It is nil for a streamed body, whose ``ResponseStream/metrics`` are complete at its end, and if the executor
+        /// does not measure it, as over URLSession.
+        public var timeToEnd: Duration? {
+            get { stamps.end.time }
+            set { stamps.end = Stamp(newValue) }
+        }
+
+        /// The times of the stages of the exchange.
+        package var stamps = Stamps()
 
         /// The length of the body in bytes before content decoding; nil if it was not decoded or the length is unknown.
         public var encodedBodyLength: Int?
@@ -71,5 +113,46 @@ public struct RawResponse: Sendable {
             self.transmissions = transmissions
             self.isReusedConnection = isReusedConnection
         }
+    }
+}
+
+extension RawResponse.Metrics {
+    /// The times of the stages of an exchange, half as large as optional durations.
+    package struct Stamps: Hashable, Sendable {
+        package var lookup = Stamp()
+        package var connected = Stamp()
+        package var requestSent = Stamp()
+        package var firstByte = Stamp()
+        package var head = Stamp()
+        package var end = Stamp()
+
+        package init() {}
+    }
+
+    /// A time since the start of an exchange, or none.
+    package struct Stamp: Hashable, Sendable {
+        private var nanoseconds = Int64.min
+
+        package init() {}
+
+        /// Creates the stamp of `nanoseconds` after the start.
+        package init(nanoseconds: Int64) {
+            self.nanoseconds = nanoseconds
+        }
+
+        /// Creates the stamp of `time`, at most 292 years.
+        init(_ time: Duration?) {
+            guard let time else { return }
+            let (seconds, attoseconds) = time.components
+            let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+            let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+            nanoseconds = overflow || carry ? .max : sum
+        }
+
+        /// Whether the stage has not been reached.
+        package var isEmpty: Bool { nanoseconds == .min }
+
+        /// The time; nil if the stage has not been reached.
+        package var time: Duration? { isEmpty ? nil : .nanoseconds(nanoseconds) }
     }
 }

@@ -41,6 +41,10 @@ public final class ResponseStream: Sendable {
     /// The trailer fields (RFC 9110 §6.5); empty until the end has been read.
     public var trailers: Header { source.trailers }
 
+    /// The measurements of the exchange, complete up to the end of the body; nil until the end has been read, and if the
+    /// executor measures nothing.
+    public var metrics: RawResponse.Metrics? { source.metrics }
+
     /// Returns the remaining bytes.
     ///
     /// - Parameter limit: The maximum number of bytes. The default is 64 MiB.
@@ -86,5 +90,13 @@ extension ResponseBody {
 
         /// The trailer fields; empty until the end has been read.
         var trailers: Header { get }
+
+        /// The measurements of the exchange, nil until the end has been read; always nil by default.
+        var metrics: RawResponse.Metrics? { get }
     }
+}
+
+extension ResponseBody.Source {
+    /// No measurements.
+    public var metrics: RawResponse.Metrics? { nil }
 }

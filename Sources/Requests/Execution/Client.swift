@@ -30,7 +30,7 @@ extension Client {
     @concurrent
     @inlinable
     public func perform<E: Endpoint>(_ endpoint: E) async throws(RequestError) -> E.Resource where E.API == API {
-        try await endpoint.request(from: api).value(from: executor)
+        try await endpoint.identifiedRequest(from: api).value(from: executor)
     }
 
     /// Performs `call` and returns the decoded value.
@@ -63,7 +63,7 @@ extension Client {
     public func response<E: Endpoint>(
         for endpoint: E
     ) async throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try await endpoint.request(from: api).typedResponse(from: executor)
+        try await endpoint.identifiedRequest(from: api).typedResponse(from: executor)
     }
 
     /// Performs `call` and returns the value with the status, header, metrics and history of the response.
@@ -98,7 +98,7 @@ extension Client {
     public func preparedRequest<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> PreparedRequest where E.API == API {
-        try endpoint.request(from: api).prepared()
+        try endpoint.identifiedRequest(from: api).prepared()
     }
 
     /// Returns the request for `call` without sending it.

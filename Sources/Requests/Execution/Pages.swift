@@ -142,7 +142,7 @@ extension Client {
     public func pages<E: Endpoint>(
         of first: E, by strategy: Pages<API, E.Resource>.Strategy
     ) -> Pages<API, E.Resource> where E.API == API {
-        Pages(client: self, first: first.request(from: api), strategy: strategy)
+        Pages(client: self, first: first.identifiedRequest(from: api), strategy: strategy)
     }
 
     /// Returns the pages of a list that begins with `first`, each requested when the previous one has been received.

@@ -16,6 +16,8 @@ struct DecodedBody: PulledSource, ~Copyable {
         self.request = request
     }
 
+    var metrics: RawResponse.Metrics? { stream.metrics }
+
     mutating func next() async throws(RequestError) -> Data? {
         while true {
             switch try chain.step() {

@@ -17,10 +17,13 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
     private var hasStandingReports = false
+    /// The times at which it was established; empty when it is used again.
+    var stamps: RawResponse.Metrics.Stamps
     /// The instant until which the connection may be used again.
     var idleUntil = Deadline.distantFuture
 
-    init(_ channel: Channel, in slot: Slot) {
+    init(_ channel: Channel, in slot: Slot, _ stamps: RawResponse.Metrics.Stamps) {
+        self.stamps = stamps
         self.channel = channel
         self.slot = slot
         slot.holding.begin(channel)

@@ -9,8 +9,17 @@ struct Connector: Sendable {
     let reactor: Reactor
     let timeLimits: SocketTimeLimits
 
-    /// Returns a new connection to `origin`, established within the connect limit.
-    func connect(to origin: Origin) async throws(RequestError) -> Channel {
+    /// Returns a new connection to `origin` in `slot`, established within the connect limit.
+    func connect(to origin: Origin, in slot: Slot) async throws(RequestError) -> Connection {
+        var stamps = RawResponse.Metrics.Stamps()
+        let channel = try await connect(to: origin, &stamps.lookup)
+        stamps.connected = timeLimits.stamp()
+        return Connection(channel, in: slot, stamps)
+    }
+
+    private func connect(
+        to origin: Origin, _ lookup: inout RawResponse.Metrics.Stamp
+    ) async throws(RequestError) -> Channel {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
         guard let port = UInt16(exactly: origin.port) else {
             throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.port)")
@@ -18,6 +27,7 @@ struct Connector: Sendable {
         var host = origin.host
         if let zone = origin.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
         let addresses = try reachable(try await addresses(of: host, port))
+        lookup = timeLimits.stamp()
         do throws(RequestError) {
             return try await race(addresses)
         } catch {

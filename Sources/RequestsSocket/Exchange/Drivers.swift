@@ -188,7 +188,8 @@ private final class RemainingWork<Work: ~Copyable & Sendable>: Sendable {
         guard let work = work.withLock({ $0.take() }) else {
             throw RequestError(
                 .other,
-                detail: "the deferred work of a blocking call was called twice; call it once, in a task", request: request)
+                detail: "the deferred work of a blocking call was called twice; call it once, in a task",
+                request: request)
         }
         return work
     }

@@ -58,25 +58,27 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     package init(
-        _ outgoing: OutgoingRequest, on carrier: consuming C, isReused: Bool, timeToConnect: Duration? = nil,
-        looksAtOnce: Bool
+        _ outgoing: OutgoingRequest, on carrier: consuming C, isReused: Bool,
+        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), looksAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.payload.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.payload.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
-        metrics.timeToConnect = timeToConnect
+        metrics.stamps = stamps
         self.looksAtOnce = looksAtOnce
         self.outgoing = outgoing
     }
 
     /// Begins the second transmission on `carrier`, which is new.
-    package mutating func restart(on carrier: consuming C, timeToConnect: Duration?, looksAtOnce: Bool) {
+    package mutating func restart(
+        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, looksAtOnce: Bool
+    ) {
         upload = outgoing.upload(sendsFiles: outgoing.payload.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.payload.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics.isReusedConnection = false
-        metrics.timeToConnect = timeToConnect
+        metrics.stamps = stamps
         metrics.transmissions += 1
         self.looksAtOnce = looksAtOnce
         stage = .sending
@@ -210,7 +212,9 @@ extension Exchange where C: ~Copyable {
 
     private mutating func awaitResponse() throws(RequestError) -> ExchangeNeed? {
         stage = .receivingHead
-        return looksAtOnce ? nil : try transfer.needOfResponse()
+        let now = Deadline.now
+        metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
+        return looksAtOnce ? nil : try transfer.needOfResponse(at: now)
     }
 
     private var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
@@ -244,7 +248,8 @@ extension Exchange where C: ~Copyable {
     private mutating func beginBody() throws(RequestError) {
         guard let head = transfer.head else { return }
         let request = outgoing.request
-        metrics.timeToResponseHead = outgoing.timeLimits.elapsed(at: transfer.now)
+        metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
+        if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
         metrics.isHTTP10 = transfer.isHTTP10
         if case .collected(let limit) = request.delivery, let body = try transfer.wholeBody(upTo: limit) {
             return finish(.bytes(body))
@@ -320,8 +325,8 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Returns the response; its body is empty if ``isStreaming``.
-    package mutating func response() -> RawResponse {
-        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
+    package func response() -> RawResponse {
+        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
     /// The head of the response.
@@ -341,6 +346,13 @@ extension Exchange where C: ~Copyable {
 
     /// The trailer fields; nil until the body has ended.
     package var trailers: Header? { transfer.isAtEnd ? transfer.trailers : nil }
+
+    /// The measurements so far.
+    package var measurements: RawResponse.Metrics {
+        var metrics = metrics
+        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
+        return metrics
+    }
 }
 
 // MARK: Pieces of a streamed body
@@ -352,6 +364,7 @@ extension Exchange where C: ~Copyable {
     package mutating func beginPiece() {
         let room = min(Self.pieceSize, max(1, transfer.carrier.bodyLength ?? Self.pieceSize))
         piece = BodyBuffer(expecting: room, limit: room)
+        transfer.resume()
         stage = .receivingPiece
     }
 

@@ -18,5 +18,7 @@ struct SocketBodySource: PulledSource, ~Copyable {
         return exchange.value.exchange.takePiece()
     }
 
+    var metrics: RawResponse.Metrics? { exchange.value.exchange.measurements }
+
     var trailers: Header? { exchange.value.exchange.trailers }
 }

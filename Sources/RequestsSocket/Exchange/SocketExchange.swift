@@ -63,11 +63,12 @@ extension PlannedExchange {
 
     /// Returns a new connection in `slot`.
     func connect(in slot: Slot) async throws(RequestError) -> Connection {
-        Connection(try await handle.pool.connector(outgoing.timeLimits).connect(to: origin), in: slot)
+        try await handle.pool.connector(outgoing.timeLimits).connect(to: origin, in: slot)
     }
 
     private func reuse(_ connection: Connection) -> Connection {
         connection.isReused = true
+        connection.stamps = RawResponse.Metrics.Stamps()
         if connection.wasAlone { connection.endReports() }
         return connection
     }
@@ -78,8 +79,7 @@ extension PlannedExchange {
             handle: handle, origin: origin,
             exchange: Exchange(
                 outgoing, on: HTTP1Carrier(connection, for: outgoing.request.method, handle.pool.configuration),
-                isReused: connection.isReused,
-                timeToConnect: connection.isReused ? nil : outgoing.timeLimits.elapsed(), looksAtOnce: looksAtOnce))
+                isReused: connection.isReused, stamps: connection.stamps, looksAtOnce: looksAtOnce))
     }
 
     /// Returns the exchange on `connection`, for a task.
@@ -168,7 +168,7 @@ extension SocketExchange {
         let keepAlive = exchange.transfer.carrier.keepAlive
         guard keepAlive?.max != 0 else { return }
         hasReturnedConnection = true
-        handle.pool.park(connection, at: exchange.transfer.now, seconds: keepAlive?.timeout)
+        handle.pool.park(connection, at: exchange.transfer.end ?? .now, seconds: keepAlive?.timeout)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.
@@ -201,7 +201,7 @@ extension SocketExchange {
     mutating func restart(on connection: Connection) {
         let carrier = HTTP1Carrier(connection, for: exchange.outgoing.request.method, handle.pool.configuration)
         exchange.restart(
-            on: carrier, timeToConnect: exchange.outgoing.timeLimits.elapsed(), looksAtOnce: connection.wasAlone)
+            on: carrier, stamps: connection.stamps, looksAtOnce: connection.wasAlone)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.
@@ -238,7 +238,7 @@ extension UniqueBox<SocketExchange> {
     /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
     @inline(never)
     consuming func response() -> RawResponse {
-        var box = self
+        let box = self
         var response = box.value.exchange.response()
         guard box.value.exchange.isStreaming else { return response }
         let length = box.value.exchange.transfer.carrier.bodyLength

@@ -20,14 +20,16 @@ struct SocketTimeLimits: Sendable {
         connecting = Deadline.now.advanced(by: timeouts.connectLimit)
     }
 
-    /// The deadline for the first byte of the response, for a wait that begins now.
-    var firstByte: Deadline { Deadline.now.advanced(by: timeouts.firstByteLimit) }
+    /// Returns the deadline for the first byte of the response, for a wait that begins at `now`.
+    func firstByte(from now: Deadline) -> Deadline { now.advanced(by: timeouts.firstByteLimit) }
 
-    /// The deadline for the next byte, for a wait that begins now.
-    var betweenBytes: Deadline { Deadline.now.advanced(by: timeouts.betweenBytesLimit) }
+    /// Returns the deadline for the next byte, for a wait that begins at `now`.
+    func betweenBytes(from now: Deadline) -> Deadline { now.advanced(by: timeouts.betweenBytesLimit) }
 
     /// Returns the time from the beginning of the call to `now`.
-    func elapsed(at now: Deadline = .now) -> Duration { .nanoseconds(now.nanoseconds &- began.nanoseconds) }
+    func stamp(at now: Deadline = .now) -> RawResponse.Metrics.Stamp {
+        RawResponse.Metrics.Stamp(nanoseconds: now.nanoseconds &- began.nanoseconds)
+    }
 
     /// Throws if the call was cancelled or its total limit has passed; for work that does not wait.
     @inline(never)  // keeps the error out of the frame of the function that suspends (decision 0012)

@@ -23,8 +23,14 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var trailers = Header.empty
     /// The deadline for the first byte, which the first wait for it sets.
     private var firstByteLimit: Deadline?
-    /// The time at which the head of the response arrived; nil again after the next wait.
-    private var headArrived: Deadline?
+    /// The time at which bytes of the head arrived last.
+    private var arrived: Deadline?
+    /// The time at which the first byte of a response arrived, interim ones included.
+    private(set) var firstByte: Deadline?
+    /// The time at which the response ended.
+    private(set) var end: Deadline?
+    /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
+    private var isLater = true
     private let target: TargetURI
     private let onInterim: (@Sendable (ResponseHead) -> Void)?
 
@@ -37,13 +43,18 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         onInterim = request.interimResponseHandler
     }
 
-    /// The current time, or the time at which the head arrived if nothing has waited since.
-    var now: Deadline { headArrived ?? .now }
+    /// The current time, or the time at which the head arrived if nothing was waited for since.
+    var now: Deadline { isLater ? .now : arrived ?? .now }
 
     /// Records that a wait begins, after which the budget of work is whole again.
     mutating func pause() {
         budget = WorkBudget()
-        headArrived = nil
+        isLater = true
+    }
+
+    /// Records that the caller continues, who may have done other work.
+    mutating func resume() {
+        isLater = true
     }
 
     /// Whether enough work was done without a wait that other tasks should run first (decision 0014).
@@ -119,15 +130,9 @@ extension Transfer where C: ~Copyable {
             sendFailure = error
             return true
         }
-        switch result {
-        case .wouldBlock: return false
-        case .bytes(let count):
-            budget.add(count)
-            return try readHead()
-        case .end:
-            try receiveEnd()
-            return true
-        }
+        guard try record(result) else { return false }
+        if case .end = result { return true }
+        return try readHead()
     }
 }
 
@@ -159,7 +164,7 @@ extension Transfer where C: ~Copyable {
     private mutating func begin(_ received: consuming ReceivedResponse) {
         isHTTP10 = received.line.version < .http11
         head = ResponseHead(status: received.line.status, header: received.header, target: target)
-        headArrived = .now
+        isLater = false
         reporter.progress.bytesExpectedToReceive = carrier.bodyLength
     }
 
@@ -186,7 +191,13 @@ extension Transfer where C: ~Copyable {
     /// Records what was received, and returns whether anything arrived, the end included.
     mutating func record(_ result: TransferResult) throws(RequestError) -> Bool {
         switch result {
-        case .bytes(let count): budget.add(count)
+        case .bytes(let count):
+            budget.add(count)
+            if head == nil {
+                let now = Deadline.now
+                firstByte = firstByte ?? now
+                arrived = now
+            }
         case .end: try receiveEnd()
         case .wouldBlock: return false
         }
@@ -207,6 +218,7 @@ extension Transfer where C: ~Copyable {
 
     private mutating func finish(_ trailers: Header) {
         isAtEnd = true
+        end = now
         self.trailers = trailers
         reporter.report(atEnd: true)
     }
@@ -287,18 +299,20 @@ extension Transfer where C: ~Copyable {
 
 extension Transfer where C: ~Copyable {
     /// Returns what the transfer needs while no more of the response has arrived.
-    mutating func needOfResponse() throws(RequestError) -> ExchangeNeed {
+    mutating func needOfResponse(at now: Deadline = .now) throws(RequestError) -> ExchangeNeed {
         if isBudgetSpent { return .turn }
         // All bytes that the peer sent before sending failed have been read; no more will arrive.
         if let sendFailure { throw .lost(sendFailure) }
         guard carrier.awaitsResponse else {
-            return .event(.reading, until: timeLimits.betweenBytes, in: .betweenBytes)
+            return .event(.reading, until: timeLimits.betweenBytes(from: now), in: .betweenBytes)
         }
-        let limit = firstByteLimit ?? timeLimits.firstByte
+        let limit = firstByteLimit ?? timeLimits.firstByte(from: now)
         firstByteLimit = limit
         return .event(.reading, until: limit, in: .firstByte)
     }
 
     /// What the transfer needs while the carrier accepts no more: space, or the response.
-    var needOfSpace: ExchangeNeed { .event([.writing, .reading], until: timeLimits.betweenBytes, in: .sending) }
+    var needOfSpace: ExchangeNeed {
+        .event([.writing, .reading], until: timeLimits.betweenBytes(from: .now), in: .sending)
+    }
 }

@@ -46,7 +46,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
-        try endpoint.request(from: api).valueInPlace(from: executor)
+        try endpoint.identifiedRequest(from: api).valueInPlace(from: executor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
@@ -80,7 +80,7 @@ extension Client {
     public func responseAndWait<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try endpoint.request(from: api).typedResponseInPlace(from: executor)
+        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: executor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.

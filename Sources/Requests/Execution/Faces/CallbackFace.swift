@@ -141,7 +141,7 @@ extension Client {
         _ endpoint: E, startsImmediately start: Bool = true,
         completion: @escaping @MainActor (Result<TypedResponse<E.Resource>, RequestError>) -> Void
     ) -> RequestTask where E.API == API {
-        executor.call({ endpoint.request(from: api) }, start, Completion(.onMainActor(completion)))
+        executor.call({ endpoint.identifiedRequest(from: api) }, start, Completion(.onMainActor(completion)))
     }
 
     /// Performs `call` and passes the result to `completion` on the main actor.
@@ -178,7 +178,7 @@ extension Client {
         _ endpoint: E, on queue: DispatchQueue, startsImmediately start: Bool = true,
         completion: @escaping @Sendable (Result<TypedResponse<E.Resource>, RequestError>) -> Void
     ) -> RequestTask where E.API == API {
-        executor.call({ endpoint.request(from: api) }, start, Completion(.on(queue, completion)))
+        executor.call({ endpoint.identifiedRequest(from: api) }, start, Completion(.on(queue, completion)))
     }
 
     /// Performs `call` and passes the result to `completion` on `queue`.
