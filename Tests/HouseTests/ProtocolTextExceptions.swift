@@ -78,7 +78,9 @@ extension ProtocolTextTests {
         Exception(
             "RequestsSocket/SocketExecutor+Proxy", "struct Authorization",
             "A configuration by the app, read as bytes."),
-        Exception("RequestsSocket/SocketExecutor", "enum Destination", "A configuration by the app, read as bytes."),
+        Exception(
+            "RequestsSocket/SocketExecutor+Destination", "enum Destination",
+            "A configuration by the app, read as bytes."),
         Exception("RequestsTestServer/TestServer", "enum Address", "A configuration by the app, read as bytes."),
         Exception(
             "Requests/Vocabulary/Fields/CacheControl", "bare.contains(\"max-stale\")",

@@ -82,6 +82,46 @@ struct StructureTests {
         }
     }
 
+    @Test("no files of RequestsSocket refer to each other in a cycle")
+    func cycles() throws {
+        let declaration =
+            /^(?:@\w+(?:\([^)]*\))? )*(?:public |package )?(?:final |indirect )*(?:struct|enum|class|protocol|typealias) (\w+)(<[^>]+>)?/
+        let files = try Repository.here.swiftFiles(in: "Sources/RequestsSocket")
+        // The executor's nested types are in files of their own: `SocketExecutor.Proxy` is not a use of the executor.
+        let namespace = "SocketExecutor"
+        var types: [String: String] = [:]
+        var texts: [String: String] = [:]
+        for file in files {
+            var code = SourceText(file).lines.map { $0.replacing(/"(?:[^"\\]|\\.)*"/, with: "") }.joined(
+                separator: "\n")
+            code = code.replacing("extension \(namespace)", with: "extension")
+            for line in file.lines {
+                guard let match = line.firstMatch(of: declaration) else { continue }
+                types[String(match.1)] = file.path
+                // The parameters of a generic type are no uses of the types that have their names.
+                let parameters = (match.2 ?? "").matches(of: /(\w+)(?::|,|>)/).map { String($0.1) }
+                for name in parameters { code = code.replacing(try Regex("\\b\(name)\\b"), with: "") }
+            }
+            texts[file.path] = code
+        }
+        for file in files where file.path.contains("\(namespace)+") {
+            let name = try #require(file.path.firstMatch(of: /\+(\w+)\.swift/)).1
+            types["\(namespace).\(name)"] = file.path
+        }
+        var uses = texts.mapValues { code -> Set<String> in
+            let names = code.matches(of: /\b[A-Z]\w+(?:\.[A-Z]\w+)?/).flatMap { match -> [String] in
+                let name = String(match.output)
+                return types[name] == nil ? name.split(separator: ".").prefix(1).map(String.init) : [name]
+            }
+            return Set(names.compactMap { types[$0] })
+        }
+        // Files that use no other file of those that remain are removed until none is left, or only cycles are.
+        while let last = uses.first(where: { path, used in used.subtracting([path]).isDisjoint(with: uses.keys) }) {
+            uses[last.key] = nil
+        }
+        #expect(uses.isEmpty, "\(uses.mapValues { $0.intersection(uses.keys).sorted() })")
+    }
+
     @Test("only the listed files use canImport, and every listed file exists")
     func conditions() throws {
         let paths = Set(try Repository.here.swiftFiles(in: "Sources").map(\.path))

@@ -3,8 +3,10 @@
 /// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what they
 /// say (``Middleware/traits(before:)``).
 public struct ExecutorTraits: OptionSet, Hashable, Sendable {
+    /// The bits of the traits.
     public let rawValue: Int
 
+    /// Creates traits from their bits.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }

@@ -107,7 +107,8 @@ extension Client {
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) -> ReconnectingEvents where E.API == API, E.Resource == ResponseStream.Events {
         ReconnectingEvents(
-            client: self, request: endpoint.identifiedRequest(from: api), maximumFailures: maximumFailures, pause: pause)
+            client: self, request: endpoint.identifiedRequest(from: api), maximumFailures: maximumFailures, pause: pause
+        )
     }
 
     /// Returns the events of `call`; when the connection is lost, the stream is requested again with Last-Event-ID.

@@ -57,7 +57,7 @@ extension SocketExchange {
         do throws(WaitError) {
             try await connection.wait(for: wanted, by: deadline, atHead: isAtHead)
         } catch {
-            try fail(error, until: limit, in: phase)
+            try exchange.fail(error, until: limit, in: phase)
         }
     }
 
@@ -70,9 +70,9 @@ extension SocketExchange {
     @inline(never)
     private mutating func offer(from source: inout (any RequestBody.Source)?) async throws(RequestError) {
         do throws(RequestError) {
-            try offer(try await source?.nextPiece() ?? nil)
+            try exchange.offer(try await source?.nextPiece() ?? nil)
         } catch {
-            try fail(error)
+            try exchange.fail(error)
         }
     }
 
@@ -83,7 +83,7 @@ extension SocketExchange {
         do throws(RequestError) {
             restart(on: try await plan.value.connect(in: connection.slot))
         } catch {
-            try fail(error)
+            try exchange.fail(error)
         }
     }
 }
@@ -149,7 +149,7 @@ extension SocketExchange {
         do throws(WaitError) {
             try connection.channel.waitInPlace(for: wanted, by: deadline)
         } catch {
-            try fail(error, until: limit, in: phase)
+            try exchange.fail(error, until: limit, in: phase)
         }
     }
 
@@ -161,13 +161,13 @@ extension SocketExchange {
         do throws(SystemError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()
         } catch {
-            try fail(exchange.transfer.lost(error))
+            try exchange.fail(exchange.transfer.lost(error))
             return true
         }
         do throws(RequestError) {
             return try exchange.transfer.record(result)
         } catch {
-            try fail(error)
+            try exchange.fail(error)
             return true
         }
     }

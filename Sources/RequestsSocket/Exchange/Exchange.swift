@@ -131,6 +131,7 @@ extension Exchange where C: ~Copyable {
     /// Records that no event came: the wait that had to end at `limit`, in `phase`, ended with `error`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
+    @inline(never)  // keeps its variables out of the frame of the function that suspends (decision 0012)
     package mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
@@ -145,6 +146,7 @@ extension Exchange where C: ~Copyable {
     /// Records that the exchange, or what provides its needs, failed with `error`.
     ///
     /// - Throws: The error of the exchange, unless it continues.
+    @inline(never)  // as above
     package mutating func fail(_ error: RequestError) throws(RequestError) {
         switch stage {
         case .sending, .blocked, .expecting, .receivingHead:
@@ -220,6 +222,7 @@ extension Exchange where C: ~Copyable {
     private var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
+    @inline(never)  // as above
     package mutating func offer(_ piece: Data?) throws(RequestError) {
         do throws(RequestError) {
             try upload.receive(piece)

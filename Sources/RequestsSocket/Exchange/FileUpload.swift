@@ -7,8 +7,8 @@ struct FileUpload: Sendable {
     enum Next {
         /// The next piece, after the head that comes with it.
         case piece(head: [UInt8], Data)
-        /// A range, for the carrier.
-        case range
+        /// A range, which the carrier sends without reading it.
+        case range(OpenFile, from: Int64, count: Int)
     }
 
     /// The bytes that are read and sent at once: they fit in a cache, and use little memory (decision 0014).
@@ -38,16 +38,11 @@ struct FileUpload: Sendable {
     /// Whether all pieces have been returned, or sent.
     var isComplete: Bool { position == end && head.isEmpty }
 
-    /// The next range that the carrier sends.
-    var nextRange: UnsentRequest.Next {
-        .file(file, from: position, count: Int(min(Self.sentSize, end - position)))
-    }
-
     /// Returns what comes next; the memory of the piece before it is used again.
     mutating func next() throws(RequestError) -> Next {
         guard isRead else {
             if isWhole, end - position <= Self.sentSize { try checkEnd() }
-            return .range
+            return .range(file, from: position, count: Int(min(Self.sentSize, end - position)))
         }
         defer { head = [] }
         guard position < end else { return .piece(head: head, Data()) }

@@ -26,9 +26,7 @@ struct PieceUpload: Sendable {
         missing = length ?? 0
     }
 
-    /// Returns the parts to send for `piece`, which is not empty; nil if another piece is needed first.
-    ///
-    /// - Parameter piece: The next piece; nil ends the body.
+    /// Returns the parts to send for the next `piece`, nil at the end; nil if another piece is needed first.
     mutating func receive(_ piece: Data?) throws(RequestError) -> (head: [UInt8], body: Data)? {
         guard let length else { return try chunk(piece) }
         guard let piece else {

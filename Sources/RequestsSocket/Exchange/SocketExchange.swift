@@ -111,6 +111,10 @@ struct SocketExchange: ~Copyable, Sendable {
         self.exchange = exchange
     }
 
+    deinit {
+        if exchange.hasMetStaleConnection { handle.pool.noteClosing(by: origin) }
+    }
+
     var connection: Connection { exchange.transfer.carrier.connection }
 
     /// Whether the head of the response is incomplete.
@@ -125,41 +129,9 @@ extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
     @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
-        do throws(RequestError) {
-            let need = try exchange.advance()
-            if need == nil { returnConnection() }
-            return need
-        } catch {
-            throw recorded(error)
-        }
-    }
-
-    /// Records that what provides the needs failed with `error`; throws it unless the exchange continues.
-    @inline(never)
-    mutating func fail(_ error: RequestError) throws(RequestError) {
-        do throws(RequestError) {
-            try exchange.fail(error)
-        } catch {
-            throw recorded(error)
-        }
-    }
-
-    /// Records that a wait for an event ended with `error`; throws unless the exchange continues.
-    @inline(never)
-    mutating func fail(
-        _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
-    ) throws(RequestError) {
-        do throws(RequestError) {
-            try exchange.fail(error, until: limit, in: phase)
-        } catch {
-            throw recorded(error)
-        }
-    }
-
-    /// Records a peer that closes its connections, and returns `error`.
-    private func recorded(_ error: RequestError) -> RequestError {
-        if exchange.hasMetStaleConnection { handle.pool.noteClosing(by: origin) }
-        return error
+        if let need = try exchange.advance() { return need }
+        returnConnection()
+        return nil
     }
 
     /// Gives the connection back to the pool if the response has ended and another exchange can follow.
@@ -185,23 +157,21 @@ extension SocketExchange {
         do throws(RequestError) {
             try exchange.outgoing.timeLimits.check()
         } catch {
-            try fail(error)
+            try exchange.fail(error)
         }
     }
 
     /// Returns the plan for a connection in place of the one that was lost.
     @inline(never)
     func planAgain() -> UniqueBox<PlannedExchange> {
-        handle.pool.noteClosing(by: origin)
-        return UniqueBox(PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again()))
+        UniqueBox(PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again()))
     }
 
     /// Begins the second transmission.
     @inline(never)
     mutating func restart(on connection: Connection) {
         let carrier = HTTP1Carrier(connection, for: exchange.outgoing.request.method, handle.pool.configuration)
-        exchange.restart(
-            on: carrier, stamps: connection.stamps, looksAtOnce: connection.wasAlone)
+        exchange.restart(on: carrier, stamps: connection.stamps, looksAtOnce: connection.wasAlone)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.
@@ -211,14 +181,9 @@ extension SocketExchange {
         do throws(RequestError) {
             return try RequestError.wrapping(.bodyEncodingFailed, make)
         } catch {
-            try fail(error)
+            try exchange.fail(error)
             return nil
         }
-    }
-
-    @inline(never)
-    mutating func offer(_ piece: Data?) throws(RequestError) {
-        try exchange.offer(piece)
     }
 
     /// Prepares to read the next piece of a streamed body.
@@ -231,19 +196,5 @@ extension SocketExchange {
             throw RequestError(.connectionLost, detail: error.description, underlying: error)
         }
         exchange.beginPiece()
-    }
-}
-
-extension UniqueBox<SocketExchange> {
-    /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
-    @inline(never)
-    consuming func response() -> RawResponse {
-        let box = self
-        var response = box.value.exchange.response()
-        guard box.value.exchange.isStreaming else { return response }
-        let length = box.value.exchange.transfer.carrier.bodyLength
-        let (head, request) = (response.head, box.value.exchange.outgoing.request)
-        response.body = .stream(ResponseStream(length: length, PulledBody(SocketBodySource(box), request, head)))
-        return response
     }
 }

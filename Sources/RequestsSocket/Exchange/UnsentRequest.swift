@@ -34,11 +34,10 @@ struct UnsentRequest: Sendable {
     private(set) var hasBegunBody = false
     private var source = Source.none
 
-    /// Creates the upload of a request with `head`.
+    /// Creates the upload of a request that consists of `head` and `payload`.
     ///
-    /// - Parameters:
-    ///   - expectsContinue: Whether the head is sent alone, and the body when the server has requested it.
-    ///   - sendsFiles: Whether the carrier sends larger files without reading them.
+    /// If it `expectsContinue`, the head is sent alone. A carrier that `sendsFiles` sends larger files without reading
+    /// them.
     init(
         _ head: [UInt8], _ payload: Payload, _ trailers: PreparedRequest.Trailers?, expectsContinue: Bool,
         sendsFiles: Bool
@@ -93,8 +92,10 @@ struct UnsentRequest: Sendable {
             set([], Data())
             let next = try file.next()
             source = .file(file)
-            guard case .piece(let head, let piece) = next else { return file.nextRange }
-            set(head, piece)
+            switch next {
+            case .piece(let head, let piece): set(head, piece)
+            case .range(let file, let position, let count): return .file(file, from: position, count: count)
+            }
         case .pieces: return .piece
         }
         return .parts

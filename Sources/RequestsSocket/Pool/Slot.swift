@@ -28,11 +28,3 @@ protocol SlotOwner: AnyObject, Sendable {
     /// Takes back the slot at `place`, whose connection has closed or was never established.
     func vacate(_ place: Int, _ holding: Holding)
 }
-
-/// A connection, or the right to establish one, that the pool grants to a call.
-enum Lease: Sendable {
-    /// An idle connection.
-    case connection(Connection)
-    /// The right to establish one.
-    case slot(Slot)
-}
