@@ -90,14 +90,14 @@ struct ProxyRoute: Sendable {
     let fields: [RequestHeadWriter.Addition]
 
     /// Creates the route to `proxy`; returns nil if the proxy is invalid.
-    init?(_ proxy: SocketExecutor.Proxy, adding fields: [RequestHeadWriter.Addition]) {
+    init?(_ proxy: SocketExecutor.Proxy) {
         let isBareIPv6 = proxy.host.containsByte(":") && !proxy.host.hasBytePrefix("[")
         let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
         let isPlain = !host.utf8.contains { "@/?#\\".utf8.contains($0) } && (1...65_535).contains(proxy.port)
         guard isPlain, let target = try? TargetURI("http://\(host):\(proxy.port)/"), !target.host.isEmpty else {
             return nil
         }
-        var own = fields
+        var own = DefaultFields.additions
         if let value = proxy.authorization?.value {
             // A control character could end the field line.
             guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }

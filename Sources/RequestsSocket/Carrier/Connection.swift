@@ -30,6 +30,30 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     }
 }
 
+// MARK: Between exchanges
+
+extension Connection {
+    /// The state of a connection that carries no exchange.
+    enum IdleState {
+        /// It can carry an exchange.
+        case usable
+        /// The peer has closed it.
+        case closed
+        /// It was idle for too long, or the peer has sent bytes that belong to no response.
+        case unusable
+    }
+
+    /// Returns the state at `now`, after a look at what has arrived.
+    func idleState(at now: Deadline) -> IdleState {
+        guard now < idleUntil else { return .unusable }
+        return switch channel.socket.liveness() {
+        case .idle: .usable
+        case .closed: .closed
+        case .strayBytes: .unusable
+        }
+    }
+}
+
 // MARK: Transfers without waiting
 
 extension Connection {

@@ -9,23 +9,21 @@ package struct OutgoingRequest: Sendable {
     let payload: Payload
     private(set) var timeLimits: SocketTimeLimits
 
-    /// Checks `request` and opens its body; `route` is the proxy to which it is sent, `additions` the fields that it
-    /// lacks.
+    /// Checks `request` and opens its body; `route` is that to the proxy to which it is sent, if there is one.
     init(
-        _ request: PreparedRequest, through route: ProxyRoute?, adding additions: [RequestHeadWriter.Addition],
-        _ timeLimits: SocketTimeLimits
+        _ request: PreparedRequest, through route: ProxyRoute?, _ timeLimits: SocketTimeLimits
     ) throws(RequestError) {
         self.request = request
         self.timeLimits = timeLimits
         payload = try Payload(request)
         head = try RequestHeadWriter.head(
             of: request, framing: request.framing(ofLength: payload.length),
-            form: route == nil ? .origin : .absolute, adding: additions)
+            form: route == nil ? .origin : .absolute, adding: route?.fields ?? DefaultFields.additions)
     }
 
     /// Checks `request` and opens its body, for tests of the exchange.
     package init(_ request: PreparedRequest) throws(RequestError) {
-        try self.init(request, through: nil, adding: [], SocketTimeLimits(request))
+        try self.init(request, through: nil, SocketTimeLimits(request))
     }
 
     /// The time for which the body waits for 100 (Continue); nil if it is sent with the head.

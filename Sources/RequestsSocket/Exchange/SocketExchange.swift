@@ -22,8 +22,7 @@ struct PlannedExchange: Sendable {
         do throws(RequestError) {
             let route = try pool.route(to: request.target.host)
             origin = try Origin(of: request, by: pool.destination, through: route?.target)
-            outgoing = try OutgoingRequest(
-                request, through: route, adding: route?.fields ?? pool.additions, timeLimits)
+            outgoing = try OutgoingRequest(request, through: route, timeLimits)
             try timeLimits.check()
         } catch {
             throw error.beforeSending()

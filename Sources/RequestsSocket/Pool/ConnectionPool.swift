@@ -10,8 +10,6 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
-    /// The fields that the executor adds to requests without fields of these names.
-    let additions = [RequestHeadWriter.Addition(Field(name: .acceptEncoding, value: "identity"))]
     private let proxy: Result<ProxyRoute, RequestError>?
     /// The address from which connections are established; nil if the system chooses it.
     private let localAddress: Result<SocketAddress, RequestError>?
@@ -22,7 +20,7 @@ final class ConnectionPool: Sendable {
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
-        proxy = destination == .url ? configuration.proxy.map { [additions] in Self.route(to: $0, additions) } : nil
+        proxy = destination == .url ? configuration.proxy.map(Self.route) : nil
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(
@@ -31,10 +29,8 @@ final class ConnectionPool: Sendable {
         state = Lock(State(ledger: PoolLedger(limits)))
     }
 
-    private static func route(
-        to proxy: SocketExecutor.Proxy, _ additions: [RequestHeadWriter.Addition]
-    ) -> Result<ProxyRoute, RequestError> {
-        guard let route = ProxyRoute(proxy, adding: additions) else {
+    private static func route(to proxy: SocketExecutor.Proxy) -> Result<ProxyRoute, RequestError> {
+        guard let route = ProxyRoute(proxy) else {
             return .failure(RequestError(.invalidRequest(.invalidProxy), detail: proxy.problemText).beforeSending())
         }
         return .success(route)
@@ -239,14 +235,9 @@ extension ConnectionPool {
 
     /// Returns whether an idle connection can carry another request; records that its peer has closed it.
     private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
-        guard now < connection.idleUntil else { return false }
-        switch connection.channel.socket.liveness() {
-        case .idle: return true
-        case .closed:
-            noteClosing(by: connection.slot.origin)
-            return false
-        case .strayBytes: return false
-        }
+        let state = connection.idleState(at: now)
+        if state == .closed { noteClosing(by: connection.slot.origin) }
+        return state == .usable
     }
 
     /// Returns the reactor on which calls wait.
