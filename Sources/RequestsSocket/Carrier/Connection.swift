@@ -11,14 +11,14 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
     /// Whether this was the only connection of its origin in use when it was taken.
-    // Written only under the pool's lock, so that exclusivity needs no check at run time.
+    // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run time.
     @exclusivity(unchecked) var wasAlone = false
     /// Whether it has carried an exchange before the current one.
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
     private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
-    var stamps: RawResponse.Metrics.Stamps
+    @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
     /// The instant until which the connection may be used again.
     var idleUntil = Deadline.distantFuture
 

@@ -58,7 +58,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     package init(
-        _ outgoing: OutgoingRequest, on carrier: consuming C, isReused: Bool,
+        _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), looksAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.payload.isLargeFile && carrier.sendsFiles)

@@ -73,7 +73,7 @@ extension PlannedExchange {
     }
 
     /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
-    func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
+    consuming func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
         SocketExchange(
             handle: handle, origin: origin,
             exchange: Exchange(
@@ -82,7 +82,7 @@ extension PlannedExchange {
     }
 
     /// Returns the exchange on `connection`, for a task.
-    func exchange(on connection: Connection) -> SocketExchange {
+    consuming func exchange(on connection: Connection) -> SocketExchange {
         exchange(on: connection, looksAtOnce: connection.wasAlone)
     }
 }
