@@ -29,11 +29,24 @@ package import RequestsPOSIX
 /// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
 /// chunked one, is truncated and therefore an error.
 public struct ContentDecoding: Middleware {
-    private let limits: Limits
-    private let codings: [ContentCoding]
-    private let offer: Field?
-    /// Whether the next executor streams an encoded body that is to be collected.
-    private let isNextStreaming: Bool
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private let settings: Settings
+
+    private final class Settings: Sendable {
+        let limits: Limits
+        let codings: [ContentCoding]
+        let offer: Field?
+        /// Whether the next executor streams an encoded body that is to be collected.
+        let isNextStreaming: Bool
+
+        init(_ limits: Limits, _ codings: [ContentCoding], isNextStreaming: Bool) {
+            self.limits = limits
+            self.codings = codings
+            self.isNextStreaming = isNextStreaming
+            let names = codings.map(\.rawValue).joined(separator: ", ")
+            offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
+        }
+    }
 
     /// Creates the middleware with `limits`.
     public init(limits: Limits = Limits()) {
@@ -46,11 +59,7 @@ public struct ContentDecoding: Middleware {
 
     /// Creates the middleware for some of the available codings.
     package init(limits: Limits = Limits(), codings: [ContentCoding], isNextStreaming: Bool = false) {
-        self.isNextStreaming = isNextStreaming
-        self.limits = limits
-        self.codings = codings
-        let names = codings.map(\.rawValue).joined(separator: ", ")
-        offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
+        settings = Settings(limits, codings, isNextStreaming: isNextStreaming)
     }
 
     /// The names of the codings that can be decoded on this system, as in Accept-Encoding; it may be empty.
@@ -155,8 +164,9 @@ extension ContentDecoding {
     /// This middleware writes files itself, with decoded bytes. It also enforces the limit of a collected body: an
     /// executor that does not stream encoded bodies counts encoded bytes, and receives a limit for those.
     private func offering(_ request: PreparedRequest) -> PreparedRequest {
-        switch request.delivery {
-        case .collected where isNextStreaming: request.offering(offer, streamingCoded: true)
+        let offer = settings.offer
+        return switch request.delivery {
+        case .collected where settings.isNextStreaming: request.offering(offer, streamingCoded: true)
         case .collected(let limit):
             request.offering(
                 offer, streamingCoded: false, delivery: .collected(limit: Limits.encodedSize(collecting: limit)))
@@ -171,14 +181,15 @@ extension ContentDecoding {
     private func decode(
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
+        if case .file = response.body { return response }
+        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
+            return try await response.delivered(to: request)
+        }
         let stream: ResponseStream
         switch response.body {
         case .stream(let body): stream = body
         case .bytes(let data): stream = ResponseStream(data)
         case .file: return response
-        }
-        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
-            return try await response.delivered(to: request)
         }
         if case .collected = request.delivery {
             return try await DecodedCollection(chain, of: response, to: request).collect(stream)
@@ -197,8 +208,9 @@ extension ContentDecoding {
         let list = ContentCodingList(head.header)
         guard !list.names.isEmpty, !request.follows(head) else { return nil }
         do throws(RequestError) {
+            let limits = settings.limits
             return try DecodingChain(
-                list.codings(of: codings, limit: limits.codings), named: list.names, limits: limits)
+                list.codings(of: settings.codings, limit: limits.codings), named: list.names, limits: limits)
         } catch {
             throw error.adding(request: request, response: head)
         }
