@@ -45,7 +45,7 @@ struct StandardMiddlewareTests {
         #expect(clock.sleeps.count == 2)
     }
 
-    @Test("requests outside the base URL have neither credentials nor a signature, but codings and retries (R-36)")
+    @Test("requests outside the base URL have codings and retries, but neither credentials nor a signature (R-36)")
     func scope() async throws {
         let served = scripted([503, 200])
         let client = Client(api, executor: served).withStandardMiddleware(
@@ -62,7 +62,9 @@ struct StandardMiddlewareTests {
     func parts() async throws {
         let served = scripted([503])
         let plain = Client(api, executor: served).withStandardMiddleware(retrying: nil)
-        let error = await failure { () async throws(RequestError) in try await plain.perform { $0.get(.text, from: "/a") } }
+        let error = await failure { () async throws(RequestError) in
+            try await plain.perform { $0.get(.text, from: "/a") }
+        }
         #expect(error?.status == 503 && served.recordedCount == 1 && served.sentAuthorizations == [nil])
         let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
         let executor: any RequestExecutor = served

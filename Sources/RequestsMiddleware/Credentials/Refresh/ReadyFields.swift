@@ -11,7 +11,7 @@ final class ReadyFields: Sendable {
         let fields: Header
         let generation: Int
         let endedRefreshes: Int
-        /// When the credentials must be looked at again; nil if they do not expire.
+        /// When the credentials must be checked again; nil if they do not expire.
         let end: Date?
     }
 
