@@ -1,9 +1,4 @@
 extension PreparedRequest {
-    /// Whether a response with a content coding may be delivered as a stream although its body is to be collected.
-    ///
-    /// The middleware that decodes the stream then collects the decoded bytes as they arrive (decision 0013).
-    package var streamsCodedBodies: Bool { parts.streamsCodedBodies }
-
     /// Returns this request with a field that offers content codings.
     ///
     /// - Parameters:
@@ -14,13 +9,13 @@ extension PreparedRequest {
     package func offering(
         _ offer: Field?, streamingCoded: Bool, delivery: ResponseBody.Delivery? = nil
     ) -> PreparedRequest {
-        var parts = parts
-        if let offer { parts.header.add(offer) }
-        if let delivery { parts.delivery = delivery }
-        parts.streamsCodedBodies = streamingCoded
-        var copy = self
-        copy.parts = parts
-        return copy
+        var request = self
+        request.change { parts in
+            if let offer { parts.header.add(offer) }
+            if let delivery { parts.delivery = delivery }
+            parts.streamsCodedBodies = streamingCoded
+        }
+        return request
     }
 }
 

@@ -91,6 +91,11 @@ public struct PreparedRequest: Sendable {
     /// Middleware behind it that retries by status returns such a response unchanged.
     package var handlesUnauthorized: Bool { box.parts.handlesUnauthorized }
 
+    /// Whether a response with a content coding may be delivered as a stream although its body is to be collected.
+    ///
+    /// The middleware that decodes the stream then collects the decoded bytes as they arrive (decision 0013).
+    package var streamsCodedBodies: Bool { box.parts.streamsCodedBodies }
+
     /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
     /// call.
     var redirection: Redirection? { box.parts.redirection }
