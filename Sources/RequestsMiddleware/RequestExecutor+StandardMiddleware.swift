@@ -37,9 +37,8 @@ extension Client {
     ///     .withStandardMiddleware(authenticator: authenticator)
     /// ```
     ///
-    /// It is that of ``/Requests/RequestExecutor/withStandardMiddleware(within:authenticator:retrying:budget:signer:clock:)``
-    /// for the base URL of the API. Without a valid base URL no request can be sent, and the client is returned
-    /// unchanged.
+    /// It is that of the same function of an executor, for the base URL of the API. Without a valid base URL no request
+    /// can be sent, and the client is returned unchanged.
     ///
     /// - Parameters:
     ///   - authenticator: The credentials; nil for none.

@@ -58,6 +58,33 @@ struct StandardMiddlewareTests {
         }
     }
 
+    @Test(
+        "a sign-in with OAuth is renewed over every executor, and coded responses are decoded (PM-94, T-52)",
+        arguments: Transport.allCases)
+    func transports(transport: Transport) async throws {
+        let coded = try #require(Coding.gzip.apply(to: Data("in".utf8)))
+        let served = MockExecutor { request in
+            if request.target.path == "/token" { return .ok(tokenJSON(), contentType: .json) }
+            guard request.header[.authorization] == "Bearer planted-access" else { return .status(401) }
+            return .data(coded, contentType: .plainText).adding(
+                headerField: Field(name: .contentEncoding, value: "gzip"))
+        }
+        try await transport.run(serving: served) { api, executor in
+            // In memory the endpoint is another machine, which needs https.
+            let base = transport == .memory ? URL("https://e.com") : api.baseURL
+            let server = OAuthServer(
+                tokenEndpoint: base.appending(path: "token"), client: .basic(id: "a", secret: "planted"))
+            let authenticator = RefreshableAuthenticator(
+                OAuthCredential(accessToken: "old", refreshToken: "r"), from: Client(server, executor: executor))
+            let client = Client(api, executor: executor).withStandardMiddleware(authenticator: authenticator)
+            for _ in 0..<2 {
+                let text = try await client.perform { $0.get(.text, from: "/a") }
+                #expect(text == "in")
+            }
+        }
+        #expect(served.recordedCount == 4)
+    }
+
     @Test("each part can be left out")
     func parts() async throws {
         let served = scripted([503])

@@ -171,6 +171,11 @@ struct CredentialStoreTests {
         }
         // The children did change the file, so that they were killed while they did.
         #expect(numbers.count > 1)
+        // What they left has the same mode.
+        for name in folder.names {
+            var status = stat()
+            #expect(stat(folder.path(of: name), &status) == 0 && status.st_mode & 0o777 == 0o600, "\(name)")
+        }
         // The killed processes released the lock, and later changes still work.
         #expect(try await store.update { _ in credential(7) } == credential(7))
     }

@@ -37,8 +37,8 @@ extension OAuthServer {
 
         init(_ code: ErrorCode, message: String?, uri: String?) {
             self.code = code
-            self.message = message
-            self.uri = uri
+            self.message = message.map(OAuthText.withoutDirections)
+            self.uri = uri.map(OAuthText.withoutDirections)
         }
     }
 
@@ -141,6 +141,11 @@ enum OAuthText {
     /// Returns whether `text` consists of visible ASCII characters and spaces (VSCHAR), and is not empty.
     static func isVisible(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+    }
+
+    /// Returns a peer's text without the controls that change the order of the text around it.
+    static func withoutDirections(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isBidiControl }))
     }
 
     /// Returns the beginning of a peer's text without characters that break a line.

@@ -36,7 +36,8 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///
     /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
     /// another process has renewed, that one is used. A new credential is stored before requests use it. If it cannot be
-    /// stored, it is used nevertheless, because the server may have revoked the old one.
+    /// stored, it is used nevertheless, because the server may have revoked the old one. Two processes that begin a
+    /// refresh at the same moment both send the refresh token; a server that accepts each only once refuses one of them.
     ///
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request reads the store.

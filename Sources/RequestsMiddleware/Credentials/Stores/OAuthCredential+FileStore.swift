@@ -10,8 +10,8 @@ extension OAuthCredential {
     ///
     /// The file is replaced as a whole, after it has been synchronized to the disk: if the program or the system ends at
     /// any time, the file contains the old or the new credential. Several processes can use it at the same time; each
-    /// change has the lock of a file beside it, whose name ends in `.lock` and which remains. The tokens are not
-    /// encrypted.
+    /// change has the lock of a file beside it, whose name ends in `.lock` and which remains. A program that is killed
+    /// while it writes can leave a file `.requests-….part` there, which has the same mode. The tokens are not encrypted.
     ///
     /// The file is JSON with the version of its format and the number of changes. A file that is malformed, of an
     /// unknown version, not a regular file, or readable by others, is an error and is not replaced. The folder must

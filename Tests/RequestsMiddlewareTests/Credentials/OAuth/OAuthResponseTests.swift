@@ -127,7 +127,7 @@ struct OAuthResponseTests {
     @Test("an error code is a typed refusal, with status 200 too (AF-64)", arguments: [200, 400, 401, 503])
     func refusals(status: Int) async throws {
         let body = """
-            {"error": "invalid_grant", "error_description": "the token \\"old-r\\" is too old\\nfor us", \
+            {"error": "invalid_grant", "error_description": "the token \\"old-r\\" is too old\u{202E}\\nfor us", \
             "error_uri": "https://e.com/help", "access_token": "planted"}
             """
         let error = try #require(await failure(body, status: HTTPStatus(status)))
@@ -139,6 +139,7 @@ struct OAuthResponseTests {
         #expect(refusal.code == .invalidGrant && refusal.uri == "https://e.com/help")
         // The server repeats the refresh token.
         #expect(refusal.message?.contains("old-r") == false && refusal.message?.contains("is too old") == true)
+        #expect(refusal.message?.unicodeScalars.contains("\u{202E}") == false)
         #expect(
             "\(error)".hasSuffix(
                 "the authorization server refused: invalid_grant “\(try #require(refusal.message).replacing("\n", with: "\\n"))”"

@@ -38,6 +38,8 @@ struct OAuthSecretTests {
         fixed.randomBytes = { Array("planted-planted-planted-planted-".utf8.prefix($0)) }
         let authorization = try fixed.authorization(redirectingTo: "a:/b")
         expectHidden(authorization, "authorization")
+        let (issuer, _) = tokenClient(server, .json(tokenJSON("\"refresh_token\": \"planted-r\"")))
+        expectHidden(try await issuer.response { $0.clientCredentials() }, "response")
         let (client, _) = tokenClient(
             server,
             .json(
