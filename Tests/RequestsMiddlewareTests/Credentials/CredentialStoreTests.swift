@@ -73,6 +73,8 @@ struct CredentialStoreTests {
             await #expect(throws: CredentialError.self, "\(path)") { try await store.update { _ in credential(1) } }
         }
         await expectFailure("")
+        #expect(access(".lock", F_OK) != 0)
+        await expectFailure(folder.path + "/")
         await expectFailure("a\u{0}b")
         await expectFailure(folder.path(of: "missing/token"))
         #expect(mkdir(folder.path(of: "inner"), 0o700) == 0)
@@ -81,7 +83,7 @@ struct CredentialStoreTests {
         try folder.write([UInt8](repeating: 0x20, count: 1 << 20 | 1), to: "large")
         #expect(chmod(folder.path(of: "large"), 0o600) == 0)
         await expectFailure(folder.path(of: "large"))
-        #expect(!folder.names.contains { $0.hasSuffix(".part") })
+        #expect(!folder.names.contains { $0.hasSuffix(".part") || $0 == ".lock" })
     }
 
     @Test("changes from many tasks are made one after the other, and none is lost (AF-65)")

@@ -86,6 +86,8 @@ extension OAuthCredential.FileStore {
 
     /// Returns the lock of the file; nil if another process or task has it, unless this is the last attempt.
     private func lock(isLast: Bool) throws(FileError) -> PartialFile? {
+        // Otherwise the name of the lock alone would be that of a file.
+        guard !path.isEmpty, !path.hasByteSuffix("/") else { throw .invalidPath }
         do throws(FileError) {
             return try PartialFile.open("\(path).lock", creating: true)
         } catch .locked(_) where !isLast {
