@@ -9,6 +9,10 @@ package enum FileError: Error, Hashable, Sendable {
     case invalidPath
     /// Another ``PartialFile`` has the file open, in this process or another.
     case locked(path: String)
+    /// Users other than the owner may read or change the file.
+    case notPrivate(path: String)
+    /// The file has more than `limit` bytes.
+    case tooLarge(path: String, limit: Int)
     /// A system call failed for the file at `path`.
     case system(SystemError, path: String)
 }
@@ -20,6 +24,8 @@ extension FileError: CustomStringConvertible {
         case .notRegular(let path): "\(ErrorText.quoted(path)) is not a regular file"
         case .invalidPath: "the path is empty or contains NUL"
         case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
+        case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
+        case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
         }
     }

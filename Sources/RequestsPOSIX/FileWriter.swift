@@ -55,9 +55,19 @@ package struct FileWriter: ~Copyable, Sendable {
         }
     }
 
+    /// Waits until the bytes are on the disk, so that a crash of the system after `finish()` does not lose them.
+    package func synchronize() throws(FileError) {
+        do throws(SystemError) {
+            let number = descriptor.number
+            _ = try retryingInterrupts("fsync") { fsync(number) }
+        } catch {
+            throw .system(error, path: temporaryPath)
+        }
+    }
+
     /// Moves the file to its path, where it replaces an existing file.
     ///
-    /// On failure the temporary file is removed. The bytes are not synchronized to the disk.
+    /// On failure the temporary file is removed. The bytes are synchronized to the disk only by ``synchronize()``.
     package consuming func finish() throws(FileError) {
         guard rename(temporaryPath, path) == 0 else { throw .system(.last("rename"), path: path) }
         isFinished = true

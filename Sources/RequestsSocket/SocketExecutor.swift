@@ -104,5 +104,5 @@ public struct SocketExecutor: BlockingExecutor {
 
 extension SocketExecutor {
     /// `streamsEncodedBodies`.
-    public var traits: ExecutorTraits { .streamsEncodedBodies }
+    public var traits: ExecutorTraits { [.streamsEncodedBodies, .blocks] }
 }

@@ -1,5 +1,7 @@
 import Requests
+import RequestsBench
 import RequestsMiddleware
+import Synchronization
 
 /// The cost that middleware adds to a request while it has nothing to do.
 struct MiddlewareCost: Sendable {
@@ -7,7 +9,7 @@ struct MiddlewareCost: Sendable {
     let scale: Double
 
     /// An executor that returns the same response at once.
-    private final class FixedExecutor: BlockingExecutor {
+    fileprivate final class FixedExecutor: BlockingExecutor {
         private let response: RawResponse
 
         init(_ response: RawResponse) {
@@ -21,40 +23,106 @@ struct MiddlewareCost: Sendable {
         }
     }
 
+    /// What is measured.
+    enum Chain: String, CaseIterable, Sendable {
+        case bare, passing, retry, fixed, refreshable, whole, signed, signedAnew
+
+        /// Returns `executor` with the middleware.
+        fileprivate func added(to executor: FixedExecutor) throws -> any RequestExecutor {
+            guard let environment = RequestEnvironment(string: "https://api.example.com/") else {
+                throw BenchmarkError("the environment is invalid")
+            }
+            let fixed = FixedCredentials.bearerToken("benchmark")
+            switch self {
+            case .bare: return executor
+            case .passing: return executor.intercepting { request, next in try await next.execute(request) }
+            case .retry: return executor.retrying()
+            case .fixed: return executor.authenticating(with: fixed, within: environment)
+            case .refreshable:
+                let credentials = RefreshableAuthenticator(bearerToken: "benchmark") { $0 }
+                return executor.authenticating(with: credentials, within: environment)
+            case .whole: return executor.decodingContent().retrying().authenticating(with: fixed, within: environment)
+            case .signed, .signedAnew:
+                var signature = AWSSignature(
+                    credentials: .init(accessKeyID: "AKID", secretAccessKey: "benchmark"), region: "r",
+                    service: "dynamodb")
+                if self == .signedAnew {
+                    // Every request is of another day, so that its key is derived.
+                    let day = Atomic(0)
+                    signature.now = {
+                        Date(timeIntervalSince1970: Double(day.add(1, ordering: .relaxed).newValue % 9_999) * 86_400)
+                    }
+                }
+                return executor.signing(with: .aws(signature), within: environment)
+            }
+        }
+    }
+
+    private static func bare() throws -> (FixedExecutor, PreparedRequest) {
+        let request = try PreparedRequest(url: URL("https://api.example.com/v1"))
+        let response = RawResponse(
+            head: ResponseHead(status: 200, header: .empty, target: request.target), body: .bytes(Data()))
+        return (FixedExecutor(response), request)
+    }
+
+    /// Performs `count` requests, for a counter of allocations or instructions.
+    @concurrent
+    static func perform(_ count: Int, through chain: Chain, isBlocking: Bool) async throws {
+        let (bare, request) = try bare()
+        let executor = try chain.added(to: bare)
+        if isBlocking {
+            _ = try blockingMicroseconds(of: executor, request, count)
+        } else {
+            _ = try await microseconds(of: executor, request, count)
+        }
+    }
+
     @concurrent
     func figures() async throws -> [Figure] {
-        let request = try PreparedRequest(url: URL("https://api.example.com/v1"))
-        let bare = FixedExecutor(
-            RawResponse(
-                head: ResponseHead(status: 200, header: .empty, target: request.target), body: .bytes(Data())))
-        let passing = bare.intercepting { request, next in try await next.execute(request) }
-        let retrying = bare.retrying()
-        var (async, blocking, passingBlocking): ([Double], [Double], [Double]) = ([], [], [])
+        let (bare, request) = try Self.bare()
+        var (async, blocking): ([Chain: [Double]], [Chain: [Double]]) = ([:], [:])
+        let added = try Chain.allCases.map { ($0, try $0.added(to: bare)) }
         for _ in 0..<rounds {
-            let without = try await microseconds(of: bare, request)
-            async.append(try await microseconds(of: retrying, request) - without)
-            let withoutBlocking = try blockingMicroseconds(of: bare, request)
-            passingBlocking.append(try blockingMicroseconds(of: passing, request) - withoutBlocking)
-            blocking.append(try blockingMicroseconds(of: retrying, request) - withoutBlocking)
+            let without = try await Self.microseconds(of: bare, request, count)
+            let withoutBlocking = try Self.blockingMicroseconds(of: bare, request, count)
+            for (chain, executor) in added where chain != .bare {
+                let count = chain == .signed || chain == .signedAnew ? max(1, count / 20) : count
+                async[chain, default: []].append(
+                    try await Self.microseconds(of: executor, request, count) - without)
+                blocking[chain, default: []].append(
+                    try Self.blockingMicroseconds(of: executor, request, count) - withoutBlocking)
+            }
         }
-        return [
-            .of("middleware that passes requests on adds, blocking", "µs", passingBlocking, goal: "≤ 0.3 µs"),
-            .of("retrying() without a failure adds, async", "µs", async, goal: "≤ 0.3 µs"),
-            .of("retrying() without a failure adds, blocking", "µs", blocking, goal: "≤ 0.3 µs"),
-        ]
+        func figures(_ name: String, _ chain: Chain, _ goal: String?, _ blockingGoal: String?) -> [Figure] {
+            [
+                .of("\(name), async", "µs", async[chain] ?? [], goal: goal),
+                .of("\(name), blocking", "µs", blocking[chain] ?? [], goal: blockingGoal),
+            ]
+        }
+        return figures("middleware that passes requests on adds", .passing, nil, "≤ 0.3 µs")
+            + figures("retrying() without a failure adds", .retry, "≤ 0.3 µs", "≤ 0.3 µs")
+            + figures("a fixed token adds", .fixed, nil, nil)
+            + figures("a refreshable token adds", .refreshable, nil, nil)
+            + figures("retry, credentials and coding, idle, add", .whole, "≤ 1.0 µs", "≤ 0.7 µs")
+            + figures("an AWS signature adds", .signed, nil, nil)
+            + figures("an AWS signature with a new key adds", .signedAnew, nil, nil)
     }
 
     private var count: Int { max(1, Int(100_000 * scale)) }
 
     @inline(never)
-    private func microseconds(of executor: any RequestExecutor, _ request: PreparedRequest) async throws -> Double {
+    private static func microseconds(
+        of executor: any RequestExecutor, _ request: PreparedRequest, _ count: Int
+    ) async throws -> Double {
         let start = ContinuousClock.now
         for _ in 0..<count { _ = try await executor.execute(request) }
         return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
     }
 
     @inline(never)
-    private func blockingMicroseconds(of executor: any RequestExecutor, _ request: PreparedRequest) throws -> Double {
+    private static func blockingMicroseconds(
+        of executor: any RequestExecutor, _ request: PreparedRequest, _ count: Int
+    ) throws -> Double {
         let start = ContinuousClock.now
         for _ in 0..<count { _ = try executor.executeAndWait(request) }
         return (ContinuousClock.now - start) / .microseconds(1) / Double(count)

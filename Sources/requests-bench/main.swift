@@ -13,6 +13,9 @@ let usage = """
            requests-bench whole-call URL TURNS         measure perform(endpoint) with JSON, and its transport and
                                                        JSONDecoder, in TURNS turns of a hundred; prints microseconds
            requests-bench middleware                   measure what idle middleware adds to a request
+           requests-bench middleware CHAIN N [--blocking]
+                                                       perform N requests through a chain, for a counter of
+                                                       allocations; CHAIN: bare retry fixed refreshable whole signed
            requests-bench describe N                   describe, prepare and write a GET N times
            requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
                                                        urlsession
@@ -41,6 +44,10 @@ do {
         try ChildServer.serve(Array(words.dropFirst()))
     } else if words.first == "whole-call" {
         print(try await CallRun(Array(words.dropFirst())).text)
+    } else if words.first == "middleware", words.count > 2, let chain = MiddlewareCost.Chain(rawValue: words[1]),
+        let count = Int(words[2])
+    {
+        try await MiddlewareCost.perform(count, through: chain, isBlocking: words.contains("--blocking"))
     } else if words.first == "middleware" {
         print(Table(try await MiddlewareCost(rounds: 9, scale: 1).figures()).text)
     } else if words.first == "describe" {

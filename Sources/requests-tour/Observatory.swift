@@ -93,6 +93,8 @@ extension Call<Observatory, Observer> {
 extension Call<Observatory, String> {
     static var motto: Self { Call { $0.get(.text, from: "/motto") } }
 
+    static var forecast: Self { Call { $0.get(.text, from: "/forecast") } }
+
     static func newToken(name: String, password: String) -> Self {
         Call { api in
             api.post(.none, to: "/token", receiving: .text)

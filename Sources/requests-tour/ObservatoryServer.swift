@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsMock
 
 /// The server of the observatory: a function from request to response, the same in memory and behind a socket.
@@ -8,6 +8,20 @@ struct ObservatoryServer: Sendable {
     static let password = "open-sesame"
 
     private let bodies: [CelestialBody]
+    /// The number of requests for the forecast.
+    private let forecasts = SharedCount()
+
+    private final class SharedCount: Sendable {
+        private let count = Lock(0)
+
+        /// Returns the number after adding one.
+        func next() -> Int {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
 
     init() throws {
         bodies = try JSONDecoder().decode([CelestialBody].self, from: Data(PackageResources.bodies_json))
@@ -25,6 +39,8 @@ struct ObservatoryServer: Sendable {
         case (.delete, "observations", _?): return .status(204)
         case (.get, "me", nil): return try identify(request)
         case (.post, "token", nil): return isVera(request) ? .ok(Self.token) : .status(401)
+        case (.post, "oauth", "token"?): return issueToken(request)
+        case (.get, "forecast", nil): return forecast
         case (.get, "motto", nil): return .ok("Ad astra per aspera")
         case (.get, "log", nil): return log
         case (.get, "images", "saturn.png"): return .data(Data(PackageResources.saturn_png), contentType: .png)
@@ -60,6 +76,32 @@ struct ObservatoryServer: Sendable {
     private func isVera(_ request: PreparedRequest) -> Bool {
         let expected = Data("vera:\(Self.password)".utf8).base64EncodedString()
         return request.header[.authorization] == "Basic \(expected)"
+    }
+
+    /// Returns a token that has been revoked for a password, and a valid one for a refresh token.
+    private func issueToken(_ request: PreparedRequest) -> MockResponse {
+        let client = Data("tour:\(Self.password)".utf8).base64EncodedString()
+        guard request.header[.authorization] == "Basic \(client)", case .bytes(let data) = request.body else {
+            return .status(401, #"{"error": "invalid_client"}"#, contentType: .json)
+        }
+        let form = Set(String(decoding: data, as: UTF8.self).split(separator: "&"))
+        let token: String
+        if form.isSuperset(of: ["grant_type=password", "username=vera", "password=open-sesame"]) {
+            token = Self.expiredToken
+        } else if form.isSuperset(of: ["grant_type=refresh_token", "refresh_token=astrolabe"]) {
+            token = Self.token
+        } else {
+            return .status(400, #"{"error": "invalid_grant"}"#, contentType: .json)
+        }
+        let text = #"{"access_token": "\#(token)", "token_type": "Bearer", "refresh_token": "astrolabe"}"#
+        return .ok(text, contentType: .json)
+    }
+
+    /// The forecast; every other request has no response.
+    private var forecast: MockResponse {
+        var response = MockResponse.ok("Clear skies")
+        if forecasts.next() % 2 == 1 { response.delay = .endless }
+        return response
     }
 
     /// The log, in chunks that do not end at its lines.

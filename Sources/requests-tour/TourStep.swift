@@ -70,6 +70,36 @@ struct TourStep: Sendable {
         }
     }
 
+    /// Creates a step that signs in with OAuth, is rejected once because the server has revoked the token, and sends the
+    /// request again with a renewed one.
+    init<E: Endpoint>(signingIn title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let server = OAuthServer(
+                tokenEndpoint: client.api.baseURL.appending(path: "oauth/token"),
+                client: .basic(id: "tour", secret: ObservatoryServer.password))
+            let tokens = Client(server, executor: client.executor)
+            let credential = try await tokens.perform {
+                $0.password(username: "vera", password: ObservatoryServer.password)
+            }
+            let authenticator = RefreshableAuthenticator(credential, from: tokens)
+            let value = try await client.authenticating(with: authenticator).perform(endpoint)
+            let isRenewed = authenticator.credential != credential
+            return "signed in, \(isRenewed ? "renewed" : "not renewed"): \(value)"
+        }
+    }
+
+    /// Creates a step that performs `endpoint`, to whose first request the server never responds.
+    init<E: Endpoint>(hedging title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let hedged = Client(client.api, executor: client.executor.hedging(after: .milliseconds(20)))
+            return "“\(try await hedged.perform(endpoint))”, from the second request"
+        }
+    }
+
     private static let queue = DispatchQueue(label: "tour.calls")
 }
 
@@ -102,6 +132,8 @@ extension TourStep {
             TourStep("A response without content", Call.forget(1)) { "done" },
             TourStep(callStyles: "One call in three styles", Bodies.comet),
             TourStep(renewing: "A token that is renewed after a 401", Call.record(sighting)),
+            TourStep(signingIn: "A sign-in with OAuth, refused once", Call.record(sighting)),
+            TourStep(hedging: "A second request when the first is slow", Call.forecast),
         ]
     }
 

@@ -41,6 +41,12 @@ extension ProtocolTextTests {
             "Requests/Description/Multipart/MultipartForm+Boundary", "struct Style",
             "The prefix of a boundary is ASCII; any other is rejected."),
         Exception(
+            "RequestsMiddleware/Credentials/OAuth/OAuthFailure", "enum Failure",
+            "An error for people; its code compares bytes."),
+        Exception(
+            "RequestsMiddleware/Credentials/OAuth/OAuthFailure", "struct Refusal",
+            "An error for people; its code compares bytes."),
+        Exception(
             "Requests/Exchange/JSONLocator", "enum PathComponent",
             "Names are matched by bytes; only tests compare components."),
         Exception(

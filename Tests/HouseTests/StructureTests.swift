@@ -38,6 +38,7 @@ struct StructureTests {
         "Sources/RequestsXML/Exports.swift",  // FoundationXML
         "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
         "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's URLSession over libcurl
+        "Sources/RequestsMiddleware/Credentials/Digest/NormalizedText.swift",  // Foundation or the standard library
         "Sources/RequestsPOSIX/Hashes/SystemHashes.swift",  // CryptoKit or libcrypto
         "Sources/RequestsPOSIX/ReadinessQueue+Epoll.swift",  // epoll
         "Sources/RequestsPOSIX/ReadinessQueue+Kqueue.swift",  // kqueue

@@ -40,7 +40,8 @@ struct DetailMessageTests {
         name: "FileError", file: "RequestsPOSIX/FileReader",
         texts: [
             "notRegular": FileError.notRegular(path: "/dev/null"), "invalidPath": FileError.invalidPath,
-            "locked": FileError.locked(path: "/tmp/a"),
+            "locked": FileError.locked(path: "/tmp/a"), "notPrivate": FileError.notPrivate(path: "/tmp/a"),
+            "tooLarge": FileError.tooLarge(path: "/tmp/a", limit: 1),
             "system": FileError.system(SystemError("open", code: ENOENT), path: "/tmp/a\n"),
         ])
 

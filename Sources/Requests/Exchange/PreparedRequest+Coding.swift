@@ -1,10 +1,4 @@
 extension PreparedRequest {
-    /// Whether a body with a content coding may be returned as a stream although it is to be collected.
-    ///
-    /// The middleware that decodes the stream then collects the decoded bytes as they arrive. An executor that does this
-    /// has the trait ``ExecutorTraits/streamsEncodedBodies``.
-    public var permitsEncodedStream: Bool { parts.permitsEncodedStream }
-
     /// Returns this request with a field that offers content codings.
     ///
     /// - Parameters:
@@ -15,12 +9,12 @@ extension PreparedRequest {
     package func offering(
         _ offer: Field?, permittingStream permitsStream: Bool, delivery: ResponseBody.Delivery? = nil
     ) -> PreparedRequest {
-        var parts = parts
-        if let offer { parts.header.add(offer) }
-        if let delivery { parts.delivery = delivery }
-        parts.permitsEncodedStream = permitsStream
-        var copy = self
-        copy.parts = parts
-        return copy
+        var request = self
+        request.change { parts in
+            if let offer { parts.header.add(offer) }
+            if let delivery { parts.delivery = delivery }
+            parts.permitsEncodedStream = permitsStream
+        }
+        return request
     }
 }

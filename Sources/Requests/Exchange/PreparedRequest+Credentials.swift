@@ -4,18 +4,18 @@ extension PreparedRequest {
     ///
     /// Fields of the executor are left out. The names become secret names of the request (decision 0020).
     package func authenticated(with fields: Header) -> PreparedRequest {
-        var parts = parts
-        parts.handlesUnauthorized = true
-        for field in fields where !field.name.belongsToExecutor {
-            // Compared first: nearly all credentials are in this field, and a set has to hash the name.
-            if field.name != .authorization, !Redaction.standard.isSecret(field.name) {
-                parts.settings.redirectPolicy.sensitiveFields.insert(field.name)
-            }
-            parts.header.set(field)
-        }
-        if hasLeftOrigin { parts.header = self.parts.removingNewSecrets(from: parts.header) }
         var request = self
-        request.parts = parts
+        request.change { parts in
+            parts.handlesUnauthorized = true
+            for field in fields where !field.name.belongsToExecutor {
+                // Compared first: nearly all credentials are in this field, and a set has to hash the name.
+                if field.name != .authorization, !Redaction.standard.isSecret(field.name) {
+                    parts.settings.redirectPolicy.sensitiveFields.insert(field.name)
+                }
+                parts.header.set(field)
+            }
+            if hasLeftOrigin { parts.header = self.parts.removingNewSecrets(from: parts.header) }
+        }
         return request
     }
 }

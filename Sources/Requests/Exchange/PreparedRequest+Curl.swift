@@ -3,7 +3,8 @@ extension PreparedRequest {
     ///
     /// The command contains a body in memory of up to 1,024 bytes: text as it is, other bytes by way of `printf`. It
     /// refers to a whole file by its path. A multipart form is written as `--form` for each part if its parts are short
-    /// texts and whole files; curl then chooses the boundary. For any other body, the command reads standard input.
+    /// texts and whole files; curl then chooses the boundary. For any other body, and for one whose text is a secret, such
+    /// as that of a token request, the command reads standard input.
     ///
     /// If the request has no Accept or User-Agent field, curl sends its own.
     ///
@@ -38,7 +39,7 @@ extension PreparedRequest {
         case _ where form != nil: words += form ?? []
         case .none:
             if framing(ofLength: 0) == .length(0) { words += ["--header", "'Content-Length: 0'"] }
-        case .bytes(let data) where data.count <= 1_024:
+        case .bytes(let data) where data.count <= 1_024 && !(isRedacted && hasSecretBodies):
             let data = Data(finder.redacted(Array(data)))
             if let text = ShellWord.text(of: data) {
                 words += ["--data-raw", ShellWord.quoted(text)]

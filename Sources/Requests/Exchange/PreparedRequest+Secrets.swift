@@ -17,6 +17,7 @@ extension PreparedRequest {
             secrets += [password, credentials]
             secrets += userinfo.splitBytes(at: ":", maxSplits: 1).dropFirst().map(String.init)
         }
+        secrets += secretsOfBodies ?? []
         return SecretFinder(secrets.flatMap(Self.variants))
     }
 

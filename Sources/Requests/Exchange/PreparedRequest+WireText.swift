@@ -24,7 +24,7 @@ extension PreparedRequest {
             String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
         }
         let kept = isWholeFile ? lines.filter { !$0.hasBytePrefix("Transfer-Encoding: ") } : lines
-        return kept.joined(separator: "\n") + bodyText(finder)
+        return kept.joined(separator: "\n") + bodyText(finder, isHidden: secrets == .redacted && hasSecretBodies)
     }
 
     /// Returns this request without control characters, which could break a line, and with its secrets replaced if
@@ -60,9 +60,10 @@ extension PreparedRequest {
         if case .file(_, nil) = body { trailers == nil } else { false }
     }
 
-    private func bodyText(_ finder: SecretFinder) -> String {
+    private func bodyText(_ finder: SecretFinder, isHidden: Bool) -> String {
         switch body {
         case .none: return ""
+        case .bytes(let data) where isHidden: return "<\(ErrorText.bytes(data.count))>"
         case .bytes(let data):
             return String(validating: data, as: UTF8.self).map(finder.redacted) ?? "<\(ErrorText.bytes(data.count))>"
         default: return "<\(body)>"

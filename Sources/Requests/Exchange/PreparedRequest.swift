@@ -92,14 +92,21 @@ public struct PreparedRequest: Sendable {
     /// Middleware behind it that retries by status returns such a response unchanged.
     package var handlesUnauthorized: Bool { box.parts.handlesUnauthorized }
 
+    /// Whether a body with a content coding may be returned as a stream although it is to be collected.
+    ///
+    /// The middleware that decodes the stream then collects the decoded bytes as they arrive. An executor that does this
+    /// has the trait ``ExecutorTraits/streamsEncodedBodies``.
+    public var permitsEncodedStream: Bool { box.parts.permitsEncodedStream }
+
     /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
     /// call.
     var redirection: Redirection? { box.parts.redirection }
 
-    private mutating func change(_ body: (inout Parts) -> Void) {
-        var parts = parts
-        body(&parts)
-        self.parts = parts
+    /// Changes the parts of a copy in place, because moving them takes longer than most changes.
+    mutating func change(_ body: (inout Parts) -> Void) {
+        let copy = Box(box.parts, isPartOfCall: isPartOfCall)
+        body(&copy.parts)
+        box = copy
     }
 
     /// The request method.

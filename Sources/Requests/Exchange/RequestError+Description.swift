@@ -11,6 +11,9 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
 
     private var secrets: SecretFinder { request?.secrets() ?? SecretFinder([]) }
 
+    /// Whether the response may contain secrets, such as those of a token endpoint.
+    private var hasSecretBodies: Bool { request?.hasSecretBodies ?? false }
+
     /// The ``description`` and further details, one on each line, without secrets.
     ///
     /// The details are the status and the content type of the response, the size and the beginning of the body, the
@@ -24,7 +27,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("response: \(response.status), \(type ?? "no Content-Type")")
         }
         if let body {
-            lines.append("body: \(ErrorText.bytes(body.count)): \(Self.excerpt(of: body, redactedBy: secrets))")
+            let excerpt = hasSecretBodies ? "" : ": \(Self.excerpt(of: body, redactedBy: secrets))"
+            lines.append("body: \(ErrorText.bytes(body.count))\(excerpt)")
         }
         if let underlying {
             // It may quote text of a peer, such as the names of JSON members.
@@ -46,7 +50,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// Returns the line of the body that a decoding error refers to, and a caret below the place; no lines if it
     /// contains a secret.
     private func offendingLine(redactedBy secrets: SecretFinder) -> [String] {
-        guard let body, let offset = offendingOffset(in: body) else { return [] }
+        guard let body, !hasSecretBodies, let offset = offendingOffset(in: body) else { return [] }
         let (before, after) = (body.prefix(offset), body.dropFirst(offset))
         let number = before.count { $0 == 0x0A } + 1
         let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex

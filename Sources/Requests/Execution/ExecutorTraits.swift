@@ -22,4 +22,9 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     ///
     /// Middleware does not pass this trait on unless it expects such a stream.
     public static let streamsEncodedBodies = ExecutorTraits(rawValue: 2)
+
+    /// The executor is a ``BlockingExecutor``; middleware never passes this trait on.
+    ///
+    /// It is checked before the executor is cast, because a cast that fails takes longer than a short exchange.
+    package static let blocks = ExecutorTraits(rawValue: 1 << 32)
 }

@@ -59,7 +59,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     }
 
     /// The traits that the middleware makes of those of the executor.
-    public var traits: ExecutorTraits { middleware.traits(before: base.traits) }
+    public var traits: ExecutorTraits { middleware.traits(before: base.traits).subtracting(.blocks) }
 }
 
 /// Middleware that consists of a function.

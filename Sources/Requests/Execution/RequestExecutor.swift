@@ -41,6 +41,11 @@ package protocol BlockingExecutor: RequestExecutor {
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
 }
 
+extension BlockingExecutor {
+    /// ``ExecutorTraits/blocks``.
+    package var traits: ExecutorTraits { .blocks }
+}
+
 /// The result of the work of an executor on the thread of a blocking call.
 package enum BlockingExecution: Sendable {
     /// The exchange is complete.
@@ -52,7 +57,7 @@ package enum BlockingExecution: Sendable {
 extension RequestExecutor {
     /// Performs as much of an exchange as possible on the calling thread; by default nothing.
     func begunBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        guard let executor = self as? any BlockingExecutor else {
+        guard traits.contains(.blocks), let executor = self as? any BlockingExecutor else {
             return .deferred { () async throws(RequestError) in try await execute(request) }
         }
         return try executor.executeBlocking(request)

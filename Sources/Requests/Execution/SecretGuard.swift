@@ -10,7 +10,7 @@ struct SecretGuard<Base: RequestExecutor>: RequestExecutor {
         try await base.execute(request.continuing(original))
     }
 
-    var traits: ExecutorTraits { base.traits }
+    var traits: ExecutorTraits { base.traits.subtracting(.blocks) }
 }
 
 extension SecretGuard: RepeatsExchanges {

@@ -43,7 +43,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
         guard response.isRejection else {
-            authenticator.receive(response.head, token: credentials.token)
+            try receive(response, sent, credentials.token)
             return response
         }
         return try await finish(Exchange(request, sent, credentials.token, response), next)
@@ -114,6 +114,18 @@ extension Authentication {
         var hasCredentials: Bool { sent.header != request.header }
     }
 
+    /// Passes a response to the authenticator, which may reject it.
+    private func receive(
+        _ response: RawResponse, _ sent: PreparedRequest, _ token: Credentials.Token
+    ) throws(RequestError) {
+        do throws(RequestError) {
+            try authenticator.verify(response.head, token: token)
+        } catch {
+            throw error.adding(request: sent, response: response.head, body: response.bytes)
+        }
+        authenticator.receive(response.head, token: token)
+    }
+
     /// Handles the response of `exchange`, and sends the request again as often as the rules allow.
     private func finish(
         _ exchange: Exchange, _ next: any RequestExecutor
@@ -122,7 +134,7 @@ extension Authentication {
         var rules = RejectionRules()
         while true {
             let response = exchange.response
-            authenticator.receive(response.head, token: exchange.token)
+            try receive(response, exchange.sent, exchange.token)
             guard response.isRejection,
                 let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
             else { return response }

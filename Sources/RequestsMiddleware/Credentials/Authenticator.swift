@@ -57,6 +57,15 @@ public protocol Authenticator: AnyObject, Sendable {
     ///
     /// The default implementation does nothing.
     func receive(_ response: ResponseHead, token: Token)
+
+    /// Checks whether a response proves that the server knows the credentials, such as with a digest of its own.
+    ///
+    /// It is called before ``receive(_:token:)`` for requests whose credentials ``credentials(for:)`` has returned, but
+    /// not for those of ``availableCredentials(for:)`` in a blocking call. The default implementation accepts every
+    /// response.
+    ///
+    /// - Throws: `RequestError`, which ends the call in place of the response.
+    func verify(_ response: ResponseHead, token: Token) throws(RequestError)
 }
 
 extension Authenticator {
@@ -80,6 +89,9 @@ extension Authenticator {
 
     /// Does nothing.
     public func receive(_ response: ResponseHead, token: Token) {}
+
+    /// Accepts every response.
+    public func verify(_ response: ResponseHead, token: Token) throws(RequestError) {}
 }
 
 /// A response that rejects a request with credentials.

@@ -14,6 +14,10 @@ public enum CredentialError: Error, Sendable {
     case refreshWithinRefresh
     /// A value for a signature, which the text names, is empty or invalid.
     case invalidSigningValue(String)
+    /// The server sent a response digest (`rspauth`) that only someone without the password computes (RFC 7616 §3.5).
+    case serverNotAuthenticated
+    /// A ``CredentialStore`` could not be read or written; the text has the place and the reason, without secrets.
+    case storeFailed(String)
 }
 
 extension CredentialError: CustomStringConvertible {
@@ -25,6 +29,8 @@ extension CredentialError: CustomStringConvertible {
         case .refreshRefused: "the credentials could not be renewed; sign in again"
         case .refreshWithinRefresh: "the function that renews credentials waits for itself"
         case .invalidSigningValue(let name): "invalid value for a signature: \(name)"
+        case .serverNotAuthenticated: "the server does not know the password: its own digest is wrong (RFC 7616 §3.5)"
+        case .storeFailed(let text): "could not use the stored credentials: \(text)"
         }
     }
 }

@@ -1,8 +1,15 @@
+internal import Synchronization
+
 /// The authenticators that the current task does not use.
 enum SuppressedAuthentication {
     @TaskLocal static var authenticators: [any Authenticator] = []
 
+    /// Whether any authenticator was ever suppressed: reading it takes less time than reading a value of the task.
+    fileprivate static let isUsed = Atomic(false)
+
     static func contains(_ authenticator: some Authenticator) -> Bool {
+        // A task that suppresses an authenticator has set it before.
+        guard isUsed.load(ordering: .relaxed) else { return false }
         let suppressed = authenticators
         return !suppressed.isEmpty && suppressed.contains { $0 === authenticator }
     }
@@ -19,6 +26,7 @@ extension Authenticator {
     public func withoutCredentials<Result, Failure: Error>(
         _ operation: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
+        SuppressedAuthentication.isUsed.store(true, ordering: .relaxed)
         let suppressed = SuppressedAuthentication.authenticators + [self]
         return try await SuppressedAuthentication.$authenticators.withValue(suppressed) {
             await Swift.Result(catching: operation)
@@ -33,6 +41,7 @@ extension Authenticator {
     public func withoutCredentials<Result, Failure: Error>(
         _ operation: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        SuppressedAuthentication.isUsed.store(true, ordering: .relaxed)
         let suppressed = SuppressedAuthentication.authenticators + [self]
         return try SuppressedAuthentication.$authenticators.withValue(suppressed) {
             Swift.Result(catching: operation)

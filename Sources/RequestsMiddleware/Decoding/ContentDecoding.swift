@@ -29,9 +29,21 @@ package import RequestsPOSIX
 /// (206) and redirects that are followed. A body of zero bytes that does not declare its length, such as an empty
 /// chunked one, is truncated and therefore an error.
 public struct ContentDecoding: Middleware {
-    private let limits: Limits
-    private let codings: [ContentCoding]
-    private let offer: Field?
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private let settings: Settings
+
+    private final class Settings: Sendable {
+        let limits: Limits
+        let codings: [ContentCoding]
+        let offer: Field?
+
+        init(_ limits: Limits, _ codings: [ContentCoding]) {
+            self.limits = limits
+            self.codings = codings
+            let names = codings.map(\.rawValue).joined(separator: ", ")
+            offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
+        }
+    }
 
     /// Creates the middleware with `limits`.
     public init(limits: Limits = Limits()) {
@@ -40,10 +52,7 @@ public struct ContentDecoding: Middleware {
 
     /// Creates the middleware for some of the available codings.
     package init(limits: Limits = Limits(), codings: [ContentCoding]) {
-        self.limits = limits
-        self.codings = codings
-        let names = codings.map(\.rawValue).joined(separator: ", ")
-        offer = names.isEmpty ? nil : Field(name: .acceptEncoding, value: names)
+        settings = Settings(limits, codings)
     }
 
     /// The names of the codings that can be decoded on this system, as in Accept-Encoding; it may be empty.
@@ -108,7 +117,8 @@ extension ContentDecoding {
     /// This middleware writes files itself, with decoded bytes. It also enforces the limit of a collected body: an
     /// executor that does not stream encoded bodies counts encoded bytes, and receives a limit for those.
     private func offering(_ request: PreparedRequest, before traits: ExecutorTraits) -> PreparedRequest {
-        switch request.delivery {
+        let offer = settings.offer
+        return switch request.delivery {
         case .collected where traits.contains(.streamsEncodedBodies): request.offering(offer, permittingStream: true)
         case .collected(let limit):
             request.offering(
@@ -124,14 +134,15 @@ extension ContentDecoding {
     private func decode(
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
+        if case .file = response.body { return response }
+        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
+            return try await response.delivered(to: request)
+        }
         let stream: ResponseStream
         switch response.body {
         case .stream(let body): stream = body
         case .bytes(let data): stream = ResponseStream(data)
         case .file: return response
-        }
-        guard !response.declaresNoContent, let chain = try makeChain(for: response.head, answering: request) else {
-            return try await response.delivered(to: request)
         }
         if case .collected = request.delivery {
             return try await DecodedCollection(chain, of: response, to: request).collect(stream)
@@ -150,8 +161,9 @@ extension ContentDecoding {
         let list = ContentCodingList(head.header)
         guard !list.names.isEmpty, !request.follows(head) else { return nil }
         do throws(RequestError) {
+            let limits = settings.limits
             return try DecodingChain(
-                list.codings(of: codings, limit: limits.codings), named: list.names, limits: limits)
+                list.codings(of: settings.codings, limit: limits.codings), named: list.names, limits: limits)
         } catch {
             throw error.adding(request: request, response: head)
         }

@@ -88,6 +88,9 @@ public struct Hedging: Middleware {
 extension RequestExecutor {
     /// Returns this executor with middleware that sends a second request when a response is slow.
     ///
+    /// Add it before `retrying(_:budget:clock:)`, so that each attempt is hedged. In the other order each of the two
+    /// requests is retried, which doubles the attempts.
+    ///
     /// - Parameters:
     ///   - delay: The time after which the second request is sent.
     ///   - budget: The limit on the second requests of all calls; by default a new one, which copies of the result

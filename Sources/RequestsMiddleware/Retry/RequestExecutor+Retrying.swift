@@ -1,6 +1,9 @@
 extension RequestExecutor {
     /// Returns this executor with middleware that sends failed requests again.
     ///
+    /// Add it before `authenticating(with:within:)`. In the other order each attempt begins with the rules of the
+    /// authenticator anew, and a call can send four times as many requests.
+    ///
     /// - Parameters:
     ///   - policy: The policy of requests that have none of their own. The default is ``RetryPolicy/standard``.
     ///   - budget: The limit on the retries of all requests; by default a new one, which copies of the result share.

@@ -16,6 +16,8 @@ final class DigestServer: Sendable {
         /// Whether the server says that a nonce it does not accept any more is stale.
         var marksStale = true
         var problems: [String] = []
+        /// A function that returns the proof of the server from the right one; nil for none.
+        var prove: (@Sendable (String) -> String)?
     }
 
     let state = Lock(State())
@@ -63,6 +65,10 @@ final class DigestServer: Sendable {
                 return challenge(isStale: false, &state)
             }
             state.accepted += 1
+            if let prove = state.prove {
+                let info = "qop=\(sent["qop"] ?? "auth"), rspauth=\"\(prove(proof(sent)))\", nc=00000001"
+                return MockResponse.ok("in").adding(headerField: Field(name: "Authentication-Info", value: info))
+            }
             guard state.announcesNext else { return .ok("in") }
             state.nonce = "next-\(state.accepted)"
             state.counts = []
@@ -74,6 +80,13 @@ final class DigestServer: Sendable {
     private func hex(_ text: String) -> String {
         let bytes = (try? SystemHashes.shared.digest(of: Data(text.utf8), with: hash)) ?? []
         return bytes.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+    }
+
+    /// The digest of a response (RFC 7616 §3.5).
+    private func proof(_ sent: FieldParameters) -> String {
+        func value(_ name: String) -> String { sent[name] ?? "" }
+        let middle = sent["qop"].map { "\(value("nc")):\(value("cnonce")):\($0):" } ?? ""
+        return hex("\(hex("\(username):r:\(password)")):\(value("nonce")):\(middle)\(hex(":\(value("uri"))"))")
     }
 
     /// Verifies the credentials of RFC 7616 §3.4.1.

@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import RequestsPOSIX
 import Testing
 
 /// An executor that responds with the statuses of a script, then with the last one, and counts its requests.
@@ -57,4 +58,15 @@ struct RetryingUnavailable: Middleware {
 extension MockExecutor {
     /// The Authorization fields of the recorded requests; nil for those without one.
     var sentAuthorizations: [String?] { recordedRequests.map { $0.header[.authorization] } }
+}
+
+/// Returns the result of `body`, run on a thread of its own, as blocking calls must be.
+func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            try DetachedThread.start(named: "caller") { continuation.resume(with: Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
+    }
 }

@@ -31,6 +31,27 @@ extension DigestAuthenticator {
         return true
     }
 
+    /// Checks the response digest of Authentication-Info, if there is one (RFC 7616 §3.5).
+    ///
+    /// - Throws: `RequestError` with `credentialsUnavailable` and ``CredentialError/serverNotAuthenticated`` if it is
+    ///   wrong.
+    public func verify(_ response: ResponseHead, token: Token) throws(RequestError) {
+        guard let proof = token.proof, response.status != 401, let info = response.header.authenticationInfo,
+            let found = info["rspauth"]
+        else { return }
+        // The digest of a body cannot be verified before the body is read.
+        if let quality = info["qop"], ASCIIFolding.areEqual(quality, "auth-int") { return }
+        let expected: String
+        do throws(HashError) {
+            expected = try proof.responseDigest(isProtected: info["qop"] != nil, hashes)
+        } catch {
+            throw RequestError(error)
+        }
+        guard ASCIIFolding.areEqual(found, expected) else {
+            throw RequestError(.credentialsUnavailable, underlying: CredentialError.serverNotAuthenticated)
+        }
+    }
+
     /// Records the acceptance of credentials, and the next nonce of an Authentication-Info field.
     public func receive(_ response: ResponseHead, token: Token) {
         guard token.nonce != nil, response.status != 401 else { return }
@@ -128,12 +149,17 @@ extension DigestAuthenticator {
 }
 
 extension Header {
-    /// The next nonce of an Authentication-Info field (RFC 7616 §3.5); nil if there is none.
-    fileprivate var nextNonce: String? {
+    /// The parameters of an Authentication-Info field (RFC 7616 §3.5); nil if there is none.
+    fileprivate var authenticationInfo: FieldParameters? {
         guard let info = self["Authentication-Info"] else { return nil }
         // The field has the parameters of a challenge without its scheme (RFC 7615 §3).
-        let nonce = AuthenticationChallenge.challenges(in: "Digest \(info)").first?.parameters["nextnonce"]
-        guard let nonce, !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+        return AuthenticationChallenge.challenges(in: "Digest \(info)").first?.parameters
+    }
+
+    /// The next nonce of an Authentication-Info field; nil if there is none.
+    fileprivate var nextNonce: String? {
+        guard let nonce = authenticationInfo?["nextnonce"], !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        else { return nil }
         return nonce
     }
 }

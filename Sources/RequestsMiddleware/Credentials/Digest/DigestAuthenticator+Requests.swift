@@ -8,22 +8,21 @@ extension DigestAuthenticator {
     public func credentials(
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Token)? {
-        if let credentials = try availableCredentials(for: request) { return credentials }
-        // Only a body that is a file or a stream has to be read first.
         guard case .digest(let session) = state.withLock({ $0 }) else { return try availableCredentials(for: request) }
+        try checkValues()
+        if let quality = try quality(for: request, session.challenge) { return try credentials(for: request, quality) }
+        // Only a body that is a file or a stream has to be read first.
         let digest = try await request.bodyDigest(with: session.challenge.algorithm, hashes)
         return try credentials(for: request, .integrity(bodyHash: HexadecimalText.of(digest)))
     }
 
-    /// Returns the credentials for `request`, unless its body must be read first.
+    /// Returns the credentials for `request` unless there is a session with the server, whose responses are verified.
     ///
     /// - Throws: `RequestError` with `credentialsUnavailable` if the system has no library for hashes.
     public func availableCredentials(
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
-        if let problem = BasicCredentials.problem("", username + password) {
-            throw RequestError(.invalidRequest(problem), detail: "Digest credentials").beforeSending()
-        }
+        try checkValues()
         switch state.withLock({ $0 }) {
         case .none:
             // Without hashes no challenge can be met, which is better known before anything is sent.
@@ -34,9 +33,14 @@ extension DigestAuthenticator {
         case .basic(let generation):
             let value = BasicCredentials.fieldValue(username, password)
             return ([Field(name: .authorization, value: value)], Token(generation: generation, nonce: ""))
-        case .digest(let session):
-            guard let quality = try quality(for: request, session.challenge) else { return nil }
-            return try credentials(for: request, quality)
+        // The credentials of a session identify a response to verify, which blocking calls leave to a task.
+        case .digest: return nil
+        }
+    }
+
+    private func checkValues() throws(RequestError) {
+        if let problem = BasicCredentials.problem("", username + password) {
+            throw RequestError(.invalidRequest(problem), detail: "Digest credentials").beforeSending()
         }
     }
 
@@ -72,8 +76,10 @@ extension DigestAuthenticator {
         let value = try wrapping { () throws(HashError) in
             try DigestCredentials.fieldValue(for: message, in: session, nonce: nonce, count: count, hashes)
         }
+        let proof = DigestCredentials.Proof(session: session, target: message.target, nonce: nonce, count: count)
         return (
-            [Field(name: .authorization, value: value)], Token(generation: session.generation, nonce: nonce)
+            [Field(name: .authorization, value: value)],
+            Token(generation: session.generation, nonce: nonce, proof: proof)
         )
     }
 

@@ -17,6 +17,11 @@ package import RequestsPOSIX
 /// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one
 /// that can be sent only once fails with `bodyNotReplayable`.
 ///
+/// If the server proves in Authentication-Info that it knows the password (`rspauth`), the proof is verified, except
+/// with `auth-int`, which would need the body of the response; a wrong proof ends the call with `credentialsUnavailable`
+/// and ``CredentialError/serverNotAuthenticated``. A server that announces `charset=UTF-8` receives user name and
+/// password in normalization form C (RFC 7616 §4).
+///
 /// On Linux the hashes are those of the system's libcrypto. Without it, requests fail with `credentialsUnavailable` and
 /// a ``CredentialError`` that names the packages to install, before anything is sent. Apple's CryptoKit has no
 /// SHA-512-256, so other challenges are met there.
@@ -45,6 +50,8 @@ public final class DigestAuthenticator: Authenticator {
         let generation: Int
         /// The nonce; nil without credentials.
         let nonce: String?
+        /// The values that the server proves its knowledge of the password with; nil without credentials.
+        var proof: DigestCredentials.Proof?
     }
 
     enum State: Sendable {

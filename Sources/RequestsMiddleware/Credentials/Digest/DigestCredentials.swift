@@ -29,6 +29,31 @@ enum DigestCredentials {
         let quality: Quality
     }
 
+    /// The values of a request that the server computes its own digest with (RFC 7616 §3.5).
+    struct Proof: Sendable {
+        let session: DigestSession
+        let target: String
+        let nonce: String
+        let count: UInt32
+
+        /// Returns the digest of a response without the hash of its body, whose message has no method.
+        ///
+        /// - Parameters:
+        ///   - isProtected: Whether the server names a quality of protection; there is none in RFC 2069.
+        ///   - hashes: The hash functions.
+        /// - Returns: The digest in hexadecimal.
+        /// - Throws: `HashError` if its algorithm is unavailable.
+        func responseDigest(isProtected: Bool, _ hashes: any HashProvider) throws(HashError) -> String {
+            let challenge = session.challenge
+            let message = Message(
+                method: "", target: target,
+                quality: isProtected || challenge.offersAuthentication ? .authentication : .none)
+            return try DigestCredentials.response(
+                to: message, key: session.key, nonce: nonce, count: count, clientNonce: session.clientNonce,
+                challenge.algorithm, hashes)
+        }
+    }
+
     /// Returns the key of a session: H(user:realm:password), for `-sess` hashed again with both nonces.
     static func key(
         for challenge: DigestChallenge, username: String, password: String, clientNonce: String,
@@ -140,13 +165,17 @@ extension DigestCredentials.Username {
 
 /// Bytes as lower-case hexadecimal text.
 enum HexadecimalText {
-    static func of(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
-        for byte in bytes {
-            for digit in [byte >> 4, byte & 15] {
-                text.unicodeScalars.append(Unicode.Scalar(digit < 10 ? 0x30 + digit : 0x57 + digit))
+    static func of(_ bytes: some Collection<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            var count = 0
+            for byte in bytes {
+                text[count] = digit(byte >> 4)
+                text[count + 1] = digit(byte & 15)
+                count += 2
             }
+            return count
         }
-        return text
     }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 }

@@ -28,6 +28,10 @@ struct DigestSession: Sendable {
         self.challenge = challenge
         self.clientNonce = clientNonce
         nonce = challenge.nonce
+        // Servers that announce UTF-8 hash the normalized form (RFC 7616 §4); others hash what was registered.
+        let (username, password) =
+            challenge.isUTF8
+            ? (NormalizedText.composed(username), NormalizedText.composed(password)) : (username, password)
         key = try DigestCredentials.key(
             for: challenge, username: username, password: password, clientNonce: clientNonce, hashes)
         self.username = try DigestCredentials.username(username, for: challenge, hashes)

@@ -30,8 +30,11 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
 
     private let state: Lock<State>
     private let refresh: Refresh
+    private let ready: ReadyFields
 
-    init(_ credential: Credential?, refresh: @escaping Refresh) {
+    /// Creates the credentials, whose changes discard the fields that are ready.
+    init(_ credential: Credential?, _ ready: ReadyFields, refresh: @escaping Refresh) {
+        self.ready = ready
         state = Lock(State(rules: RefreshState(credential)))
         self.refresh = refresh
     }
@@ -44,7 +47,11 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
 
     /// Performs a step of the rules.
     func step<Step: Sendable>(_ body: (inout RefreshState<Credential>) -> Step) -> Step {
-        state.withLock { body(&$0.rules) }
+        state.withLock { state in
+            let changes = state.rules.changes
+            defer { if state.rules.changes != changes { ready.invalidate() } }
+            return body(&state.rules)
+        }
     }
 }
 
@@ -86,6 +93,7 @@ extension RefreshFlight {
         let (outcome, waiters) = state.withLock { state in
             state.task = nil
             let outcome = state.rules.end(result)
+            ready.invalidate()
             defer { state.waiters = [:] }
             return (outcome, Array(state.waiters.values))
         }

@@ -48,6 +48,8 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// The number of refreshes that have ended, which is also the number of the active or next one.
     private(set) var endedRefreshes = 0
     private(set) var lastOutcome = Outcome.refused
+    /// The number of changes of the credentials, and of refreshes that began or ended.
+    private(set) var changes = 0
     /// The generation that the active refresh renews.
     private var renewedGeneration = 0
     /// The generation that was renewed ahead of its expiry, successfully or not.
@@ -97,12 +99,14 @@ struct RefreshState<Credential: Sendable>: Sendable {
 
     private mutating func begin() {
         isRefreshing = true
+        changes &+= 1
         renewedGeneration = generation
     }
 
     /// Ends the active refresh and returns its outcome.
     mutating func end(_ result: Result<Credential?, any Error>) -> Outcome {
         isRefreshing = false
+        changes &+= 1
         endedRefreshes += 1
         if generation != renewedGeneration {
             // Replaced in the meantime, for example by signing out, which the result must not reverse.
@@ -123,6 +127,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// Replaces the credentials, as for signing in or out.
     mutating func replace(with new: Credential?) {
         credential = new
+        changes &+= 1
         generation += 1
     }
 }

@@ -31,11 +31,33 @@ extension RefreshableAuthenticator {
     public func availableCredentials(
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
+        // While a refresh is active nothing is ready, so this request is not part of one.
+        if let ready = ready.current(now) {
+            let token = RefreshState<Credential>.Token(
+                generation: ready.generation, endedRefreshes: ready.endedRefreshes)
+            return (ready.fields, Token(value: token))
+        }
+        let version = ready.version
         guard !flight.isRefreshingHere, case .send(let credential, let token, let starts)? = peekBefore() else {
             return nil
         }
         if starts { flight.start() }
-        return (try header(of: credential, token), Token(value: token))
+        let fields = try header(of: credential, token)
+        keep(fields, of: credential, token, version)
+        return (fields, Token(value: token))
+    }
+
+    /// Keeps the fields of valid credentials for the next requests, unless a refresh is active.
+    private func keep(
+        _ fields: Header, of credential: Credential, _ token: RefreshState<Credential>.Token, _ version: Int
+    ) {
+        // If this changes before the fields are kept, so does the version.
+        guard !flight.step(\.isRefreshing) else { return }
+        let end = expiration.flatMap { $0(credential) }.map { $0.addingTimeInterval(-leeway) }
+        ready.keep(
+            ReadyFields.Ready(
+                fields: fields, generation: token.generation, endedRefreshes: token.endedRefreshes, end: end),
+            of: version)
     }
 
     /// Renews the credentials, unless they were replaced since the request was sent.

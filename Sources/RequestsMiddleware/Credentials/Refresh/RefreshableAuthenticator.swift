@@ -28,13 +28,15 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         let value: RefreshState<Credential>.Token
     }
 
+    /// The fields that nearly every request is sent with.
+    let ready = ReadyFields()
     let flight: RefreshFlight<Credential>
     let fields: @Sendable (Credential) throws -> Header
     let expiration: (@Sendable (Credential) -> Date?)?
     let leeway: TimeInterval
     let holdsDuringRefresh: Bool
     let now: @Sendable () -> Date
-    /// The fields of the present credentials, made once for each generation.
+    /// The fields that were made last.
     let cache = Lock<(generation: Int, fields: Header)?>(nil)
 
     /// Creates an authenticator.
@@ -66,7 +68,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         fields: @escaping @Sendable (Credential) throws -> Header,
         refresh: @escaping @Sendable (Credential?) async throws -> Credential?
     ) {
-        flight = RefreshFlight(credential, refresh: refresh)
+        flight = RefreshFlight(credential, ready, refresh: refresh)
         self.fields = fields
         self.expiration = expiration
         self.leeway = max(0, leeway / .seconds(1))

@@ -9,7 +9,7 @@ package struct AWSScope: Sendable {
     private let key: Data
     private let hashes: any HashProvider
 
-    /// Derives the key for the present day.
+    /// Derives the key for the present day, or uses the one that was derived for it before.
     ///
     /// - Throws: `CredentialError` for a date outside the years 1970 to 9999, or a `HashError`.
     package init(_ signature: AWSSignature) throws {
@@ -18,11 +18,9 @@ package struct AWSScope: Sendable {
         self.timestamp = timestamp
         text = "\(date)/\(signature.region)/\(signature.service)/aws4_request"
         hashes = signature.hashes
-        var key = Data("AWS4\(signature.credentials.secretAccessKey)".utf8)
-        for part in [date, signature.region, signature.service, "aws4_request"] {
-            key = Data(try hashes.authenticationCode(of: Data(part.utf8), key: key, with: .sha256))
-        }
-        self.key = key
+        key = try signature.keys.key(
+            for: [date, signature.region, signature.service, "aws4_request"],
+            secret: signature.credentials.secretAccessKey, hashes)
     }
 
     /// Returns the signature of a request, in hexadecimal.

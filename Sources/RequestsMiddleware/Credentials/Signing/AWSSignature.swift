@@ -21,12 +21,19 @@ public struct AWSSignature: Sendable {
         public var secretAccessKey: String
         /// The token of temporary credentials, or nil.
         public var sessionToken: String?
+        /// When temporary credentials expire; nil if that is unknown.
+        ///
+        /// Only ``/RequestsMiddleware/RequestSigner/aws(_:leeway:credentials:)`` uses it.
+        public var expiration: Date?
 
         /// Creates credentials from their values.
-        public init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {
+        public init(
+            accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil
+        ) {
             self.accessKeyID = accessKeyID
             self.secretAccessKey = secretAccessKey
             self.sessionToken = sessionToken
+            self.expiration = expiration
         }
     }
 
@@ -56,6 +63,7 @@ public struct AWSSignature: Sendable {
 
     package var hashes: any HashProvider = SystemHashes.shared
     package var now: @Sendable () -> Date = { Date() }
+    let keys = AWSKeyCache()
 
     /// Creates a signature.
     ///
@@ -109,6 +117,47 @@ extension RequestSigner {
     public static func aws(_ signature: AWSSignature) -> RequestSigner {
         RequestSigner(hashes: signature.hashes, needsDigest: { _ in signature.payload == .signed }) { request, digest in
             try signature.signed(request, bodyDigest: digest)
+        }
+    }
+
+    /// Returns a signer with AWS Signature Version 4 whose credentials are temporary, such as those of a role.
+    ///
+    /// ```swift
+    /// let signer = RequestSigner.aws(signature) { try await role.credentials() }
+    /// ```
+    ///
+    /// The function is called when the first request is signed, and again `leeway` before the credentials expire, beside
+    /// the requests. Requests wait for it only if there are no valid credentials. It is called once at a time, however
+    /// many requests need it; if it throws, the requests that wait fail with `credentialsUnavailable`, and nothing is
+    /// sent. Requests that the function performs with this signer are not signed.
+    ///
+    /// - Parameters:
+    ///   - signature: The signature, whose own credentials are not used.
+    ///   - leeway: The time before the expiry; 5 minutes by default. It should be shorter than the lifetime of the
+    ///     credentials.
+    ///   - credentials: A function that returns credentials. Requests that it performs must have time limits.
+    /// - Returns: The signer.
+    public static func aws(
+        _ signature: AWSSignature, leeway: Duration = .seconds(300),
+        credentials: @escaping @Sendable () async throws -> AWSSignature.Credentials
+    ) -> RequestSigner {
+        let provider = RefreshableAuthenticator<AWSSignature.Credentials>(
+            nil, expiration: { $0.expiration }, leeway: leeway, holdsDuringRefresh: false, now: signature.now,
+            fields: { _ in .empty }
+        ) { _ in try await credentials() }
+        let readiness = Readiness { request throws(RequestError) in
+            try provider.availableCredentials(for: request) != nil || provider.flight.isRefreshingHere
+        } wait: { request async throws(RequestError) in
+            _ = try await provider.credentials(for: request)
+        }
+        return RequestSigner(
+            hashes: signature.hashes, needsDigest: { _ in signature.payload == .signed }, readiness: readiness
+        ) { request, digest in
+            if provider.flight.isRefreshingHere { return request }
+            guard let credentials = provider.credential else { throw CredentialError.refreshRefused }
+            var signature = signature
+            signature.credentials = credentials
+            return try signature.signed(request, bodyDigest: digest)
         }
     }
 }

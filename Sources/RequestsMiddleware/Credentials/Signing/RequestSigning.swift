@@ -14,16 +14,28 @@ internal import RequestsPOSIX
 /// Requests at or below the base URL of ``environment`` are signed, decided for the target of each redirect: others,
 /// and those of a call that has left its origin, are sent without a signature.
 public struct RequestSigning: Middleware {
-    private let signer: RequestSigner
-    private let scope: CredentialScope
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private let settings: Settings
+
+    private final class Settings: Sendable {
+        let signer: RequestSigner
+        let scope: CredentialScope
+
+        init(_ signer: RequestSigner, _ scope: CredentialScope) {
+            self.signer = signer
+            self.scope = scope
+        }
+    }
+
+    private var signer: RequestSigner { settings.signer }
+    private var scope: CredentialScope { settings.scope }
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
     public var environment: RequestEnvironment { scope.environment }
 
     /// Creates the middleware with `signer` for requests at or below the base URL of `environment`.
     public init(with signer: RequestSigner, within environment: RequestEnvironment) {
-        self.signer = signer
-        scope = CredentialScope(environment)
+        settings = Settings(signer, CredentialScope(environment))
     }
 
     /// Signs `request` and performs it with `next`.
@@ -40,6 +52,9 @@ public struct RequestSigning: Middleware {
 
 extension RequestExecutor {
     /// Returns this executor with middleware that signs requests at or below the base URL of `environment`.
+    ///
+    /// Add it first. Middleware that is added before it changes requests after they were signed, so that servers reject
+    /// them, and sends the same signature again.
     public func signing(
         with signer: RequestSigner, within environment: RequestEnvironment
     ) -> Intercepted<Self, RequestSigning> {

@@ -1,0 +1,69 @@
+extension RefreshableAuthenticator where Credential == OAuthCredential {
+    /// Creates an authenticator with the tokens of an authorization server, and a function that renews them.
+    ///
+    /// ```swift
+    /// let authenticator = RefreshableAuthenticator(nil) { _ in
+    ///     try await tokens.perform { $0.clientCredentials() }
+    /// }
+    /// ```
+    ///
+    /// Requests with a token of another type than Bearer fail with `credentialsUnavailable` before they are sent.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential; with nil, the first request waits for a refresh.
+    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests. It should be shorter
+    ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
+    ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
+    ///   - clock: The clock that the expiry is compared with.
+    ///   - refresh: A function that returns a new credential for the old one, or nil if there is none.
+    public convenience init(
+        _ credential: OAuthCredential?, leeway: Duration = .seconds(60), holdsDuringRefresh: Bool = false,
+        clock: Retrying.Clock = .system,
+        refresh: @escaping @Sendable (OAuthCredential?) async throws -> OAuthCredential?
+    ) {
+        self.init(
+            credential, expiration: { $0.expiration }, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh,
+            now: clock.date, fields: { [try $0.authorizationField()] }, refresh: refresh)
+    }
+
+    /// Creates an authenticator that renews the tokens of an authorization server with their refresh token.
+    ///
+    /// ```swift
+    /// let authenticator = RefreshableAuthenticator(credential, from: tokens)
+    /// let client = Client(api, executor: executor)
+    ///     .authenticating(with: authenticator)
+    /// ```
+    ///
+    /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
+    /// another process has renewed, that one is used. A new credential is stored before requests use it. If it cannot be
+    /// stored, it is used nevertheless, because the server may have revoked the old one. Two processes that begin a
+    /// refresh at the same moment both send the refresh token; a server that accepts each only once refuses one of them.
+    ///
+    /// - Parameters:
+    ///   - credential: The credential; with nil, the first request reads the store.
+    ///   - tokens: The client of the authorization server. It must not use this authenticator.
+    ///   - leeway: The time before the expiry from which a refresh is begun beside the requests. It should be shorter
+    ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
+    ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
+    ///   - store: The store of the credential, or nil.
+    ///   - onStoreFailure: A function that receives the reason why a new credential could not be stored.
+    public convenience init(
+        _ credential: OAuthCredential?, from tokens: Client<OAuthServer>, leeway: Duration = .seconds(60),
+        holdsDuringRefresh: Bool = false, store: (any CredentialStore<OAuthCredential>)? = nil,
+        onStoreFailure: (@Sendable (CredentialError) -> Void)? = nil
+    ) {
+        let clock = tokens.api.clock
+        self.init(credential, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh, clock: clock) { old in
+            let stored = try await store?.load()
+            if let stored, stored != old, !stored.isExpired(at: clock.date()) { return stored }
+            guard let current = stored ?? old else { throw RequestError(OAuthServer.Failure.signInRequired) }
+            let new = try await tokens.perform { $0.refresh(current) }
+            do throws(CredentialError) {
+                _ = try await store?.update { _ in new }
+            } catch {
+                onStoreFailure?(error)
+            }
+            return new
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CRequestsPOSIX
+
+/// Functions for a small file that only its owner can access, such as one with secrets.
+package enum PrivateFile {
+    /// Returns the bytes of the file at `path`; nil if there is none.
+    ///
+    /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more than
+    ///   `limit` bytes.
+    package static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8]? {
+        do throws(FileError) {
+            return try contents(of: FileReader(path: path), limit: limit)
+        } catch .system(let error, _) where error.isNotFound {
+            return nil
+        }
+    }
+
+    private static func contents(of file: consuming FileReader, limit: Int) throws(FileError) -> [UInt8] {
+        var status = stat()
+        guard fstat(file.descriptor.number, &status) == 0 else { throw .system(.last("fstat"), path: file.path) }
+        guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .notPrivate(path: file.path) }
+        guard file.size <= limit else { throw .tooLarge(path: file.path, limit: limit) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(file.size), alignment: 1)
+        defer { buffer.deallocate() }
+        var count = 0
+        while count < buffer.count {
+            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let read = try file.read(into: part, at: Int64(count))
+            if read == 0 { break }
+            count += read
+        }
+        return Array(buffer[..<count])
+    }
+
+    /// Replaces the file at `path` by one with `bytes`, with the mode 0600.
+    ///
+    /// It waits until the disk has them: after a crash at any time, the file has the old or the new bytes.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(FileError) {
+        var writer = try FileWriter(replacing: path)
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try writer.write(UnsafeRawBufferPointer(buffer))
+        }
+        // Before the file is renamed: otherwise the new name could reach the disk before the bytes.
+        try writer.synchronize()
+        try writer.finish()
+        try synchronizeFolder(of: path)
+    }
+
+    /// Waits until the entry of `path` in its folder is on the disk.
+    private static func synchronizeFolder(of path: String) throws(FileError) {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let folder = slash.map { String(path[...$0]) } ?? "."
+        let number = rp_open(folder, rp_open_reading)
+        guard number >= 0 else { throw .system(.last("open"), path: folder) }
+        let descriptor = Descriptor(adopting: number)
+        do throws(SystemError) {
+            _ = try retryingInterrupts("fsync") { fsync(number) }
+        } catch {
+            // Some file systems cannot synchronize folders.
+            guard error.isNotSupportedByFile else { throw .system(error, path: folder) }
+        }
+        _ = consume descriptor
+    }
+}

@@ -1,0 +1,131 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import Testing
+
+@Suite("OAuth credentials of a client", .timeLimit(.minutes(5)))
+struct OAuthRefreshTests {
+    private let api = AnonymousRequestProvider("https://api.e.com")
+    private let clock = DateClock()
+
+    /// An API that accepts one token, and rejects all others with 401.
+    private func served(accepting token: String) -> MockExecutor {
+        MockExecutor { request in
+            request.header[.authorization] == "Bearer \(token)" ? .ok("in") : .status(401)
+        }
+    }
+
+    private func credential(
+        _ token: String = "old", refreshToken: String? = "planted-r1", expiresIn seconds: Double? = nil
+    )
+        -> OAuthCredential
+    {
+        OAuthCredential(
+            accessToken: token, refreshToken: refreshToken, expiration: seconds.map { clock.start + $0 })
+    }
+
+    private func get(_ authenticator: some Authenticator, _ executor: MockExecutor) async -> RequestError? {
+        let client = Client(api, executor: executor).authenticating(with: authenticator)
+        return await failure { () async throws(RequestError) in try await client.perform { $0.get(.text, from: "/a") } }
+    }
+
+    @Test("a hundred rejections request one token, and all are sent again with it (AF-64, PM-94)")
+    func singleFlight() async {
+        let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 3600")))
+        let authenticator = RefreshableAuthenticator(credential(), from: tokens)
+        let executor = served(accepting: "planted-access")
+        await withTaskGroup { group in
+            for _ in 0..<100 { group.addTask { #expect(await get(authenticator, executor) == nil) } }
+        }
+        #expect(endpoint.recordedCount == 1)
+        #expect(authenticator.credential?.refreshToken == "planted-r1")
+        #expect(authenticator.credential?.expiration == clock.start + 3600)
+    }
+
+    @Test("an expired token is renewed before a request is sent, one that expires soon beside it (AF-63)")
+    func expiry() async throws {
+        let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 3600")))
+        let authenticator = RefreshableAuthenticator(credential(expiresIn: 100), from: tokens)
+        let executor = served(accepting: "planted-access")
+        clock.advance(by: .seconds(100))
+        #expect(await get(authenticator, executor) == nil)
+        #expect(executor.recordedCount == 1 && endpoint.recordedCount == 1)
+        // Within the leeway of 60 s the present token is sent, and a refresh begins.
+        clock.advance(by: .seconds(3_550))
+        #expect(await get(authenticator, executor) == nil)
+        while endpoint.recordedCount < 2 { await Task.yield() }
+    }
+
+    @Test("a refused refresh fails the request with the code; without a refresh token the user must sign in (AF-64)")
+    func refusals() async {
+        let (tokens, endpoint) = tokenClient(.test(clock: clock), .refusal("invalid_grant"))
+        let error = await get(RefreshableAuthenticator(credential(), from: tokens), served(accepting: "x"))
+        #expect(error?.reason == .credentialsUnavailable && error?.status == 401 && endpoint.recordedCount == 1)
+        guard case .refused(let refusal)? = error?.oauthFailure else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(refusal.code == .invalidGrant)
+        for credential in [credential(refreshToken: nil), nil] {
+            let authenticator = RefreshableAuthenticator(credential, from: tokens)
+            let executor = served(accepting: "x")
+            #expect(await get(authenticator, executor)?.oauthFailure == .signInRequired)
+            #expect(executor.recordedCount == (credential == nil ? 0 : 1))
+        }
+        #expect(endpoint.recordedCount == 1)
+    }
+
+    @Test("an app renews its own tokens with any grant (AF-64)")
+    func ownGrant() async {
+        let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 100")))
+        let authenticator = RefreshableAuthenticator(nil, clock: clock.clock) { _ in
+            try await tokens.perform { $0.clientCredentials() }
+        }
+        #expect(await get(authenticator, served(accepting: "planted-access")) == nil)
+        #expect(endpoint.recordedCount == 1)
+    }
+
+    @Test("a token of another type is not sent (AF-63)")
+    func unknownType() async {
+        let authenticator = RefreshableAuthenticator(
+            OAuthCredential(accessToken: "planted", tokenType: "mac"), clock: clock.clock
+        ) { _ in nil }
+        let executor = served(accepting: "planted")
+        let error = await get(authenticator, executor)
+        #expect(error?.oauthFailure == .unsupportedTokenType("mac") && executor.recordedCount == 0)
+    }
+
+    @Test("a renewed credential is stored, and one that another process has stored is used (AF-65)")
+    func stores() async throws {
+        let (tokens, endpoint) = tokenClient(
+            .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
+        let store = OAuthCredential.MemoryStore(credential())
+        let first = RefreshableAuthenticator(nil, from: tokens, store: store)
+        // The stored token is tried, rejected, and renewed.
+        let executor = served(accepting: "planted-access")
+        #expect(await get(first, executor) == nil)
+        #expect(executor.sentAuthorizations == ["Bearer old", "Bearer planted-access"])
+        #expect(try await store.load()?.refreshToken == "planted-r2" && endpoint.recordedCount == 1)
+        // A second process still has the old one.
+        let second = RefreshableAuthenticator(credential(), from: tokens, store: store)
+        #expect(await get(second, executor) == nil && endpoint.recordedCount == 1)
+        #expect(second.credential == first.credential)
+    }
+
+    @Test("a credential that cannot be stored is used, and the failure is reported (AF-65)")
+    func failingStore() async {
+        struct Full: CredentialStore {
+            func load() async throws(CredentialError) -> OAuthCredential? { nil }
+            func update(
+                _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
+            ) async throws(CredentialError) -> OAuthCredential? { throw .storeFailed("the disk is full") }
+        }
+        let (tokens, _) = tokenClient(.test(clock: clock), .json(tokenJSON()))
+        let reported = Lock<[String]>([])
+        let authenticator = RefreshableAuthenticator(credential(), from: tokens, store: Full()) { error in
+            reported.withLock { $0.append("\(error)") }
+        }
+        #expect(await get(authenticator, served(accepting: "planted-access")) == nil)
+        #expect(reported.withLock { $0 } == ["could not use the stored credentials: the disk is full"])
+    }
+}
