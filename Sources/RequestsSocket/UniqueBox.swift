@@ -18,6 +18,14 @@ struct UniqueBox<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable { 
         Self.free(pointer)
     }
 
+    /// Returns the value, and releases its memory.
+    consuming func take() -> Value {
+        let pointer = pointer
+        discard self
+        defer { HeapMemory.free(pointer) }
+        return pointer.move()
+    }
+
     @inline(never)  // keeps the value's destruction out of the frame of the function that suspends
     private static func free(_ pointer: UnsafeMutablePointer<Value>) {
         pointer.deinitialize(count: 1)

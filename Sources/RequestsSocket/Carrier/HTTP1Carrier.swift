@@ -13,10 +13,10 @@ struct HTTP1Carrier: Carrier, ~Copyable {
     /// The way in which files are sent; nil chooses by the location of the peer.
     private let fileSending: FileSending?
 
-    init(_ connection: Connection, for method: HTTPMethod, _ configuration: SocketExecutor.Configuration) {
+    init(_ connection: Connection, for method: HTTPMethod, _ limits: WireLimits, _ fileSending: FileSending?) {
         self.connection = connection
-        fileSending = configuration.fileSending
-        reader = ResponseReader(answering: method, limits: configuration.wireLimits)
+        self.fileSending = fileSending
+        reader = ResponseReader(answering: method, limits: limits)
     }
 }
 

@@ -61,8 +61,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), looksAtOnce: Bool
     ) {
-        upload = outgoing.upload(sendsFiles: outgoing.payload.isLargeFile && carrier.sendsFiles)
-        transfer = Transfer(outgoing.request, sending: outgoing.payload.length, over: carrier, outgoing.timeLimits)
+        upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
         metrics.stamps = stamps
@@ -74,8 +74,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     package mutating func restart(
         on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, looksAtOnce: Bool
     ) {
-        upload = outgoing.upload(sendsFiles: outgoing.payload.isLargeFile && carrier.sendsFiles)
-        transfer = Transfer(outgoing.request, sending: outgoing.payload.length, over: carrier, outgoing.timeLimits)
+        upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
+        transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics.isReusedConnection = false
         metrics.stamps = stamps

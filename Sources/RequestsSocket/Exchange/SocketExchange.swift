@@ -3,12 +3,12 @@ import RequestsHTTP1
 import RequestsPOSIX
 
 /// A checked request of the socket executor, before it has a connection.
-struct PlannedExchange: Sendable {
+struct PlannedExchange: ~Copyable, Sendable {
     let handle: PoolHandle
     let origin: Origin
     let outgoing: OutgoingRequest
 
-    init(handle: PoolHandle, origin: Origin, outgoing: OutgoingRequest) {
+    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest) {
         self.handle = handle
         self.origin = origin
         self.outgoing = outgoing
@@ -16,14 +16,13 @@ struct PlannedExchange: Sendable {
 
     /// Checks the request as far as possible without a connection.
     init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
-        self.handle = handle
-        let pool = handle.pool
-        let timeLimits = SocketTimeLimits(request)
         do throws(RequestError) {
-            let route = try pool.route(to: request.target.host)
-            origin = try Origin(of: request, by: pool.destination, through: route?.target)
-            outgoing = try OutgoingRequest(request, through: route, timeLimits)
+            let timeLimits = SocketTimeLimits(request)
+            let route = try handle.pool.route(to: request.target.host)
+            let origin = try Origin(of: request, by: handle.pool.destination, through: route?.target)
+            let outgoing = try OutgoingRequest(request, through: route, timeLimits)
             try timeLimits.check()
+            self.init(handle: handle, origin: origin, outgoing: outgoing)
         } catch {
             throw error.beforeSending()
         }
@@ -35,8 +34,10 @@ struct PlannedExchange: Sendable {
 extension PlannedExchange {
     /// Returns an idle connection; nil if there is none.
     func idleConnection() -> Connection? {
-        guard !needsNewConnection else { return nil }
-        return handle.pool.takeIdle(origin, at: outgoing.timeLimits.began).map(reuse)
+        guard !needsNewConnection, let connection = handle.pool.takeIdle(origin, at: outgoing.timeLimits.began) else {
+            return nil
+        }
+        return reuse(connection)
     }
 
     /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
@@ -74,10 +75,11 @@ extension PlannedExchange {
 
     /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
     consuming func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
-        SocketExchange(
+        let carrier = handle.pool.carrier(on: connection, for: outgoing.request.method)
+        return SocketExchange(
             handle: handle, origin: origin,
             exchange: Exchange(
-                outgoing, on: HTTP1Carrier(connection, for: outgoing.request.method, handle.pool.configuration),
+                outgoing, on: carrier,
                 isReused: connection.isReused, stamps: connection.stamps, looksAtOnce: looksAtOnce))
     }
 
@@ -87,11 +89,17 @@ extension PlannedExchange {
     }
 }
 
+extension ConnectionPool {
+    fileprivate func carrier(on connection: Connection, for method: HTTPMethod) -> HTTP1Carrier {
+        HTTP1Carrier(connection, for: method, wireLimits, configuration.fileSending)
+    }
+}
+
 extension UniqueBox<PlannedExchange> {
     /// Returns the exchange on `connection`, for a task.
     @inline(never)  // as the steps below
     consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
-        UniqueBox<SocketExchange>(value.exchange(on: connection))
+        UniqueBox<SocketExchange>(take().exchange(on: connection))
     }
 }
 
@@ -169,7 +177,7 @@ extension SocketExchange {
     /// Begins the second transmission.
     @inline(never)
     mutating func restart(on connection: Connection) {
-        let carrier = HTTP1Carrier(connection, for: exchange.outgoing.request.method, handle.pool.configuration)
+        let carrier = handle.pool.carrier(on: connection, for: exchange.outgoing.request.method)
         exchange.restart(on: carrier, stamps: connection.stamps, looksAtOnce: connection.wasAlone)
     }
 

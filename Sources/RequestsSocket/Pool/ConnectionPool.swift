@@ -10,6 +10,8 @@ import RequestsPOSIX
 final class ConnectionPool: Sendable {
     let destination: SocketExecutor.Destination
     let configuration: SocketExecutor.Configuration
+    /// The limits of the configuration for readers, computed once.
+    let wireLimits: WireLimits
     private let proxy: Result<ProxyRoute, RequestError>?
     /// The address from which connections are established; nil if the system chooses it.
     private let localAddress: Result<SocketAddress, RequestError>?
@@ -20,6 +22,7 @@ final class ConnectionPool: Sendable {
     init(_ destination: SocketExecutor.Destination, _ configuration: SocketExecutor.Configuration) {
         self.destination = destination
         self.configuration = configuration
+        wireLimits = configuration.wireLimits
         proxy = destination == .url ? configuration.proxy.map(Self.route) : nil
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
