@@ -29,7 +29,7 @@ public protocol Authenticator: AnyObject, Sendable {
 
     /// Returns the same as ``credentials(for:)`` if that is possible without suspending; otherwise nil.
     ///
-    /// Blocking calls use it first. The default implementation returns nil.
+    /// Every call uses it first. The default implementation returns nil.
     ///
     /// - Throws: `RequestError`, as ``credentials(for:)``.
     func availableCredentials(
@@ -60,9 +60,7 @@ public protocol Authenticator: AnyObject, Sendable {
 
     /// Checks whether a response proves that the server knows the credentials, such as with a digest of its own.
     ///
-    /// It is called before ``receive(_:token:)`` for requests whose credentials ``credentials(for:)`` has returned, but
-    /// not for those of ``availableCredentials(for:)`` in a blocking call. The default implementation accepts every
-    /// response.
+    /// It is called before ``receive(_:token:)``. The default implementation accepts every response.
     ///
     /// - Throws: `RequestError`, which ends the call in place of the response.
     func verify(_ response: ResponseHead, token: Token) throws(RequestError)
@@ -72,7 +70,7 @@ extension Authenticator {
     /// Returns whether the request has an Authorization field.
     public func hasCredentials(_ request: PreparedRequest) -> Bool { request.header.contains(.authorization) }
 
-    /// Returns nil, so that blocking calls obtain the credentials in a task.
+    /// Returns nil, so that ``credentials(for:)`` is called.
     public func availableCredentials(
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? { nil }

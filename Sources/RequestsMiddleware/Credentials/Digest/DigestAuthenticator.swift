@@ -45,13 +45,20 @@ public final class DigestAuthenticator: Authenticator {
     }
 
     /// A token that identifies the session of one request.
-    public struct Token: Sendable {
+    ///
+    /// It is never printed, because it contains a key that is as good as the password.
+    public struct Token: Sendable, CustomStringConvertible, CustomReflectable {
         /// The generation of the session; 0 without credentials.
         let generation: Int
         /// The nonce; nil without credentials.
         let nonce: String?
         /// The values that the server proves its knowledge of the password with; nil without credentials.
         var proof: DigestCredentials.Proof?
+
+        /// A placeholder without the values.
+        public var description: String { "Digest token" }
+        /// A mirror without the values.
+        public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     enum State: Sendable {

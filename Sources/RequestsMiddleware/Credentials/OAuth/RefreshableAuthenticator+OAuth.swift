@@ -1,3 +1,5 @@
+@_spi(Lock) internal import Requests
+
 extension RefreshableAuthenticator where Credential == OAuthCredential {
     /// Creates an authenticator with the tokens of an authorization server, and a function that renews them.
     ///
@@ -35,8 +37,9 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     /// ```
     ///
     /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
-    /// another process has renewed, that one is used. A new credential is stored before requests use it. If it cannot be
-    /// stored, it is used nevertheless, because the server may have revoked the old one. Two processes that begin a
+    /// another process has renewed, that one is used. If the store cannot be read, it is not used for that refresh. A new
+    /// credential is stored before requests use it. If it cannot be stored, it is used nevertheless, because the server
+    /// may have revoked the old one, and the store is not read again until a later one is stored. Two processes that begin a
     /// refresh at the same moment both send the refresh token; a server that accepts each only once refuses one of them.
     ///
     /// - Parameters:
@@ -46,21 +49,33 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - store: The store of the credential, or nil.
-    ///   - onStoreFailure: A function that receives the reason why a new credential could not be stored.
+    ///   - onStoreFailure: A function that receives the reason why the store could not be read, or a new credential could
+    ///     not be stored.
     public convenience init(
         _ credential: OAuthCredential?, from tokens: Client<OAuthServer>, leeway: Duration = .seconds(60),
         holdsDuringRefresh: Bool = false, store: (any CredentialStore<OAuthCredential>)? = nil,
         onStoreFailure: (@Sendable (CredentialError) -> Void)? = nil
     ) {
         let clock = tokens.api.clock
+        // A credential that could not be stored is newer than the stored one, whose refresh token may be revoked.
+        let isNewerThanStore = Lock(false)
         self.init(credential, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh, clock: clock) { old in
-            let stored = try await store?.load()
+            let stored: OAuthCredential?
+            do throws(CredentialError) {
+                stored = isNewerThanStore.withLock({ $0 }) ? nil : try await store?.load()
+            } catch {
+                guard old != nil else { throw error }
+                onStoreFailure?(error)
+                stored = nil
+            }
             if let stored, stored != old, !stored.isExpired(at: clock.date()) { return stored }
             guard let current = stored ?? old else { throw RequestError(OAuthServer.Failure.signInRequired) }
             let new = try await tokens.perform { $0.refresh(current) }
             do throws(CredentialError) {
                 _ = try await store?.update { _ in new }
+                isNewerThanStore.withLock { $0 = false }
             } catch {
+                isNewerThanStore.withLock { $0 = true }
                 onStoreFailure?(error)
             }
             return new

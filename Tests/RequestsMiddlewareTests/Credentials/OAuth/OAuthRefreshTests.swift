@@ -128,4 +128,38 @@ struct OAuthRefreshTests {
         #expect(await get(authenticator, served(accepting: "planted-access")) == nil)
         #expect(reported.withLock { $0 } == ["could not use the stored credentials: the disk is full"])
     }
+
+    /// A store that keeps its first credential, or cannot be read either.
+    private struct Stuck: CredentialStore {
+        let stored: OAuthCredential?
+
+        func load() async throws(CredentialError) -> OAuthCredential? {
+            guard let stored else { throw .storeFailed("the disk is gone") }
+            return stored
+        }
+
+        func update(
+            _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
+        ) async throws(CredentialError) -> OAuthCredential? { throw .storeFailed("the disk is full") }
+    }
+
+    @Test("after a failed write, the next refresh uses the new refresh token, not the stored one (AF-65)")
+    func staleStore() async throws {
+        let (tokens, endpoint) = tokenClient(
+            .test(clock: clock),
+            .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
+        for store in [Stuck(stored: credential()), Stuck(stored: nil)] {
+            let before = endpoint.recordedCount
+            let authenticator = RefreshableAuthenticator(credential(), from: tokens, store: store)
+            // The token is rejected twice: by a server that knows no token.
+            let executor = served(accepting: "none")
+            _ = await get(authenticator, executor)
+            _ = await get(authenticator, executor)
+            let sent = endpoint.recordedRequests.dropFirst(before).map { request -> String in
+                guard case .bytes(let data) = request.body else { return "" }
+                return String(decoding: data, as: UTF8.self)
+            }
+            #expect(sent.count == 2 && sent.last?.contains("planted-r2") == true, "\(sent.count)")
+        }
+    }
 }
