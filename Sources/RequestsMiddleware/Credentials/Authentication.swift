@@ -99,15 +99,21 @@ extension Authentication {
         let request: PreparedRequest
         let sent: PreparedRequest
         let token: Credentials.Token
-        let response: RawResponse
+        /// The response, with the repetitions of all exchanges so far.
+        private(set) var response: RawResponse
+        /// Whether middleware behind the authenticator sent the request several times.
+        let wasRepeated: Bool
 
         init(
-            _ request: PreparedRequest, _ sent: PreparedRequest, _ token: Credentials.Token, _ response: RawResponse
+            _ request: PreparedRequest, _ sent: PreparedRequest, _ token: Credentials.Token, _ response: RawResponse,
+            after earlier: [RawResponse.Metrics.Retry] = []
         ) {
             self.request = request
             self.sent = sent
             self.token = token
             self.response = response
+            wasRepeated = !response.metrics.retries.isEmpty
+            if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
         }
 
         /// Whether the request had fields of credentials.
@@ -154,7 +160,13 @@ extension Authentication {
             }
             await response.skipShortBody()
             let sent = exchange.request.authenticated(with: credentials.fields)
-            exchange = Exchange(exchange.request, sent, credentials.token, try await next.execute(sent))
+            let earlier = response.metrics.retries
+            do throws(RequestError) {
+                exchange = Exchange(
+                    exchange.request, sent, credentials.token, try await next.execute(sent), after: earlier)
+            } catch {
+                throw error.adding(retries: earlier)
+            }
         }
     }
 
@@ -163,7 +175,7 @@ extension Authentication {
     ) async throws(RequestError) -> Bool {
         let failure = AuthenticationFailure(
             request: exchange.sent, response: exchange.response.head, body: exchange.response.bytes,
-            token: exchange.token)
+            token: exchange.token, wasRepeated: exchange.wasRepeated)
         return switch rejection {
         case .unauthorized: try await authenticator.handleUnauthorized(failure)
         case .forbidden: try await authenticator.handleForbidden(failure)

@@ -105,6 +105,11 @@ public struct AuthenticationFailure<Token: Sendable>: Sendable {
 
     /// The token of the credentials.
     public let token: Token
+
+    /// Whether middleware behind the authenticator, such as a retry, sent the request several times.
+    ///
+    /// Credentials that can be used once, such as a nonce count of Digest, may have been rejected for that reason only.
+    public let wasRepeated: Bool
 }
 
 extension AuthenticationFailure: CustomReflectable {

@@ -107,6 +107,7 @@ struct CredentialStoreTests {
         let held = try #require(try PartialFile.open(store.path + ".lock", creating: true))
         let task = Task { [store] in await #expect(throws: CredentialError.self) { try await store.update { _ in nil } }
         }
+        // Usually the task waits by then; if it does not yet, its wait ends at once with the same error.
         try await Task.sleep(for: .milliseconds(20))
         task.cancel()
         let error = await task.value

@@ -53,6 +53,17 @@ struct PlantedCredentialTests {
         try check(Self.refreshable())
     }
 
+    @Test("the token of a Digest request prints neither its user name nor its key (R-74)")
+    func digestToken() async throws {
+        let authenticator = DigestAuthenticator(username: "planted-user", password: "planted-password")
+        let client = Client(api, executor: DigestServer().executor).authenticating(with: authenticator)
+        _ = try await client.perform { $0.get(.text, from: "/a") }
+        let request = try client.preparedRequest { $0.get(.text, from: "/a") }
+        let token = try #require(try await authenticator.credentials(for: request)?.token)
+        expectHidden(token, "token")
+        #expect(Mirror(reflecting: token).children.isEmpty && "\(token)" == "Digest token")
+    }
+
     @Test("errors of requests with credentials, and those that were not sent, print no secret (R-74, R-8)")
     func errors() async throws {
         func error(_ authenticator: some Authenticator, status: Int = 401) async -> RequestError? {

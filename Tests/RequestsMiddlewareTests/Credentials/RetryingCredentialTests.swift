@@ -54,4 +54,53 @@ struct RetryingCredentialTests {
         let sent = mock.sentAuthorizations
         #expect(sent == ["Bearer planted-1", "Bearer planted-1", "Bearer planted-2", "Bearer planted-2"])
     }
+
+    @Test("a retry below Digest repeats a nonce count; a server that rejects that is sent another one")
+    func repeatedCount() async throws {
+        let server = DigestServer()
+        let isLost = Lock(false)
+        let executor = server.executor.intercepting { request, next in
+            let response = try await next.execute(request)
+            let loses = response.status == .ok && !isLost.withLock { $0 }
+            guard loses else { return response }
+            // The server has accepted the request, but its response is lost.
+            isLost.withLock { $0 = true }
+            return RawResponse(head: ResponseHead(status: 503, target: request.target), body: .bytes(Data()))
+        }
+        let environment = try #require(RequestEnvironment(baseURL: URL("https://e.com")))
+        let client = executor.retrying(Consultations().policy).authenticating(
+            with: DigestAuthenticator(username: "planted-user", password: "planted-password"), within: environment)
+        let response = try await client.response(
+            for: AnonymousRequestProvider("https://e.com").get(.text, from: "/x"))
+        #expect(response.value == "in" && isLost.withLock { $0 })
+        #expect(server.state.withLock { $0.problems.count } == 1)
+        // The repetition is part of the metrics, although another request followed the rejection.
+        #expect(response.metrics.retries.count == 1)
+    }
+
+    @Test("Digest with a wrong password is rejected once more after a repetition, and then the call ends")
+    func wrongPassword() async throws {
+        let server = DigestServer()
+        let mock = server.executor
+        let isFirst = Lock(true)
+        let executor = mock.intercepting { request, next in
+            let response = try await next.execute(request)
+            let fails =
+                request.header.contains(.authorization)
+                && isFirst.withLock { first in
+                    defer { first = false }
+                    return first
+                }
+            return fails
+                ? RawResponse(head: ResponseHead(status: 503, target: request.target), body: .bytes(Data())) : response
+        }
+        let environment = try #require(RequestEnvironment(baseURL: URL("https://e.com")))
+        let client = executor.retrying(Consultations().policy).authenticating(
+            with: DigestAuthenticator(username: "planted-user", password: "wrong"), within: environment)
+        let error = await failure { () async throws(RequestError) in
+            try await client.perform(AnonymousRequestProvider("https://e.com").get(.text, from: "/x"))
+        }
+        // Without credentials, twice with the first count, and once with the next one.
+        #expect(error?.status == .unauthorized && mock.recordedCount == 4 && error?.retries.count == 1)
+    }
 }

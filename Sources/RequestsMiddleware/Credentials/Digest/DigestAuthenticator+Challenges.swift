@@ -11,7 +11,9 @@ extension DigestAuthenticator {
     ) async throws(RequestError) -> Bool {
         let challenges = failure.response.header.challenges
         let candidates = DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
-        switch Self.step(after: failure.token, state.withLock { $0 }, candidates.first) {
+        let step = Self.step(
+            after: failure.token, state.withLock { $0 }, candidates.first, wasRepeated: failure.wasRepeated)
+        switch step {
         case .sendAgain: return true
         case .fail: return false
         case .meet: break
@@ -85,15 +87,20 @@ extension DigestAuthenticator {
     }
 
     /// Returns the action after a 401 to a request with the credentials that `token` identifies.
-    static func step(after token: Token, _ state: State, _ challenge: DigestChallenge?) -> Step {
+    ///
+    /// A request that `wasRepeated` had the same nonce count each time, which a server may accept only once.
+    static func step(
+        after token: Token, _ state: State, _ challenge: DigestChallenge?, wasRepeated: Bool
+    ) -> Step {
         guard state.generation == token.generation else { return .sendAgain }
         guard let nonce = token.nonce else { return .meet }
         guard case .digest(let session) = state else { return challenge == nil ? .fail : .meet }
         if !session.nonce.hasSameBytes(as: nonce) { return .sendAgain }
         guard let challenge else { return .fail }
+        if wasRepeated, challenge.nonce.hasSameBytes(as: nonce) { return .sendAgain }
         // Some servers do not mark a nonce that they have forgotten as stale, and another realm has other challenges.
         let isNew = session.wasAccepted || !challenge.realm.hasSameBytes(as: session.challenge.realm)
-        return challenge.isStale || isNew ? .meet : .fail
+        return challenge.isStale || isNew || wasRepeated ? .meet : .fail
     }
 
     /// Returns the session of the strongest challenge whose hash is available; nil if there is none.
