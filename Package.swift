@@ -67,6 +67,7 @@ let foundations: [Target] = [
     .target(
         name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], exclude: privacyExclusions,
         resources: privacyResources, swiftSettings: settings),
+    target("RequestsTLS", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
     .systemLibrary(name: "CRequestsPOSIX"),
 ]
 
@@ -137,6 +138,7 @@ let testTargets = [
             "CRequestsPOSIX", "RequestsMiddleware", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora",
             "TestSupport",
         ]),
+    tests("RequestsTLSTests", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "TestSupport"]),
     tests(
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
