@@ -6,6 +6,7 @@
 
 #include "crypto.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -181,8 +182,8 @@ static const int rp_tls_error_want_write = 3;
 static const int rp_tls_error_system = 5;
 static const int rp_tls_error_close_notify = 6;
 
-/// The size in bytes of the largest record's content (RFC 8446 §5.1).
-static const size_t rp_tls_record_size = 16384;
+/// The greatest number of receives of one read.
+static const int rp_tls_receive_limit = 64;
 
 // MARK: Bytes below the records
 
@@ -192,12 +193,14 @@ static const size_t rp_tls_record_size = 16384;
 typedef struct {
     const rp_tls *tls;
     int descriptor;
-    /// The error number of the transfer that failed; 0 if none has.
-    int error;
+    /// The error numbers of the first receive and the first send that failed; 0 if none has.
+    int receive_error, send_error;
     /// Whether the peer has closed its direction of the socket.
     int ended;
     /// Whether records are collected in `pending` until the end of a write.
     int gathers;
+    /// The number of receives that the current call may make; a peer that sends tickets without end must not hold it.
+    int receives_left;
     /// Whether the next receive may block the thread, which the socket's own time limit ends.
     int may_block;
     /// The first bytes received, which reveal a peer that does not speak TLS.
@@ -245,11 +248,11 @@ static inline int rp_tls_would_block(long result) { return result == -EAGAIN || 
 /// Sends pending records. Returns 1 if none is left, 0 if the socket is full, and -1 if it failed.
 static inline int rp_tls_flush(rp_tls_io *io) {
     while (io->pending_start < io->pending_end) {
-        if (io->error != 0) return -1;
+        if (io->send_error != 0) return -1;
         long sent = rp_tls_transmit(io, io->pending + io->pending_start, io->pending_end - io->pending_start);
         if (rp_tls_would_block(sent)) return 0;
         if (sent < 0) {
-            io->error = (int)-sent;
+            io->send_error = (int)-sent;
             return -1;
         }
         io->pending_start += (size_t)sent;
@@ -303,6 +306,11 @@ static inline int rp_tls_bio_read(void *bio, char *bytes, int count) {
     const int retry = 1 | 8, all = 15;  // BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY, and all flags of retries
     tls->BIO_clear_flags(bio, all);
     if (bytes == NULL || count <= 0) return 0;
+    if (io->receives_left == 0) {
+        tls->BIO_set_flags(bio, retry);
+        return -1;
+    }
+    io->receives_left--;
     long received = rp_tls_receive(io, bytes, (size_t)count);
     if (received > 0) {
         for (long index = 0; index < received && io->first_count < (int)sizeof io->first; index++) {
@@ -317,7 +325,7 @@ static inline int rp_tls_bio_read(void *bio, char *bytes, int count) {
     if (rp_tls_would_block(received)) {
         tls->BIO_set_flags(bio, retry);
     } else {
-        io->error = (int)-received;
+        io->receive_error = (int)-received;
     }
     return -1;
 }
@@ -337,7 +345,7 @@ static inline int rp_tls_bio_write(void *bio, const char *bytes, int count) {
         if (flushed == 1) {
             sent = rp_tls_transmit(io, bytes, (size_t)count);
             if (sent < 0 && !rp_tls_would_block(sent)) {
-                io->error = (int)-sent;
+                io->send_error = (int)-sent;
                 return -1;
             }
             if (sent < 0) sent = 0;
@@ -412,6 +420,8 @@ static inline void rp_tls_forget_errors(const rp_tls *tls) {
 /// Continues the handshake, and returns a code of SSL_get_error; 0 when it is complete.
 static inline int rp_tls_handshake(rp_tls_io *io, void *ssl) {
     rp_tls_forget_errors(io->tls);
+    // OpenSSL limits the messages of a handshake itself.
+    io->receives_left = INT_MAX;
     int result = io->tls->SSL_do_handshake(ssl);
     return result == 1 ? rp_tls_error_none : io->tls->SSL_get_error(ssl, result);
 }
@@ -422,6 +432,7 @@ static inline int rp_tls_read(rp_tls_io *io, void *ssl, void *bytes, size_t coun
     const size_t longest = 1 << 30;
     *moved = 0;
     rp_tls_forget_errors(io->tls);
+    io->receives_left = rp_tls_receive_limit;
     do {
         size_t space = count - *moved < longest ? count - *moved : longest;
         int result = io->tls->SSL_read(ssl, (char *)bytes + *moved, (int)space);
@@ -453,6 +464,8 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
     int code = rp_tls_error_none;
     *moved = 0;
     rp_tls_forget_errors(io->tls);
+    // A write reads only to complete a handshake.
+    io->receives_left = INT_MAX;
     io->gathers = first_count + second_count > record;
     if (first_count > 0 && first_count < record && second_count > 0) {
         from_first = first_count;
@@ -476,6 +489,7 @@ static inline int rp_tls_write(rp_tls_io *io, void *ssl, const void *first, size
 /// Sends close_notify if the socket accepts it.
 static inline void rp_tls_close(rp_tls_io *io, void *ssl) {
     rp_tls_forget_errors(io->tls);
+    io->receives_left = rp_tls_receive_limit;
     if (io->tls->SSL_shutdown(ssl) < 0) io->tls->ERR_clear_error();
 }
 

@@ -63,9 +63,7 @@ struct ContextBuilder {
         tls.SSL_CTX_set_verify(object, verifiesPeer, nil)
         tls.SSL_CTX_set_cert_verify_callback(object, { TLSStream.verify($0, $1) }, context)
         let parameters = tls.SSL_CTX_get0_param(object)
-        // X509_CHECK_FLAG_NEVER_CHECK_SUBJECT and _NO_PARTIAL_WILDCARDS: only whole labels of the subjectAltName count
-        // (RFC 9525 §6.3).
-        tls.X509_VERIFY_PARAM_set_hostflags(parameters, 0x20 | 0x4)
+        tls.X509_VERIFY_PARAM_set_hostflags(parameters, LoadedTLS.nameFlags)
         // X509_V_FLAG_TRUSTED_FIRST and _PARTIAL_CHAIN: a trusted intermediate ends a chain.
         _ = tls.X509_VERIFY_PARAM_set_flags(parameters, 0x8000 | 0x80000)
     }

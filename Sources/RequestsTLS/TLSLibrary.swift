@@ -76,7 +76,7 @@ package final class TLSLibrary: Sendable {
     }
 
     /// Whether a version has the interface that the table declares: 1.1.1, or 3.
-    static func isSupported(version: UInt) -> Bool {
+    package static func isSupported(version: UInt) -> Bool {
         version >= 0x1010_1000 && version < 0x1020_0000 || version >> 28 == 3
     }
 

@@ -7,8 +7,9 @@ package struct TLSServerConfiguration: Sendable {
     package var clientTrust: TLSConfiguration.Trust?
     /// Whether clients without a certificate are refused.
     package var requiresClientCertificate = false
-    /// The application protocols, the preferred one first. A client that offers none of them is refused with an alert,
-    /// unless it offers no protocol at all.
+    /// The application protocols, the preferred one first.
+    ///
+    /// A client that offers only others is refused with an alert.
     package var applicationProtocols: [String] = []
     /// The versions, as the numbers that are sent: 0x0301 is TLS 1.0, and 0x0304 is TLS 1.3.
     package var versions = 0x0303...0x0304

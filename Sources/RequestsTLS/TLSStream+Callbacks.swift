@@ -153,9 +153,15 @@ extension TLSStream {
 }
 
 extension LoadedTLS {
+    /// X509_CHECK_FLAG_NEVER_CHECK_SUBJECT and _NO_PARTIAL_WILDCARDS: only whole labels of the subjectAltName count (RFC
+    /// 9525 §6.3).
+    static var nameFlags: UInt32 { 0x20 | 0x4 }
+
     /// Sets the name that a client sends and verifies; returns whether there was memory.
     func expect(_ name: TLSServerName, on ssl: UnsafeMutableRawPointer) -> Bool {
         let parameters = tls.pointee.SSL_get0_param(ssl)
+        // Set here as well: not every version inherits them from the context without a name.
+        tls.pointee.X509_VERIFY_PARAM_set_hostflags(parameters, Self.nameFlags)
         if name.isAddress { return tls.pointee.X509_VERIFY_PARAM_set1_ip_asc(parameters, name.text) == 1 }
         let setServerName: Int32 = 55, hostName = 0
         let isSent = name.text.withCString { text in

@@ -13,7 +13,7 @@ extension TLSStream {
         case rp_tls_error_want_read: return pending.union(.reading)
         case rp_tls_error_want_write: return .writing
         case rp_tls_error_close_notify: throw fail(closedError(isHandshake: isHandshake))
-        default: throw fail(failure(isHandshake: isHandshake))
+        default: throw failure(after: code, isHandshake: isHandshake)
         }
     }
 
@@ -27,17 +27,21 @@ extension TLSStream {
     }
 
     /// Returns the reason of a failed call, and clears OpenSSL's errors.
-    private func failure(isHandshake: Bool) -> TLSError {
+    private func failure(after code: Int32, isHandshake: Bool) -> TLSError {
         let error = library.tls.pointee.ERR_peek_error()
         let reason = library.reason(of: error)
         let texts = library.takeErrors()
-        if let refusal { return refusal }
-        if io.pointee.error != 0 { return systemError("recv or send") }
-        if isHandshake, let foreign = foreignProtocol { return foreign }
-        // The texts of 1.1.1 and 3 differ when a connection ends early, so our own flag decides.
+        if let refusal { return fail(refusal) }
+        // The texts of 1.1.1 and 3 differ when a connection ends early, so our own flags decide. They are of no account
+        // after a violation of the protocol: then only the alert may have failed.
         let unexpectedEnd = 294
-        if io.pointee.ended != 0, error == 0 || reason == unexpectedEnd { return closedError(isHandshake: isHandshake) }
-        return TLSError(Self.problem(of: reason), Self.detail(of: reason, texts), information)
+        if code != rp_tls_error_protocol || error == 0 || reason == unexpectedEnd {
+            if io.pointee.receive_error != 0 { return fail(systemError("recv", io.pointee.receive_error)) }
+            if io.pointee.ended != 0 { return fail(closedError(isHandshake: isHandshake)) }
+            if io.pointee.send_error != 0 { return systemError("send", io.pointee.send_error) }
+        }
+        if isHandshake, let foreign = foreignProtocol { return fail(foreign) }
+        return fail(TLSError(Self.problem(of: reason), Self.detail(of: reason, texts), information))
     }
 
     private func closedError(isHandshake: Bool) -> TLSError {
@@ -48,8 +52,8 @@ extension TLSStream {
             .truncated, "the peer closed the connection without close_notify; data may be missing", information)
     }
 
-    func systemError(_ operation: SystemError.StaticOperation) -> TLSError {
-        let error = SystemError(operation, code: io.pointee.error)
+    func systemError(_ operation: SystemError.StaticOperation, _ code: Int32) -> TLSError {
+        let error = SystemError(operation, code: code)
         return TLSError(.system(error), "\(error)", information)
     }
 

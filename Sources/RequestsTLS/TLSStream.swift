@@ -11,6 +11,18 @@ package protocol TLSTransport: AnyObject {
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult
 }
 
+extension Channel: TLSTransport {
+    /// Receives the bytes that have arrived, with the faults that a test has planted.
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        try read(into: buffer)
+    }
+
+    /// Sends as many bytes as are accepted, with the faults that a test has planted.
+    package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
+        try write(bytes)
+    }
+}
+
 /// The result of a transfer over TLS.
 package enum TLSTransferResult: Equatable, Sendable {
     /// The number of bytes moved, possibly fewer than requested.
@@ -24,7 +36,8 @@ package enum TLSTransferResult: Equatable, Sendable {
 /// A TLS connection over a socket.
 ///
 /// No function waits: each returns at once with what it needs, and is called again then. One owner uses a stream, with
-/// one call at a time; it may move between threads. After an error every call throws the same error.
+/// one call at a time; it may move between threads. After an error every call throws the same error, except that data
+/// and alerts of a peer that reads no more can still be received.
 package final class TLSStream {
     let library: LoadedTLS
     let context: TLSContext
@@ -109,10 +122,12 @@ package final class TLSStream {
         connect()
     }
 
-    /// The transport, if the stream is not over a channel.
-    var transport: (any TLSTransport)? {
-        if case .transport(let transport) = carrier { return transport }
-        return nil
+    /// The transport below the records.
+    var transport: any TLSTransport {
+        switch carrier {
+        case .channel(let channel): channel
+        case .transport(let transport): transport
+        }
     }
 
     /// Connects the callbacks of OpenSSL to this object, which outlives the SSL.
@@ -120,9 +135,9 @@ package final class TLSStream {
         io.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         io.pointee.keep = { TLSStream.keep($0, $1) }
         switch carrier {
-        case .channel(let channel):
+        case .channel(let channel) where !channel.hasFaults:
             io.pointee.descriptor = channel.socket.descriptor.number
-        case .transport:
+        case .channel, .transport:
             io.pointee.descriptor = -1
             io.pointee.receive = { TLSStream.receive($0, $1, $2) }
             io.pointee.transmit = { TLSStream.transmit($0, $1, $2) }
@@ -222,19 +237,24 @@ extension TLSStream {
 // MARK: Transfers
 
 extension TLSStream {
-    /// Reads the data that has arrived; `.bytes(0)` only for an empty buffer.
+    /// Reads the data that has arrived.
+    ///
+    /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call again,
+    /// after a check of the time limits, because bytes may have arrived that no wait reports.
     ///
     /// - Parameters:
     ///   - buffer: The memory to fill.
     ///   - mayBlock: Whether the first system call may block the thread, as the socket itself limits
     ///     (`Channel.readInPlace`).
+    /// - Returns: The number of bytes, the end of the data, or the directions to wait for.
     /// - Throws: ``TLSError``; ``TLSError/Problem/truncated`` if the peer closed the connection without close_notify.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool = false
     ) throws(TLSError) -> TLSTransferResult {
         try check()
         guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
-        _ = try flush()
+        // A peer that reads no more may have sent the reason.
+        _ = try? flush()
         var count = 0
         io.pointee.may_block = mayBlock ? 1 : 0
         let code = rp_tls_read(io, ssl, start, buffer.count, &count)
@@ -242,6 +262,7 @@ extension TLSStream {
         noteImplicitHandshake(count)
         guard count > 0 else {
             if code == rp_tls_error_close_notify { return .end }
+            if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return .bytes(0) }
             return .needs(try interest(of: code, isHandshake: !isEstablished) ?? .reading)
         }
         // The data is delivered first; the next call throws.
@@ -284,8 +305,9 @@ extension TLSStream {
         _ = rp_tls_flush(io)
     }
 
-    /// Returns the state of an idle connection. Tickets and key updates that have arrived are read, and are not stray
-    /// bytes.
+    /// Returns the state of an idle connection.
+    ///
+    /// Tickets and key updates that have arrived are read, and are not stray bytes.
     package func liveness() -> Socket.Liveness {
         var byte: UInt8 = 0
         do throws(TLSError) {
@@ -305,7 +327,7 @@ extension TLSStream {
         switch rp_tls_flush(io) {
         case 0: return false
         case 1: return true
-        default: throw fail(systemError("send"))
+        default: throw systemError("send", io.pointee.send_error)
         }
     }
 

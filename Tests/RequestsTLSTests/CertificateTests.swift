@@ -1,4 +1,5 @@
 import Requests
+import RequestsPOSIX
 import RequestsTLS
 import Testing
 
@@ -144,7 +145,20 @@ struct TLSCertificateTests {
 
     @Test("revocation is not checked, which the documentation states (S-24)")
     func revocation() throws {
-        // No certificate of these tests names a CRL or a responder, and none is requested.
-        #expect(try Peers.refusal(of: authority.leaf()) == nil)
+        // A responder of OCSP that would be connected to, and the demand for a stapled response (RFC 7633).
+        let listener = try Socket.listening(on: .loopback())
+        let port = try #require(try listener.localAddress().port)
+        let responder = DER.value(0x86, Array("http://127.0.0.1:\(port)/".utf8))
+        let access = DER.sequence(DER.sequence(DER.identifier(1, 3, 6, 1, 5, 5, 7, 48, 1), responder))
+        let feature = DER.sequence(DER.integer([5]))
+        let leaf = try authority.leaf {
+            $0.extensions = [
+                DER.sequence(DER.identifier(1, 3, 6, 1, 5, 5, 7, 1, 1), DER.octets(access)),
+                DER.sequence(DER.identifier(1, 3, 6, 1, 5, 5, 7, 1, 24), DER.octets(feature)),
+            ]
+        }
+        #expect(try Peers.refusal(of: leaf) == nil)
+        let isUnused = try listener.accept() == nil
+        #expect(isUnused)
     }
 }

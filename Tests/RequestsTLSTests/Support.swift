@@ -1,3 +1,4 @@
+import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
 import RequestsTLS
@@ -5,9 +6,34 @@ import Testing
 
 /// Whether OpenSSL is installed; without it the tests of connections are left out.
 enum TLSSupport {
-    static let isAvailable = TLSLibrary.shared.version != nil
+    static let isAvailable = library.version != nil
     static let comment: Comment = "libssl is not installed: connections over TLS are not tested"
-    static let isVersion3 = TLSLibrary.shared.version?.hasPrefix("OpenSSL 3") == true
+    static let isVersion3 = library.version?.hasPrefix("OpenSSL 3") == true
+}
+
+extension TLSSupport {
+    /// The paths of another libcrypto and libssl to test, with a colon between them; nil for those of the system.
+    private static let paths = getenv("REQUESTS_TEST_TLS").map {
+        String(cString: $0).split(separator: ":").map(String.init)
+    }
+
+    /// The library to test.
+    static let library =
+        paths.map { TLSLibrary(cryptoFile: $0[0], sslFile: $0[$0.count - 1]) } ?? TLSLibrary.shared
+
+    /// The names of its libssl.
+    static let files = paths.map { Array($0.suffix(1)) } ?? ["libssl.so.3", "libssl.so.1.1"]
+
+    static func client(
+        _ configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, maximumSessions: Int = 256
+    ) -> TLSContext {
+        TLSContext(
+            client: configuration, systemTrust: systemTrust, library: library, maximumSessions: maximumSessions)
+    }
+
+    static func server(_ configuration: TLSServerConfiguration) -> TLSContext {
+        TLSContext(server: configuration, library: library)
+    }
 }
 
 /// Certificates that are made once for a test run.
@@ -124,7 +150,7 @@ struct Peers {
             try TLSStream(server: server, over: channels.1))
     }
 
-    /// Steps both until each has completed the handshake, has failed, or waits for the other in vain.
+    /// Steps both until each has completed the handshake, has failed, or waits for bytes that do not come.
     mutating func connect() {
         for _ in 0..<200 {
             if !isDone.client {
@@ -197,7 +223,7 @@ extension Peers {
     ) throws -> Peers {
         var configuration = TLSConfiguration(trust: try trust ?? .certificates(TestAuthority.shared.root.pem))
         change(&configuration)
-        var peers = try Peers(TLSContext(client: configuration), TLSContext(server: server), host: host)
+        var peers = try Peers(TLSSupport.client(configuration), TLSSupport.server(server), host: host)
         peers.connect()
         return peers
     }

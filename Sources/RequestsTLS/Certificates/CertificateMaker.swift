@@ -37,6 +37,8 @@ package struct CertificateMaker: Sendable {
     package var pathLength: UInt8?
     /// Its purposes; the extension is left out if empty.
     package var purposes: [Purpose] = []
+    /// Further extensions, as DER.
+    package var extensions: [[UInt8]] = []
     /// The domain within which an authority may issue; nil for no limit.
     package var permittedDomain: String?
     /// Whether the signature uses SHA-1, which clients refuse.
@@ -90,7 +92,7 @@ package struct CertificateMaker: Sendable {
         let serial: [UInt8] = [1] + (0..<7).map { _ in UInt8.random(in: 0...255) }
         let content = DER.sequence(
             DER.value(0xA0, DER.integer([2])), DER.integer(serial), algorithm, issuer?.subject ?? subject, validity,
-            subject, try key.publicKey(), DER.value(0xA3, DER.sequence(extensions())))
+            subject, try key.publicKey(), DER.value(0xA3, DER.sequence(encodedExtensions())))
         var signature = try signer.signature(of: content, usesSHA1: usesSHA1)
         if hasDamagedSignature { signature[signature.count - 1] ^= 1 }
         return MadeCertificate(
@@ -112,8 +114,8 @@ package struct CertificateMaker: Sendable {
         }
     }
 
-    private func extensions() -> [UInt8] {
-        var result: [UInt8] = []
+    private func encodedExtensions() -> [UInt8] {
+        var result = extensions.flatMap(\.self)
         if let isAuthority {
             let length = pathLength.map { DER.integer([$0]) } ?? []
             let content = isAuthority ? DER.isTrue + length : []

@@ -42,6 +42,7 @@ package enum DER {
     /// Returns a time as a GeneralizedTime, in UTC.
     ///
     /// - Parameter text: The time as `YYYYMMDDHHMMSSZ`.
+    /// - Returns: The encoded time.
     package static func time(_ text: String) -> [UInt8] { value(0x18, Array(text.utf8)) }
 
     /// Returns an OBJECT IDENTIFIER of at least two numbers.

@@ -19,7 +19,9 @@ public struct TLSConfiguration: Sendable {
     /// The certificate authorities that may issue certificates of servers.
     public var trust: Trust
 
-    /// The oldest version of TLS that is accepted. A stricter policy of the system is kept.
+    /// The oldest version of TLS that is accepted.
+    ///
+    /// A stricter policy of the system is kept.
     public var minimumVersion: Version
 
     /// The certificate and key with which the client identifies itself; nil for none.
