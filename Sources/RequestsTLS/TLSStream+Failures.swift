@@ -7,7 +7,8 @@ extension TLSStream {
     ///
     /// - Throws: The failure, which is kept.
     func interest(of code: Int32, isHandshake: Bool) throws(TLSError) -> Interest? {
-        let pending: Interest = io.pointee.pending_end > 0 ? .writing : []
+        let isPending = hasPendingBytes || io.pointee.transmit != nil && transport.hasPendingBytes
+        let pending: Interest = isPending ? .writing : []
         switch code {
         case rp_tls_error_none: return nil
         case rp_tls_error_want_read: return pending.union(.reading)

@@ -2,27 +2,6 @@ import CRequestsPOSIX
 import Requests
 package import RequestsPOSIX
 
-/// A transport below TLS that is not a socket of its own, such as the stream of a proxy that speaks TLS itself.
-package protocol TLSTransport: AnyObject {
-    /// Receives the bytes that have arrived, without waiting.
-    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult
-
-    /// Sends as many bytes as are accepted, without waiting.
-    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult
-}
-
-extension Channel: TLSTransport {
-    /// Receives the bytes that have arrived, with the faults that a test has planted.
-    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
-        try read(into: buffer)
-    }
-
-    /// Sends as many bytes as are accepted, with the faults that a test has planted.
-    package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
-        try write(bytes)
-    }
-}
-
 /// The result of a transfer over TLS.
 package enum TLSTransferResult: Equatable, Sendable {
     /// The number of bytes moved, possibly fewer than requested.

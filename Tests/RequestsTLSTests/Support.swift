@@ -120,8 +120,7 @@ final class MemoryLink: TLSTransport {
     /// Ends the peer's direction without close_notify.
     func end() { isEnded = true }
 
-    /// Whether nothing is left to receive.
-    var isDrained: Bool { position == incoming.count }
+    var hasPendingBytes: Bool { false }
 }
 
 /// A client and a server, stepped by one thread.
