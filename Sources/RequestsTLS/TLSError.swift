@@ -31,7 +31,7 @@ extension TLSError {
         /// The peer sent a fatal alert, by its number (RFC 8446 §6).
         case alert(UInt8)
         /// The peers have no version, cipher or application protocol in common.
-        case nothingInCommon
+        case negotiationFailed
         /// The peer does not speak TLS.
         case notTLS
         /// The peer violated the protocol.
@@ -114,5 +114,5 @@ enum TLSAlert {
     }
 
     /// The alerts that mean that the peers have nothing in common.
-    static let nothingInCommon: Set<UInt8> = [70, 71, 120]
+    static let negotiationFailed: Set<UInt8> = [70, 71, 120]
 }

@@ -74,11 +74,11 @@ extension TLSStream {
     private static func problem(of reason: Int) -> TLSError.Problem {
         // Alerts of the peer have the reasons 1000 to 1255 (SSL_AD_REASON_OFFSET).
         if let alert = alert(of: reason) {
-            return TLSAlert.nothingInCommon.contains(alert) ? .nothingInCommon : .alert(alert)
+            return TLSAlert.negotiationFailed.contains(alert) ? .negotiationFailed : .alert(alert)
         }
         // SSL_R_NO_SHARED_CIPHER, _UNSUPPORTED_PROTOCOL, _NO_APPLICATION_PROTOCOL, _NO_PROTOCOLS_AVAILABLE,
         // _UNKNOWN_PROTOCOL and _WRONG_SSL_VERSION.
-        return [193, 258, 235, 191, 252, 266].contains(reason) ? .nothingInCommon : .protocolViolation
+        return [193, 258, 235, 191, 252, 266].contains(reason) ? .negotiationFailed : .protocolViolation
     }
 
     private static func alert(of reason: Int) -> UInt8? {

@@ -178,7 +178,7 @@ extension TLSStream {
         guard case .client(let configuration, _) = context.role, let selected = selectedProtocol else { return }
         if configuration.applicationProtocols.contains(where: { $0.utf8.elementsEqual(selected) }) { return }
         let name = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
-        throw fail(.nothingInCommon, "the server selected the application protocol \(name), which was not offered")
+        throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
 
     /// Whether an earlier session was resumed.
@@ -200,6 +200,9 @@ extension TLSStream {
     package var information: TLSInformation {
         information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
     }
+
+    /// The protocol without the certificates, whose description takes time; for the metrics of each call.
+    package var negotiation: TLSInformation { information([]) }
 
     /// Returns what is known about the connection, with the given certificates of the peer.
     func information(_ chain: [UnsafeMutableRawPointer]) -> TLSInformation {

@@ -21,6 +21,8 @@ struct TLSCertificateTests {
             let information = peers.client.information
             #expect(information.version == (version == 0x0304 ? "TLSv1.3" : "TLSv1.2"))
             #expect(information.peerChain.first?.names == ["www.a.test"])
+            #expect(peers.client.negotiation.cipher == information.cipher)
+            #expect(peers.client.negotiation.peerChain.isEmpty)
             #expect(information.cipher?.isEmpty == false && !information.isResumed)
         }
     }

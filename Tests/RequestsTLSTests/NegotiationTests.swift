@@ -15,7 +15,7 @@ struct TLSNegotiationTests {
         server.securityLevel = 0
         server.ciphers = "ALL:@SECLEVEL=0"
         let error = try #require(try Peers.connected(server).clientError)
-        #expect(error.problem == .nothingInCommon)
+        #expect(error.problem == .negotiationFailed)
         #expect(error.detail.contains("version of TLS is not supported"))
     }
 
@@ -28,7 +28,7 @@ struct TLSNegotiationTests {
         #expect(peers.client.information.version == (version == 0x0303 ? "TLSv1.2" : "TLSv1.3"))
         let strict = try Peers.connected(server) { $0.minimumVersion = .tls13 }
         #expect(strict.areConnected == (version == 0x0304))
-        if version == 0x0303 { #expect(strict.clientError?.problem == .nothingInCommon) }
+        if version == 0x0303 { #expect(strict.clientError?.problem == .negotiationFailed) }
     }
 
     @Test("a server without a common cipher is refused (S-27)")
@@ -40,7 +40,7 @@ struct TLSNegotiationTests {
         let peers = try Peers.connected(server)
         #expect(peers.clientError?.problem == .alert(40))
         #expect(peers.clientError?.detail.contains("no acceptable version, cipher or certificate") == true)
-        #expect(peers.serverError?.problem == .nothingInCommon)
+        #expect(peers.serverError?.problem == .negotiationFailed)
     }
 
     @Test("a server without application protocols is accepted, one with others only refuses (S-28)")
@@ -53,7 +53,7 @@ struct TLSNegotiationTests {
         #expect(common.areConnected && common.client.information.applicationProtocol == "http/1.1")
         server.applicationProtocols = ["h2"]
         let other = try Peers.connected(server)
-        #expect(other.clientError?.problem == .nothingInCommon)
+        #expect(other.clientError?.problem == .negotiationFailed)
         #expect(other.clientError?.detail.contains("no common application protocol (alert 120)") == true)
     }
 
@@ -78,7 +78,7 @@ struct TLSNegotiationTests {
             }, nil)
         peers.connect()
         let error = try #require(peers.clientError)
-        #expect(error.problem == .nothingInCommon || error.problem == .protocolViolation)
+        #expect(error.problem == .negotiationFailed || error.problem == .protocolViolation)
         #expect(!peers.areConnected)
     }
 

@@ -74,6 +74,8 @@ final class MemoryLink: TLSTransport {
     private weak var peer: MemoryLink?
     /// The number of bytes that the peer may send before the connection ends.
     var remaining = Int.max
+    /// The number of a byte whose lowest bit is changed; nil for none.
+    var changedByte: Int?
     /// The greatest number of bytes that are kept for the reader.
     var capacity = Int.max
     /// The greatest number of bytes of one receive.
@@ -110,7 +112,8 @@ final class MemoryLink: TLSTransport {
 
     /// Appends bytes as if the peer had sent them.
     func append(_ bytes: some Sequence<UInt8>) {
-        let bytes = Array(bytes)
+        var bytes = Array(bytes)
+        if let index = changedByte.map({ $0 - receivedCount }), bytes.indices.contains(index) { bytes[index] ^= 1 }
         receivedCount += bytes.count
         incoming.append(contentsOf: bytes.prefix(remaining))
         if bytes.count >= remaining { isEnded = true }

@@ -88,6 +88,23 @@ struct TLSConfigurationTests {
         #expect(!TLSConfiguration.Trust.insecureSkipsVerification.adding(own).isVerifying)
     }
 
+    @Test("the settings of the article are accepted")
+    func article() throws {
+        let current = try #require(Fingerprint(bytes: Self.bytes)), backup = current, pem = Data()
+        var tls = TLSConfiguration()
+        tls.trust = .certificates(atPath: "/etc/app/ca.pem")  // these only
+        tls.trust = .system.adding(.certificates(pem))  // these as well
+        tls.trust = .system(readsEnvironment: true)  // SSL_CERT_FILE, SSL_CERT_DIR
+        tls.pins = [
+            .host("example.com", publicKeys: [current, backup])
+        ]
+        tls.identity = TLSConfiguration.Identity(
+            certificatesAtPath: "/etc/app/client.pem",
+            privateKeyAtPath: "/etc/app/client.key",
+            passphrase: { "secret" })
+        #expect(tls.pins.pins(for: "www.example.com").count == 1)
+    }
+
     @Test("an identity is never shown")
     func identity() {
         let identity = TLSConfiguration.Identity(

@@ -15,7 +15,7 @@ package struct MadeCertificate: Sendable {
             + Data("\n-----END CERTIFICATE-----\n".utf8)
     }
 
-    /// The fingerprint of the certificate or of its public key.
+    /// Returns the identity of a server or client, which sends the certificate and `intermediates`.
     package func identity(with intermediates: [MadeCertificate] = []) throws(TLSError) -> TLSConfiguration.Identity {
         TLSConfiguration.Identity(
             certificates: intermediates.reduce(pem) { $0 + $1.pem }, privateKey: try key.pem())

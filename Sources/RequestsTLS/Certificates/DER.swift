@@ -39,11 +39,15 @@ package enum DER {
     /// Returns text as a UTF8String.
     package static func text(_ bytes: [UInt8]) -> [UInt8] { value(0x0C, bytes) }
 
-    /// Returns a time as a GeneralizedTime, in UTC.
+    /// Returns a time in UTC: a UTCTime before 2050, and a GeneralizedTime from then on (RFC 5280 §4.1.2.5).
     ///
     /// - Parameter text: The time as `YYYYMMDDHHMMSSZ`.
     /// - Returns: The encoded time.
-    package static func time(_ text: String) -> [UInt8] { value(0x18, Array(text.utf8)) }
+    package static func time(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        let isShort = bytes.lexicographicallyPrecedes("2050".utf8)
+        return isShort ? value(0x17, Array(bytes.dropFirst(2))) : value(0x18, bytes)
+    }
 
     /// Returns an OBJECT IDENTIFIER of at least two numbers.
     package static func identifier(_ numbers: Int...) -> [UInt8] {

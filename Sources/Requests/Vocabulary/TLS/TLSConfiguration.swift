@@ -7,7 +7,7 @@
 /// var tls = TLSConfiguration()
 /// tls.trust = .system.adding(.certificates(atPath: "/etc/app/ca.pem"))
 /// tls.pins = [
-///     .host("example.com", publicKeys: [current, backup]),
+///     .host("example.com", publicKeys: [current, backup])
 /// ]
 /// ```
 ///
