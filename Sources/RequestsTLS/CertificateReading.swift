@@ -73,9 +73,9 @@ extension LoadedTLS {
             } else if request.wasNeeded {
                 "the passphrase is wrong, or the key is damaged"
             } else {
-                "a key as PEM or DER is needed"
+                "a key as PEM or DER is needed\(causes())"
             }
-        // The causes are left out: some of OpenSSL's mention only the format, which misleads for a wrong passphrase.
+        // Otherwise the causes are left out: they mention the format, which misleads for a wrong passphrase.
         tls.pointee.ERR_clear_error()
         throw TLSError(.configuration, "could not read the private key: \(problem)")
     }

@@ -221,6 +221,8 @@ extension TLSStream {
 extension TLSStream {
     /// Reads the data that has arrived.
     ///
+    /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
+    ///
     /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call again,
     /// after a check of the time limits, because bytes may have arrived that no wait reports.
     ///

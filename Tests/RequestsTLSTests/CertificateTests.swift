@@ -145,6 +145,30 @@ struct TLSCertificateTests {
         #expect(error?.problem == .certificate(.other(7)))
     }
 
+    @Test("a chain with any byte changed is refused, and can be described (S-23)", arguments: [1, 0x80] as [UInt8])
+    func changedChain(bits: UInt8) throws {
+        let middle = try CertificateMaker.authority("Middle").make(CertificateKey(.p256), signedBy: authority.root)
+        let leaf = try authority.leaf(signedBy: middle)
+        let key = try leaf.key.pem()
+        var sent = 0
+        for index in 0..<leaf.der.count + middle.der.count {
+            var chain = leaf.der + middle.der
+            chain[index] ^= bits
+            let identity = TLSConfiguration.Identity(certificates: Data(chain), privateKey: key)
+            let server = TLSSupport.server(TLSServerConfiguration(identity: identity))
+            // Not even the server can read some of them.
+            guard (try? server.prepare()) != nil else { continue }
+            let client = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
+            var peers = try Peers(client, server)
+            peers.connect()
+            let error = try #require(peers.clientError, "\(index)")
+            #expect(!error.detail.isEmpty && error.detail.utf8.count < 2000)
+            #expect(!error.detail.unicodeScalars.contains { $0.value < 0x20 }, "\(error.detail)")
+            sent += 1
+        }
+        #expect(sent > 200)
+    }
+
     @Test("revocation is not checked, which the documentation states (S-24)")
     func revocation() throws {
         // A responder of OCSP that would be connected to, and the demand for a stapled response (RFC 7633).
