@@ -89,6 +89,15 @@ struct TLSIdentityTests {
         #expect(error?.problem == .configuration && error?.detail.contains("missing.pem") == true)
     }
 
+    @Test("certificates of any length are read as PEM, and the key behind them")
+    func lengths() throws {
+        let key = try authority.key.pem()
+        for count in 1...64 {
+            let certificate = try authority.leaf(String(repeating: "x", count: count))
+            try prepare(.init(certificates: certificate.pem + key, privateKey: certificate.pem + key))
+        }
+    }
+
     @Test("an encrypted key needs its passphrase, which is requested once")
     func encrypted() throws {
         let certificate = try client(authority.key).pem

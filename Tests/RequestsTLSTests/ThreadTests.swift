@@ -33,4 +33,24 @@ struct TLSThreadTests {
         #expect(resumed > 0)
         #expect(client.sessions.count <= 16)
     }
+
+    @Test("a key that several threads write at once is written whole")
+    func sharedKey() async throws {
+        let key = try CertificateKey(.p256)
+        let der = try key.der()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<300 {
+                        if task.isMultiple(of: 2) {
+                            #expect(try key.der() == der)
+                        } else {
+                            _ = try key.pem()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
 }

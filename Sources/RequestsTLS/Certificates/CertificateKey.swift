@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-package import Requests
+@_spi(Lock) package import Requests
 import RequestsPOSIX
 
 /// A private key that was made for a test.
@@ -13,7 +13,8 @@ package final class CertificateKey: Sendable {
     }
 
     package let kind: Kind
-    private let key: SharedPointer
+    /// OpenSSL changes a key while it encodes it, so that one thread must not see what another one writes.
+    private let key: Lock<SharedPointer>
     private let library: SigningLibrary
 
     /// Makes a key; an RSA key takes some hundred milliseconds.
@@ -28,24 +29,24 @@ package final class CertificateKey: Sendable {
             }
         guard let key else { throw TLSError(.unavailable, "could not make a key") }
         self.kind = kind
-        self.key = SharedPointer(address: key)
+        self.key = Lock(SharedPointer(address: key))
         self.library = library
     }
 
     deinit {
-        if let signing = try? library.functions() { signing.pointee.EVP_PKEY_free(key.address) }
+        if let signing = try? library.functions() { signing.pointee.EVP_PKEY_free(key.withLock { $0.address }) }
     }
 
     /// The SubjectPublicKeyInfo as DER.
     package func publicKey() throws(TLSError) -> [UInt8] {
         let signing = try library.functions().pointee
-        return try encoded { signing.i2d_PUBKEY(key.address, $0) }
+        return try encoded { signing.i2d_PUBKEY($0, $1) }
     }
 
     /// The private key as DER, in the traditional format of its algorithm.
     package func der() throws(TLSError) -> Data {
         let signing = try library.functions().pointee
-        return Data(try encoded { signing.i2d_PrivateKey(key.address, $0) })
+        return Data(try encoded { signing.i2d_PrivateKey($0, $1) })
     }
 
     /// The private key as PEM of PKCS#8, encrypted if there is a passphrase.
@@ -55,9 +56,12 @@ package final class CertificateKey: Sendable {
         defer { _ = signing.BIO_free(bio) }
         let secret = Array((passphrase ?? "").utf8).map { CChar(bitPattern: $0) }
         let cipher = passphrase == nil ? nil : signing.EVP_aes_128_cbc()
-        let isWritten = secret.withUnsafeBufferPointer { secret in
-            signing.PEM_write_bio_PKCS8PrivateKey(
-                bio, key.address, cipher, cipher == nil ? nil : secret.baseAddress, Int32(secret.count), nil, nil) == 1
+        let isWritten = key.withLock { key in
+            secret.withUnsafeBufferPointer { secret in
+                let start = cipher == nil ? nil : secret.baseAddress
+                let count = Int32(secret.count)
+                return signing.PEM_write_bio_PKCS8PrivateKey(bio, key.address, cipher, start, count, nil, nil) == 1
+            }
         }
         let memory: Int32 = 3
         var start: UnsafeMutableRawPointer?
@@ -77,24 +81,30 @@ package final class CertificateKey: Sendable {
         let type = usesSHA1 ? signing.EVP_sha1() : signing.EVP_sha256()
         var result = [UInt8](repeating: 0, count: 1024)
         var size = result.count
-        guard context != nil, signing.EVP_DigestSignInit(context, nil, type, nil, key.address) == 1,
-            signing.EVP_DigestSign(context, &result, &size, bytes, bytes.count) == 1
-        else {
+        let isSigned = key.withLock { key in
+            context != nil && signing.EVP_DigestSignInit(context, nil, type, nil, key.address) == 1
+                && signing.EVP_DigestSign(context, &result, &size, bytes, bytes.count) == 1
+        }
+        guard isSigned else {
             signing.ERR_clear_error()
             throw TLSError(.unavailable, "could not sign a certificate")
         }
         return Array(result.prefix(size))
     }
 
+    /// Returns the bytes that `write` writes of the key, to the address that its second parameter refers to.
     private func encoded(
-        _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+        _ write: (UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
     ) throws(TLSError) -> [UInt8] {
-        let count = Int(write(nil))
-        guard count > 0 else { throw TLSError(.unavailable, "could not encode a key") }
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            var position = buffer.baseAddress
-            initialized = max(0, Int(write(&position)))
+        let bytes = key.withLock { key in
+            let count = Int(write(key.address, nil))
+            return [UInt8](unsafeUninitializedCapacity: max(0, count)) { buffer, initialized in
+                var position = buffer.baseAddress
+                initialized = count > 0 ? max(0, Int(write(key.address, &position))) : 0
+            }
         }
+        guard !bytes.isEmpty else { throw TLSError(.unavailable, "could not encode a key") }
+        return bytes
     }
 }
 

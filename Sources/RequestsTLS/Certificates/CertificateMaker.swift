@@ -11,8 +11,9 @@ package struct MadeCertificate: Sendable {
 
     /// The certificate as PEM (RFC 7468 §5).
     package var pem: Data {
-        Data("-----BEGIN CERTIFICATE-----\n".utf8) + Data(der).base64EncodedData(options: .lineLength64Characters)
-            + Data("\n-----END CERTIFICATE-----\n".utf8)
+        let text = Array(Data(der).base64EncodedString().utf8)
+        let lines = stride(from: 0, to: text.count, by: 64).map { text[$0..<min($0 + 64, text.count)] + [0x0A] }
+        return Data("-----BEGIN CERTIFICATE-----\n".utf8) + lines.joined() + Data("-----END CERTIFICATE-----\n".utf8)
     }
 
     /// Returns the identity of a server or client, which sends the certificate and `intermediates`.
