@@ -80,6 +80,15 @@ package struct TLSSessionKey: Hashable, Sendable {
         // NUL separates the parts: no host contains it.
         bytes = [scheme, host.text, "\(port)", route].flatMap { Array($0.utf8) + [0] }
     }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Returns the key for connections that verify `name`, whatever the host of this key is.
+    func bound(to name: TLSServerName) -> TLSSessionKey {
+        TLSSessionKey(bytes: bytes + name.text.utf8)
+    }
 }
 
 /// A session of OpenSSL, with one reference.

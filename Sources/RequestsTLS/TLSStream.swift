@@ -47,7 +47,7 @@ package final class TLSStream {
     ///   - context: The settings, which are loaded now if they have not been.
     ///   - channel: A connected socket, which the stream keeps open.
     ///   - serverName: The name that the certificate must have.
-    ///   - sessionKey: The key of sessions to resume; nil resumes none.
+    ///   - sessionKey: The key of sessions to resume; nil resumes none. Only those of the same server name are.
     /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` or ``TLSError/Problem/configuration``.
     package convenience init(
         _ context: TLSContext, over channel: Channel, to serverName: TLSServerName, sessionKey: TLSSessionKey? = nil
@@ -95,7 +95,7 @@ package final class TLSStream {
         self.context = context
         self.carrier = carrier
         self.serverName = serverName
-        self.sessionKey = sessionKey
+        self.sessionKey = serverName.flatMap { sessionKey?.bound(to: $0) }
         self.ssl = ssl
         self.io = io
         connect()
@@ -151,8 +151,13 @@ extension TLSStream {
     package func handshake() throws(TLSError) -> Interest? {
         try check()
         if !isEstablished {
+            // OpenSSL considers pending records sent. If that fails, the peer may have sent the reason.
+            _ = try? flush()
             let code = rp_tls_handshake(io, ssl)
-            if let interest = try interest(of: code, isHandshake: true) { return interest }
+            if let interest = try interest(of: code, isHandshake: true) {
+                if io.pointee.send_error != 0 { _ = try flush() }
+                return interest
+            }
             try completeHandshake()
         }
         return try flush() ? nil : .writing
@@ -219,7 +224,7 @@ extension TLSStream {
 // MARK: Transfers
 
 extension TLSStream {
-    /// Reads the data that has arrived.
+    /// Reads the data that has arrived, after the handshake has been completed.
     ///
     /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
     ///
@@ -237,17 +242,17 @@ extension TLSStream {
     ) throws(TLSError) -> TLSTransferResult {
         try check()
         guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
+        if !isEstablished, let interest = try handshake() { return .needs(interest) }
         // A peer that reads no more may have sent the reason.
         _ = try? flush()
         var count = 0
         io.pointee.may_block = mayBlock ? 1 : 0
         let code = rp_tls_read(io, ssl, start, buffer.count, &count)
         io.pointee.may_block = 0
-        noteImplicitHandshake(count)
         guard count > 0 else {
             if code == rp_tls_error_close_notify { return .end }
             if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return .bytes(0) }
-            return .needs(try interest(of: code, isHandshake: !isEstablished) ?? .reading)
+            return .needs(try interest(of: code, isHandshake: false) ?? .reading)
         }
         // The data is delivered first; the next call throws.
         if code != rp_tls_error_close_notify { _ = try? interest(of: code, isHandshake: false) }
@@ -256,6 +261,8 @@ extension TLSStream {
     }
 
     /// Writes data of two buffers, such as a head and a body, whose beginnings share a record.
+    ///
+    /// The handshake is completed first.
     ///
     /// After `.needs` the next write must begin with the same bytes, and may have more: records of them may have been
     /// sent.
@@ -266,13 +273,14 @@ extension TLSStream {
     ) throws(TLSError) -> TLSTransferResult {
         try check()
         guard first.count > 0 || second.count > 0 else { return .bytes(0) }
+        // Not left to SSL_write, which would send data before the application protocol is checked.
+        if !isEstablished, let interest = try handshake() { return .needs(interest) }
         guard try flush() else { return .needs(.writing) }
         if acceptedBytes == 0 {
             var count = 0
             let code = rp_tls_write(io, ssl, first.baseAddress, first.count, second.baseAddress, second.count, &count)
             acceptedBytes = count
-            noteImplicitHandshake(count)
-            let interest = try interest(of: code, isHandshake: !isEstablished)
+            let interest = try interest(of: code, isHandshake: false)
             // What has been made into records is sent before the remainder.
             guard try flush() else { return .needs(.writing) }
             if count == 0 { return .needs(interest ?? .writing) }
@@ -313,11 +321,6 @@ extension TLSStream {
         case 1: return true
         default: throw systemError("send", io.pointee.send_error)
         }
-    }
-
-    /// Reads and writes complete a handshake as well.
-    private func noteImplicitHandshake(_ count: Int) {
-        if count > 0, !isEstablished { try? completeHandshake() }
     }
 
     private func check() throws(TLSError) {

@@ -27,6 +27,7 @@ struct TLSFaultTests {
             try TLSStream(server: server, over: channels.1))
         peers.connect()
         if let error = peers.clientError { return error }
+        try #require(peers.areConnected)
         let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0) }
         do {
             #expect(try peers.transfer(bytes, from: peers.client, to: peers.server) == bytes)

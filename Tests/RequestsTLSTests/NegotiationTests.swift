@@ -68,7 +68,7 @@ struct TLSNegotiationTests {
         var server = try authority.server()
         server.versions = version...version
         let client = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
-        var peers = try Peers(client, TLSSupport.server(server))
+        let peers = try Peers(client, TLSSupport.server(server))
         set(
             context(peers.server.ssl),
             { _, result, count, _, _, _ in
@@ -76,10 +76,21 @@ struct TLSNegotiationTests {
                 count?.pointee = 2
                 return 0
             }, nil)
-        peers.connect()
-        let error = try #require(peers.clientError)
+        // A write that performs the handshake must not send anything to such a server either.
+        let secret = Array("secret".utf8)
+        var errors: [TLSError] = []
+        var received: [TLSTransferResult] = []
+        for _ in 0..<20 {
+            do throws(TLSError) { _ = try peers.write(secret, to: peers.client) } catch { errors.append(error) }
+            if peers.server.isEstablished {
+                if let result = try? peers.read(peers.server) { received.append(result) }
+            } else {
+                _ = try? peers.server.handshake()
+            }
+        }
+        let error = try #require(errors.first)
         #expect(error.problem == .negotiationFailed || error.problem == .protocolViolation)
-        #expect(!peers.areConnected)
+        #expect(!received.contains { if case .bytes = $0 { true } else { false } })
     }
 
     @Test("names of protocols have 1 to 255 bytes")

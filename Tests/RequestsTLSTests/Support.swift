@@ -210,6 +210,14 @@ struct Peers {
         #expect(try transfer(Array("pong".utf8), from: server, to: client) == Array("pong".utf8))
     }
 
+    /// Writes `bytes` once.
+    func write(_ bytes: [UInt8], to stream: TLSStream) throws(TLSError) -> TLSTransferResult {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(TLSError) in try stream.write(bytes) }
+        }
+        return try result.get()
+    }
+
     /// Returns what one peer can read now.
     func read(_ stream: TLSStream) throws -> TLSTransferResult {
         var buffer = [UInt8](repeating: 0, count: 1000)
