@@ -134,6 +134,20 @@ struct TLSCutTests {
         #expect(try peers.transfer(bytes, from: peers.server, to: peers.client) == bytes)
     }
 
+    @Test("a handshake over sockets that accept few bytes at once is completed", arguments: [0x0303, 0x0304])
+    func smallBuffers(version: Int) throws {
+        for capacity in [1, 50, 1000] {
+            var (peers, near, far) = try peers(server(version))
+            near.capacity = capacity
+            far.capacity = capacity
+            for _ in 0..<50 where !peers.areConnected { peers.connect() }
+            #expect(peers.areConnected, "\(capacity)")
+            near.capacity = .max
+            far.capacity = .max
+            try peers.exchange()
+        }
+    }
+
     @Test("data that is cut at any byte is truncated, and never complete", arguments: [0x0303, 0x0304])
     func truncation(version: Int) throws {
         let server = server(version)
