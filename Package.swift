@@ -67,6 +67,7 @@ let foundations: [Target] = [
     .target(
         name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], exclude: privacyExclusions,
         resources: privacyResources, swiftSettings: settings),
+    target("RequestsTLS", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
     .systemLibrary(name: "CRequestsPOSIX"),
 ]
 
@@ -105,6 +106,9 @@ let fixtures = [
         [.defaultIsolation(MainActor.self)]),
     program("requests-readme-program", ["RequestsSocket"], at: "Tests/Fixtures/ReadmeProgram"),
     program("requests-socket-only", ["RequestsSocket"], at: "Tests/Fixtures/SocketOnly"),
+    program(
+        "requests-tls-exit", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"],
+        at: "Tests/Fixtures/TLSExit"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
     support("TestCorpora", ["Requests"]),
     support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
@@ -137,6 +141,9 @@ let testTargets = [
             "CRequestsPOSIX", "RequestsMiddleware", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora",
             "TestSupport",
         ]),
+    tests(
+        "RequestsTLSTests",
+        ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "requests-tls-exit", "TestSupport"]),
     tests(
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),

@@ -92,3 +92,8 @@ package final class TransferFaults: Sendable {
         if fault == .failConnecting(number) { throw SystemError("planted fault", code: code) }
     }
 }
+
+extension Channel {
+    /// Whether a test has planted faults, which transfers outside of the channel would not have.
+    package var hasFaults: Bool { faults != nil }
+}

@@ -20,7 +20,7 @@ struct FeatureMapTests {
     static func rows() throws -> [Row] {
         try Repository.here.text(of: "Docs/Features.md").split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 3, cells[0].contains(/^(?:RQ|PM|PF|AF|HT|T|D|R)-\d+$|^[LC]\d+$/) else { return nil }
+            guard cells.count == 3, cells[0].contains(/^(?:RQ|PM|PF|AF|HT|T|D|R|S)-\d+$|^[LC]\d+$/) else { return nil }
             return Row(id: cells[0], state: cells[2])
         }
     }
@@ -41,14 +41,16 @@ struct FeatureMapTests {
     }
 
     static func ids(in text: Substring) -> Set<String> {
-        Set(text.matches(of: /(?:RQ|PM|PF|AF|HT|T|D|R)-\d+|\b[LC]\d+\b/).map { String($0.0) })
+        Set(text.matches(of: /\b(?:RQ|PM|PF|AF|HT|T|D|R|S)-\d+|\b[LC]\d+\b/).map { String($0.0) })
     }
 
     @Test("the map contains every id exactly once")
     func complete() throws {
         let ids = try Self.rows().map(\.id)
         #expect(Set(ids).count == ids.count)
-        let families = ["RQ": 36, "PF": 10, "HT": 38, "T": 89, "D": 23, "R": 75, "PM": 98, "AF": 46, "L": 18, "C": 33]
+        let families = [
+            "RQ": 36, "PF": 10, "HT": 38, "T": 89, "D": 23, "R": 75, "PM": 98, "AF": 46, "S": 61, "L": 18, "C": 33,
+        ]
         for (family, count) in families {
             #expect(ids.filter { $0.prefix { $0.isLetter } == family }.count == count, "\(family)")
         }

@@ -9,8 +9,8 @@ import Testing
 struct ProtocolTextTests {
     static let folders = [
         "Requests/Vocabulary", "Requests/Exchange", "Requests/Description", "Requests/Execution", "RequestsFoundation",
-        "RequestsHTTP1", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTestServer",
-        "RequestsURLSession", "RequestsXML",
+        "RequestsHTTP1", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket", "RequestsTLS",
+        "RequestsTestServer", "RequestsURLSession", "RequestsXML",
     ].map { "Sources/" + $0 }
 
     /// A line that works on characters or compares by canonical equivalence.

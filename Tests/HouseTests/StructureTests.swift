@@ -14,6 +14,7 @@ struct StructureTests {
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
+        "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
         "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",

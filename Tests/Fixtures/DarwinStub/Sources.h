@@ -4,3 +4,5 @@
 #include "../../../Sources/CRequestsPOSIX/shim.h"
 #include "../../../Sources/CRequestsPOSIX/codings.h"
 #include "../../../Sources/CRequestsPOSIX/crypto.h"
+#include "../../../Sources/CRequestsPOSIX/tls.h"
+#include "../../../Sources/CRequestsPOSIX/certificates.h"

@@ -1,0 +1,131 @@
+import CRequestsPOSIX
+@_spi(Lock) package import Requests
+import RequestsPOSIX
+
+/// What connections with the same configuration share: the trusted certificates, the identity, and the sessions that
+/// can be resumed.
+///
+/// Nothing is loaded before ``prepare()`` or the first connection. Loading the certificates of the system can take tens
+/// of milliseconds and reads files, so call ``prepare()`` on a thread that may block.
+package final class TLSContext: Sendable {
+    let role: Role
+    let library: TLSLibrary
+    /// The sessions of a client.
+    package let sessions: TLSSessionCache
+    private let native = Lock<SharedPointer?>(nil)
+
+    enum Role: Sendable {
+        case client(TLSConfiguration, SystemTrust)
+        case server(TLSServerConfiguration)
+    }
+
+    /// Creates the context of clients with `configuration`.
+    ///
+    /// - Parameters:
+    ///   - configuration: The settings of the connections.
+    ///   - systemTrust: The places of the system's certificates.
+    ///   - library: The library to use.
+    ///   - maximumSessions: The greatest number of sessions to keep for resumption; 0 resumes none.
+    package init(
+        client configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, library: TLSLibrary = .shared,
+        maximumSessions: Int = 256
+    ) {
+        role = .client(configuration, systemTrust)
+        self.library = library
+        // A session contains no verified certificate then, so that nothing would be known about its peer.
+        sessions = TLSSessionCache(limit: configuration.trust.isVerifying ? maximumSessions : 0)
+    }
+
+    /// Creates the context of servers with `configuration`.
+    package init(server configuration: TLSServerConfiguration, library: TLSLibrary = .shared) {
+        role = .server(configuration)
+        self.library = library
+        sessions = TLSSessionCache(limit: 0)
+    }
+
+    deinit {
+        sessions.removeAll()
+        guard let pointer = native.withLock({ $0 }), let loaded = try? library.functions() else { return }
+        // Connections have their own reference to the SSL_CTX.
+        loaded.tls.pointee.SSL_CTX_free(pointer.address)
+    }
+
+    /// Loads the library, the trusted certificates and the identity, unless that has been done.
+    ///
+    /// A failure is not remembered: a file that was missing may exist the next time.
+    ///
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` or ``TLSError/Problem/configuration``.
+    package func prepare() throws(TLSError) {
+        _ = try object()
+    }
+
+    /// Returns the name that the certificate of `host` must have: that of the configuration, otherwise the host itself.
+    ///
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it cannot be the name of a certificate.
+    package func serverName(for host: String) throws(TLSError) -> TLSServerName {
+        guard case .client(let configuration, _) = role, let name = configuration.serverName else {
+            return try TLSServerName(host)
+        }
+        return try TLSServerName(name)
+    }
+
+    /// The pins of `host`; empty for none, and for a server.
+    func pins(for host: String) -> [TLSConfiguration.Pin] {
+        guard case .client(let configuration, _) = role else { return [] }
+        return configuration.pins.pins(for: host)
+    }
+
+    /// Whether certificates are verified.
+    var isVerifying: Bool {
+        guard case .client(let configuration, _) = role else { return true }
+        return configuration.trust.isVerifying
+    }
+
+    /// Returns the SSL_CTX, and creates it the first time.
+    func object() throws(TLSError) -> SharedPointer {
+        let loaded = try library.functions()
+        let result = native.withLock { native -> Result<SharedPointer, TLSError> in
+            if let native { return .success(native) }
+            let result = Result { () throws(TLSError) in try make(loaded) }
+            native = try? result.get()
+            return result
+        }
+        return try result.get()
+    }
+
+    private func make(_ loaded: LoadedTLS) throws(TLSError) -> SharedPointer {
+        let tls = loaded.tls.pointee
+        let method =
+            switch role {
+            case .client: tls.TLS_client_method()
+            case .server: tls.TLS_server_method()
+            }
+        guard let object = tls.SSL_CTX_new(method) else {
+            throw TLSError(.unavailable, "TLS is unavailable: \(loaded.takeErrors())")
+        }
+        do throws(TLSError) {
+            try configure(ContextBuilder(loaded: loaded, object: object))
+        } catch {
+            tls.SSL_CTX_free(object)
+            throw error
+        }
+        return SharedPointer(address: object)
+    }
+
+    private func configure(_ builder: ContextBuilder) throws(TLSError) {
+        builder.setCommonOptions()
+        // The context outlives its connections, whose callbacks alone use this reference.
+        builder.setVerification(Unmanaged.passUnretained(self).toOpaque())
+        switch role {
+        case .client(let configuration, let systemTrust):
+            builder.setMinimum(configuration.minimumVersion)
+            try builder.check(configuration.pins)
+            try builder.setProtocols(configuration.applicationProtocols)
+            if configuration.trust.isVerifying { try builder.trust(configuration.trust, systemTrust) }
+            if let identity = configuration.identity { try builder.use(identity) }
+            if sessions.limit > 0 { builder.keepSessions() }
+        case .server(let configuration):
+            try builder.apply(configuration, Unmanaged.passUnretained(self).toOpaque())
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Requests
+package import RequestsPOSIX
+
+/// The reason why a TLS connection could not be established or has ended.
+package struct TLSError: Error, Sendable {
+    package let problem: Problem
+
+    /// The reason in one line of plain words, without secrets.
+    package let detail: String
+
+    /// The protocol and the certificates of the peer, as far as they are known.
+    package let information: TLSInformation?
+
+    /// Creates an error.
+    init(_ problem: Problem, _ detail: String, _ information: TLSInformation? = nil) {
+        self.problem = problem
+        self.detail = detail
+        self.information = information
+    }
+}
+
+extension TLSError {
+    /// The kind of a failure.
+    package enum Problem: Hashable, Sendable {
+        /// OpenSSL could not be loaded; nothing was sent.
+        case unavailable
+        /// The configuration is invalid, or a file of it could not be read; nothing was sent.
+        case configuration
+        /// The certificate of the peer was refused.
+        case certificate(Certificate)
+        /// The peer sent a fatal alert, by its number (RFC 8446 §6).
+        case alert(UInt8)
+        /// The peers have no version, cipher or application protocol in common.
+        case negotiationFailed
+        /// The peer does not speak TLS.
+        case notTLS
+        /// The peer violated the protocol.
+        case protocolViolation
+        /// The peer closed the connection during the handshake.
+        case closedInHandshake
+        /// The peer closed the connection without close_notify, so that data may be missing.
+        case truncated
+        /// A system call failed.
+        case system(SystemError)
+    }
+
+    /// The reason why a certificate was refused.
+    package enum Certificate: Hashable, Sendable {
+        case expired
+        case notYetValid
+        /// No trusted certificate has issued it, or an intermediate is missing.
+        case unknownIssuer
+        /// It is signed with its own key, and not trusted.
+        case selfSigned
+        case nameMismatch
+        /// A key is too short, or a signature uses a broken hash function.
+        case weak
+        /// It is valid, and the pins of the host do not contain it.
+        case notPinned
+        /// Another reason, by OpenSSL's number.
+        case other(Int32)
+    }
+}
+
+extension TLSError {
+    /// Whether the connection may have been lost for a reason that has nothing to do with trust: the peer closed or reset
+    /// it.
+    package var isConnectionLoss: Bool {
+        switch problem {
+        case .closedInHandshake, .truncated: true
+        case .system(let error): error.isConnectionLoss
+        default: false
+        }
+    }
+}
+
+extension TLSError: CustomStringConvertible {
+    /// The reason in one line, the same as ``detail``.
+    package var description: String { detail }
+}
+
+/// The alerts of TLS (RFC 8446 §6, RFC 5246 §7.2).
+enum TLSAlert {
+    /// Returns the meaning of a fatal alert, in plain words.
+    static func meaning(of number: UInt8) -> String {
+        switch number {
+        case 10: "an unexpected message"
+        case 20: "a record that could not be verified"
+        case 22: "a record that is too long"
+        case 40: "no acceptable version, cipher or certificate"
+        case 42: "the certificate cannot be verified"
+        case 43: "the certificate is of an unsupported kind"
+        case 44: "the certificate has been revoked"
+        case 45: "the certificate has expired"
+        case 46: "the certificate is not acceptable"
+        case 47: "an invalid value"
+        case 48: "the issuer of the certificate is unknown"
+        case 49: "access denied"
+        case 50: "a message that could not be decoded"
+        case 51: "a signature that could not be verified"
+        case 70: "the version of TLS is not supported"
+        case 71: "the ciphers are not strong enough"
+        case 80: "an internal error"
+        case 86: "a downgraded version of TLS"
+        case 90: "cancelled by the user"
+        case 100: "renegotiation is refused"
+        case 109: "a missing extension"
+        case 110: "an unsupported extension"
+        case 112: "the server name is unknown"
+        case 116: "a client certificate is required"
+        case 120: "no common application protocol"
+        default: "an unknown reason"
+        }
+    }
+
+    /// The alerts that mean that the peers have nothing in common.
+    static let negotiationFailed: Set<UInt8> = [70, 71, 120]
+}

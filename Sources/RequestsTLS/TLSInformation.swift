@@ -1,0 +1,142 @@
+import CRequestsPOSIX
+package import Requests
+
+/// The result of a handshake.
+package struct TLSInformation: Sendable {
+    /// The version, such as `TLSv1.3`.
+    package let version: String
+    /// The name of the cipher suite; nil before one has been chosen.
+    package let cipher: String?
+    /// The selected application protocol; nil for none.
+    package let applicationProtocol: String?
+    /// Whether an earlier session was resumed.
+    package let isResumed: Bool
+    /// The server name that the client sent; nil for none.
+    package let serverName: String?
+    /// The certificates that the peer sent, its own first; at most 10 of them.
+    package let peerChain: [PeerCertificate]
+}
+
+/// A certificate of a peer, as shown in errors and metrics.
+package struct PeerCertificate: Sendable {
+    /// The subject, such as `/C=US/O=Example/CN=www.example.com`, at most 255 bytes; other bytes than ASCII are escaped.
+    package let subject: String
+    package let issuer: String
+    /// The names and addresses that it is valid for, at most 20.
+    package let names: [String]
+    /// The number of names, which may be greater than that of ``names``.
+    package let nameCount: Int
+    /// The days, as `2026-01-02` in UTC.
+    package let notBefore: String
+    package let notAfter: String
+    /// SHA-256 of the certificate and of its public key.
+    package let fingerprint: TLSConfiguration.Fingerprint?
+    package let publicKeyFingerprint: TLSConfiguration.Fingerprint?
+}
+
+extension LoadedTLS {
+    /// Returns the content of a certificate.
+    func summary(of certificate: UnsafeMutableRawPointer) -> PeerCertificate {
+        let names = names(of: certificate)
+        return PeerCertificate(
+            subject: text(ofName: tls.pointee.X509_get_subject_name(certificate)),
+            issuer: text(ofName: tls.pointee.X509_get_issuer_name(certificate)),
+            names: names.shown, nameCount: names.count,
+            notBefore: day(tls.pointee.X509_get0_notBefore(certificate)),
+            notAfter: day(tls.pointee.X509_get0_notAfter(certificate)),
+            fingerprint: fingerprint(of: certificate),
+            publicKeyFingerprint: publicKeyFingerprint(of: certificate))
+    }
+
+    /// Returns the certificates of a stack, at most `limit`; none if there is no stack.
+    func certificates(in stack: UnsafeRawPointer?, limit: Int = 10) -> [UnsafeMutableRawPointer] {
+        guard let stack else { return [] }
+        let count = min(Int(tls.pointee.OPENSSL_sk_num(stack)), limit)
+        return (0..<max(0, count)).compactMap { tls.pointee.OPENSSL_sk_value(stack, Int32($0)) }
+    }
+
+    /// Returns SHA-256 of the DER of a certificate; nil if the library fails.
+    func fingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
+        digest { tls.pointee.i2d_X509(certificate, $0) }
+    }
+
+    /// Returns SHA-256 of the SubjectPublicKeyInfo of a certificate; nil if the library fails.
+    func publicKeyFingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
+        guard let key = tls.pointee.X509_get_X509_PUBKEY(certificate) else { return nil }
+        return digest { tls.pointee.i2d_X509_PUBKEY(key, $0) }
+    }
+
+    /// Returns SHA-256 of the bytes that `encode` writes to the address that its parameter refers to.
+    private func digest(
+        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+    ) -> TLSConfiguration.Fingerprint? {
+        let count = Int(encode(nil))
+        guard count > 0 else { return nil }
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        defer { bytes.deallocate() }
+        var position: UnsafeMutablePointer<UInt8>? = bytes
+        guard Int(encode(&position)) == count else { return nil }
+        var size: UInt32 = 0
+        let result = [UInt8](unsafeUninitializedCapacity: 64) { buffer, initialized in
+            let isComputed =
+                tls.pointee.EVP_Digest(bytes, count, buffer.baseAddress, &size, tls.pointee.EVP_sha256(), nil) == 1
+            initialized = isComputed ? Int(size) : 0
+        }
+        return TLSConfiguration.Fingerprint(bytes: result)
+    }
+
+    /// Returns a day in UTC, such as `2026-01-02`.
+    private func day(_ time: UnsafeRawPointer?) -> String {
+        var parts = tm()
+        guard let time, tls.pointee.ASN1_TIME_to_tm(time, &parts) == 1 else { return "an unknown date" }
+        func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(Int(parts.tm_year) + 1900)-\(twoDigits(parts.tm_mon + 1))-\(twoDigits(parts.tm_mday))"
+    }
+
+    private func text(ofName name: UnsafeRawPointer?) -> String {
+        guard let name else { return "" }
+        // The function escapes bytes other than printable ASCII, and writes NUL at the end.
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let text = tls.pointee.X509_NAME_oneline(name, buffer.baseAddress, 256) else { return "" }
+            return String(cString: text)
+        }
+    }
+
+    /// Returns the DNS names and IP addresses of a certificate, at most 20, and the number of all.
+    private func names(of certificate: UnsafeRawPointer) -> (shown: [String], count: Int) {
+        let subjectAlternativeName: Int32 = 85
+        guard let stack = tls.pointee.X509_get_ext_d2i(certificate, subjectAlternativeName, nil, nil) else {
+            return ([], 0)
+        }
+        defer { tls.pointee.GENERAL_NAMES_free(stack) }
+        let count = Int(tls.pointee.OPENSSL_sk_num(stack))
+        let shown = (0..<max(0, min(count, 20))).compactMap { index -> String? in
+            guard let name = tls.pointee.OPENSSL_sk_value(stack, Int32(index)) else { return nil }
+            return text(ofGeneralName: name)
+        }
+        return (shown, count)
+    }
+
+    private func text(ofGeneralName name: UnsafeRawPointer) -> String? {
+        let dnsName: Int32 = 2, ipAddress: Int32 = 7
+        var kind: Int32 = -1
+        guard let value = tls.pointee.GENERAL_NAME_get0_value(name, &kind), kind == dnsName || kind == ipAddress,
+            let start = tls.pointee.ASN1_STRING_get0_data(value)
+        else { return nil }
+        let bytes = UnsafeBufferPointer(start: start, count: Int(tls.pointee.ASN1_STRING_length(value)))
+        if kind == dnsName { return Self.printable(bytes.prefix(253)) }
+        if bytes.count == 4 { return bytes.map { "\($0)" }.joined(separator: ".") }
+        guard bytes.count == 16 else { return nil }
+        let groups = stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+        let text = groups.joined(separator: ":")
+        return IPAddressText.canonicalIPv6(text[...]) ?? text
+    }
+
+    /// Returns text of a peer with bytes other than printable ASCII as `\xNN`.
+    private static func printable(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { byte in
+            if (0x21...0x7E).contains(byte) { return String(UnicodeScalar(byte)) }
+            return "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}

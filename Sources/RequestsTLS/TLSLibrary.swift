@@ -1,0 +1,138 @@
+import CRequestsPOSIX
+@_spi(Lock) import Requests
+package import RequestsPOSIX
+
+/// OpenSSL's libssl and libcrypto, which are loaded when the first connection needs them, and never unloaded.
+package final class TLSLibrary: Sendable {
+    /// The libraries of the system: version 3, otherwise 1.1.1.
+    package static let shared = TLSLibrary(
+        SystemLibrary(name: "libssl", files: ["libssl.so.3", "libssl.so.1.1"], packages: packages))
+
+    /// The packages with libssl, as a phrase.
+    static let packages = "libssl3 (Debian, Ubuntu, Alpine) or openssl-libs (Fedora, RHEL, Amazon Linux)"
+
+    private let library: SystemLibrary
+    private let cryptoFile: String?
+    private let result = Lock<Result<LoadedTLS, TLSError>?>(nil)
+
+    /// Creates a description of the library at explicit paths; nothing is loaded.
+    ///
+    /// - Parameters:
+    ///   - cryptoFile: The path of libcrypto, which is loaded first, so that libssl uses it.
+    ///   - sslFile: The path of libssl.
+    package convenience init(cryptoFile: String, sslFile: String) {
+        self.init(
+            SystemLibrary(name: "libssl", files: [sslFile], packages: Self.packages), cryptoFile: cryptoFile)
+    }
+
+    /// Creates a description of `library`, whose libcrypto is the one that it depends on.
+    package init(_ library: SystemLibrary, cryptoFile: String? = nil) {
+        self.library = library
+        self.cryptoFile = cryptoFile
+    }
+
+    /// Returns the functions of the library, and loads it the first time.
+    ///
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` and the packages to install.
+    func functions() throws(TLSError) -> LoadedTLS {
+        // Loaded under the lock, so that the library is initialized once.
+        let result = result.withLock { result in
+            if let result { return result }
+            let loaded = load()
+            result = loaded
+            return loaded
+        }
+        return try result.get()
+    }
+
+    /// Throws ``TLSError`` unless the library can be used; loads it the first time.
+    package func check() throws(TLSError) {
+        _ = try functions()
+    }
+
+    /// The version of the library, such as `OpenSSL 3.0.19 27 Jan 2026`; nil if it is unavailable.
+    package var version: String? {
+        guard let tls = try? functions().tls, let text = tls.pointee.OpenSSL_version(0) else { return nil }
+        return String(cString: text)
+    }
+
+    private func load() -> Result<LoadedTLS, TLSError> {
+        guard rp_tls_is_supported() == 1 else {
+            return .failure(TLSError(.unavailable, "TLS over sockets is unavailable here; use URLSessionExecutor"))
+        }
+        if let cryptoFile, rp_library_open(cryptoFile) == nil {
+            let reason = rp_library_error().map { String(cString: $0) } ?? "could not open \(cryptoFile)"
+            let detail = "TLS is unavailable: could not load libcrypto: \(reason); install \(Self.packages)"
+            return .failure(TLSError(.unavailable, detail))
+        }
+        do throws(SystemLibrary.Failure) {
+            let table = try library.load(into: rp_tls()) { handle, table in
+                rp_tls_resolve(handle, &table).map { String(cString: $0) }
+            }
+            return Self.initialized(table)
+        } catch {
+            return .failure(TLSError(.unavailable, "TLS is unavailable: \(error.description)"))
+        }
+    }
+
+    /// Whether a version has the interface that the table declares: 1.1.1, or 3.
+    package static func isSupported(version: UInt) -> Bool {
+        version >= 0x1010_1000 && version < 0x1020_0000 || version >> 28 == 3
+    }
+
+    private static func initialized(_ functions: rp_tls) -> Result<LoadedTLS, TLSError> {
+        let version = functions.OpenSSL_version_num()
+        guard isSupported(version: version) else {
+            let found = functions.OpenSSL_version(0).map { String(cString: $0) } ?? String(version, radix: 16)
+            let detail = "TLS is unavailable: libssl is \(found); version 3 or 1.1.1 is needed; install \(packages)"
+            return .failure(TLSError(.unavailable, detail))
+        }
+        return inUse.withLock { inUse -> Result<LoadedTLS, TLSError> in
+            if let inUse {
+                // The callbacks find the functions of one library (tls.h).
+                let isSame = inUse.tls.pointee.isSameLibrary(as: functions)
+                let detail = "TLS is unavailable: this process uses another libssl already"
+                return isSame ? .success(inUse) : .failure(TLSError(.unavailable, detail))
+            }
+            let table = UnsafeMutablePointer<rp_tls>.allocate(capacity: 1)
+            table.initialize(to: functions)
+            let callbacks = UnsafeMutablePointer<rp_tls_callbacks>.allocate(capacity: 1)
+            guard rp_tls_initialize(table) == 1 else {
+                return .failure(TLSError(.unavailable, "TLS is unavailable: could not initialize libssl"))
+            }
+            callbacks.initialize(to: rp_tls_callbacks_make(table))
+            guard callbacks.pointee.method != nil else {
+                return .failure(TLSError(.unavailable, "TLS is unavailable: no memory"))
+            }
+            let loaded = LoadedTLS(
+                table: SharedPointer(address: table), callbackTable: SharedPointer(address: callbacks),
+                isVersion3: version >> 28 == 3)
+            inUse = loaded
+            return .success(loaded)
+        }
+    }
+
+    /// The library of this process.
+    private static let inUse = Lock<LoadedTLS?>(nil)
+}
+
+/// The functions of a library that has been loaded and initialized.
+struct LoadedTLS: Sendable {
+    fileprivate let table: SharedPointer
+    fileprivate let callbackTable: SharedPointer
+    /// Whether this is version 3 and not 1.1.1.
+    let isVersion3: Bool
+
+    /// The table of functions, which stays in memory.
+    var tls: UnsafePointer<rp_tls> { UnsafePointer(table.address.assumingMemoryBound(to: rp_tls.self)) }
+
+    /// The callbacks of every connection.
+    var callbacks: rp_tls_callbacks { callbackTable.address.assumingMemoryBound(to: rp_tls_callbacks.self).pointee }
+}
+
+extension rp_tls {
+    fileprivate func isSameLibrary(as other: rp_tls) -> Bool {
+        // The address of one function is enough: a library has each function once.
+        unsafeBitCast(SSL_new, to: UInt.self) == unsafeBitCast(other.SSL_new, to: UInt.self)  // both are addresses
+    }
+}

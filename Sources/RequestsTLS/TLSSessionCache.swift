@@ -1,0 +1,108 @@
+import CRequestsPOSIX
+@_spi(Lock) import Requests
+
+/// The sessions that connections of one ``TLSContext`` can resume.
+///
+/// A session is found only by the connections with its key, and each is returned once: a ticket that is used twice
+/// would let observers link the connections (RFC 8446 §C.4). Trust, identity and pins belong to the context, so a session
+/// cannot reach a connection with others.
+package final class TLSSessionCache: Sendable {
+    /// The greatest number of sessions.
+    package let limit: Int
+    /// The greatest number of sessions of one key, which connections that are opened at once can use.
+    private static let limitOfKey = 8
+    private let state = Lock(State())
+
+    private struct State {
+        /// The sessions, the oldest first.
+        var entries: [Entry] = []
+    }
+
+    private struct Entry {
+        let key: TLSSessionKey
+        let session: TLSSession
+    }
+
+    /// Creates a cache of at most `limit` sessions.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// The number of sessions.
+    package var count: Int { state.withLock { $0.entries.count } }
+
+    /// Removes all sessions, as after a change of the identity.
+    package func removeAll() {
+        let entries = state.withLock { state in
+            let entries = state.entries
+            state.entries = []
+            return entries
+        }
+        // Released here, outside of the lock.
+        _ = entries
+    }
+
+    /// Adds a session, and removes the oldest one if there are too many.
+    func insert(_ session: TLSSession, for key: TLSSessionKey) {
+        guard limit > 0 else { return }
+        state.withLock { state in
+            if state.entries.count(where: { $0.key == key }) >= Self.limitOfKey,
+                let oldest = state.entries.firstIndex(where: { $0.key == key })
+            {
+                state.entries.remove(at: oldest)
+            }
+            if state.entries.count >= limit { state.entries.removeFirst() }
+            state.entries.append(Entry(key: key, session: session))
+        }
+    }
+
+    /// Removes and returns the newest session of `key`; nil if there is none.
+    func take(_ key: TLSSessionKey) -> TLSSession? {
+        guard limit > 0 else { return nil }
+        return state.withLock { state in
+            state.entries.lastIndex { $0.key == key }.map { state.entries.remove(at: $0).session }
+        }
+    }
+}
+
+/// The peer of a session that can be resumed.
+package struct TLSSessionKey: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    /// Creates the key of a peer.
+    ///
+    /// - Parameters:
+    ///   - scheme: The scheme of the URL.
+    ///   - host: The verified name.
+    ///   - port: The port.
+    ///   - route: What else distinguishes connections, such as a proxy.
+    package init(scheme: String, host: TLSServerName, port: Int, route: String = "") {
+        // NUL separates the parts: no host contains it.
+        bytes = [scheme, host.text, "\(port)", route].flatMap { Array($0.utf8) + [0] }
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Returns the key for connections that verify `name`, whatever the host of this key is.
+    func bound(to name: TLSServerName) -> TLSSessionKey {
+        TLSSessionKey(bytes: bytes + name.text.utf8)
+    }
+}
+
+/// A session of OpenSSL, with one reference.
+final class TLSSession: Sendable {
+    private let pointer: SharedPointer
+    private let library: LoadedTLS
+
+    /// Creates the owner of a reference to `session`.
+    init(adopting session: UnsafeMutableRawPointer, _ library: LoadedTLS) {
+        pointer = SharedPointer(address: session)
+        self.library = library
+    }
+
+    deinit { library.tls.pointee.SSL_SESSION_free(pointer.address) }
+
+    var address: UnsafeMutableRawPointer { pointer.address }
+}

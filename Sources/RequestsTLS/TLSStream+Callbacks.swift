@@ -1,0 +1,172 @@
+import CRequestsPOSIX
+import Requests
+import RequestsPOSIX
+
+// OpenSSL calls these within a call of TLSStream, on its thread.
+
+extension TLSStream {
+    private static func stream(_ owner: UnsafeMutableRawPointer?) -> TLSStream? {
+        owner.map { Unmanaged<TLSStream>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Keeps a session that the server has issued, and returns 1: its reference is ours then.
+    static func keep(_ owner: UnsafeMutableRawPointer?, _ session: UnsafeMutableRawPointer?) -> Int32 {
+        guard let stream = stream(owner), let session else { return 0 }
+        let adopted = TLSSession(adopting: session, stream.library)
+        if stream.library.tls.pointee.SSL_SESSION_is_resumable(session) == 1 { stream.keep(adopted) }
+        return 1
+    }
+
+    /// Receives from a transport that is not a socket of its own; returns a negative error number on failure.
+    static func receive(_ owner: UnsafeMutableRawPointer?, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+        guard let transport = stream(owner)?.transport else { return -Int(EBADF) }
+        return result { () throws(SystemError) in
+            try transport.receive(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
+        }
+    }
+
+    /// Sends to a transport that is not a socket of its own; returns a negative error number on failure.
+    static func transmit(_ owner: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        guard let transport = stream(owner)?.transport else { return -Int(EBADF) }
+        return result { () throws(SystemError) in
+            try transport.send(UnsafeRawBufferPointer(start: bytes, count: count))
+        }
+    }
+
+    private static func result(_ transfer: () throws(SystemError) -> TransferResult) -> Int {
+        do throws(SystemError) {
+            return switch try transfer() {
+            case .bytes(let count): count
+            case .end: 0
+            case .wouldBlock: -Int(EAGAIN)
+            }
+        } catch {
+            return -Int(error.code)
+        }
+    }
+
+    /// Verifies the certificates of a peer; returns 1 if they are accepted.
+    static func verify(_ verification: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
+        guard let verification, let context,
+            let tls = try? Unmanaged<TLSContext>.fromOpaque(context).takeUnretainedValue().library.functions().tls
+                .pointee,
+            let ssl = tls.X509_STORE_CTX_get_ex_data(verification, tls.SSL_get_ex_data_X509_STORE_CTX_idx()),
+            let io = tls.SSL_get_ex_data(ssl, 0)?.assumingMemoryBound(to: rp_tls_io.self),
+            let stream = stream(io.pointee.owner)
+        else { return 0 }
+        return stream.accepts(verification) ? 1 : 0
+    }
+}
+
+// MARK: Verification
+
+extension TLSStream {
+    /// Whether the certificates of the peer are accepted: the chain and the name first, then the pins.
+    private func accepts(_ verification: UnsafeMutableRawPointer) -> Bool {
+        let tls = library.tls.pointee
+        let isOK: Int32 = 0, applicationRefuses: Int32 = 50  // X509_V_OK and X509_V_ERR_APPLICATION_VERIFICATION
+        if context.isVerifying {
+            guard tls.X509_verify_cert(verification) == 1 else {
+                let code = tls.X509_STORE_CTX_get_error(verification)
+                refusal = refusal(verification, code)
+                // OpenSSL may fail without a reason, as without memory; the error decides about the alert.
+                if code == isOK { tls.X509_STORE_CTX_set_error(verification, applicationRefuses) }
+                return false
+            }
+        } else {
+            tls.X509_STORE_CTX_set_error(verification, isOK)
+        }
+        if let error = pinningFailure(verification) {
+            refusal = error
+            tls.X509_STORE_CTX_set_error(verification, applicationRefuses)
+            return false
+        }
+        return true
+    }
+
+    /// Returns the failure if the host has pins, and the chain contains none of them.
+    private func pinningFailure(_ verification: UnsafeMutableRawPointer) -> TLSError? {
+        guard let serverName else { return nil }
+        let pins = context.pins(for: serverName.text)
+        if pins.isEmpty { return nil }
+        // Without verification anyone can send the pinned certificate behind one of their own, so only the first counts.
+        let tls = library.tls.pointee
+        let leaf = tls.X509_STORE_CTX_get0_cert(verification)
+        let chain =
+            context.isVerifying
+            ? library.certificates(in: tls.X509_STORE_CTX_get0_chain(verification), limit: 100)
+            : [leaf].compactMap(\.self)
+        let publicKeys = Set(pins.flatMap(\.publicKeys)), certificates = Set(pins.flatMap(\.certificates))
+        for certificate in chain {
+            if let key = library.publicKeyFingerprint(of: certificate), publicKeys.contains(key) { return nil }
+            if let whole = library.fingerprint(of: certificate), certificates.contains(whole) { return nil }
+        }
+        let found = leaf.flatMap { library.publicKeyFingerprint(of: $0) }.map { "; its key is \($0)" } ?? ""
+        return refusal(
+            verification, .notPinned, "the certificate of \(ErrorText.quoted(serverName.text)) matches no pin\(found)")
+    }
+
+    private func refusal(
+        _ verification: UnsafeMutableRawPointer, _ problem: TLSError.Certificate, _ detail: String
+    ) -> TLSError {
+        let sent = library.certificates(in: library.tls.pointee.X509_STORE_CTX_get0_untrusted(verification))
+        return TLSError(.certificate(problem), detail, information(sent))
+    }
+
+    /// Returns the failure of a verification, by OpenSSL's number (x509_vfy.h), in plain words.
+    private func refusal(_ verification: UnsafeMutableRawPointer, _ code: Int32) -> TLSError {
+        let tls = library.tls.pointee
+        let current = tls.X509_STORE_CTX_get_current_cert(verification).map(library.summary)
+        let subject = current.map { ErrorText.quoted($0.subject, limit: 200) } ?? "of the peer"
+        let issuer = current.map { ErrorText.quoted($0.issuer, limit: 200) } ?? "unknown"
+        let isLeaf = tls.X509_STORE_CTX_get_error_depth(verification) == 0
+        let whose = isLeaf ? "certificate" : "issuing certificate \(subject)"
+        switch code {
+        case 9:
+            return refusal(verification, .notYetValid, "\(whose) is not valid before \(current?.notBefore ?? "now")")
+        case 10: return refusal(verification, .expired, "\(whose) expired on \(current?.notAfter ?? "an unknown date")")
+        case 18:
+            return refusal(verification, .selfSigned, "certificate \(subject) is self-signed and not trusted")
+        case 19:
+            return refusal(verification, .unknownIssuer, "the root certificate \(subject) of the chain is not trusted")
+        case 2, 20, 21:
+            let detail = "the issuer \(issuer) of the \(whose) is unknown, or an intermediate certificate is missing"
+            return refusal(verification, .unknownIssuer, detail)
+        case 62, 64: return refusal(verification, .nameMismatch, nameMismatch(current))
+        case 66, 67: return refusal(verification, .weak, "the key of the \(whose) is too short")
+        case 68: return refusal(verification, .weak, "the signature of the \(whose) uses a weak hash function")
+        default:
+            let reason = tls.X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)"
+            return refusal(verification, .other(code), "the \(whose) was refused: \(reason)")
+        }
+    }
+
+    private func nameMismatch(_ certificate: PeerCertificate?) -> String {
+        let name = ErrorText.quoted(serverName?.text ?? "")
+        guard let certificate, !certificate.names.isEmpty else {
+            return "no name for \(name); the certificate has no names of hosts (its common name does not count)"
+        }
+        let more = certificate.nameCount - certificate.names.count
+        let names = certificate.names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+        return "no name for \(name); the certificate is for \(names)"
+    }
+}
+
+extension LoadedTLS {
+    /// X509_CHECK_FLAG_NEVER_CHECK_SUBJECT and _NO_PARTIAL_WILDCARDS: only whole labels of the subjectAltName count (RFC
+    /// 9525 §6.3).
+    static var nameFlags: UInt32 { 0x20 | 0x4 }
+
+    /// Sets the name that a client sends and verifies; returns whether there was memory.
+    func expect(_ name: TLSServerName, on ssl: UnsafeMutableRawPointer) -> Bool {
+        let parameters = tls.pointee.SSL_get0_param(ssl)
+        // Set here as well: not every version inherits them from the context without a name.
+        tls.pointee.X509_VERIFY_PARAM_set_hostflags(parameters, Self.nameFlags)
+        if name.isAddress { return tls.pointee.X509_VERIFY_PARAM_set1_ip_asc(parameters, name.text) == 1 }
+        let setServerName: Int32 = 55, hostName = 0
+        let isSent = name.text.withCString { text in
+            tls.pointee.SSL_ctrl(ssl, setServerName, hostName, UnsafeMutableRawPointer(mutating: text)) == 1
+        }
+        return isSent && tls.pointee.X509_VERIFY_PARAM_set1_host(parameters, name.text, name.text.utf8.count) == 1
+    }
+}

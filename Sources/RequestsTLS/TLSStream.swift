@@ -1,0 +1,333 @@
+import CRequestsPOSIX
+import Requests
+package import RequestsPOSIX
+
+/// The result of a transfer over TLS.
+package enum TLSTransferResult: Equatable, Sendable {
+    /// The number of bytes moved, possibly fewer than requested.
+    case bytes(Int)
+    /// The peer has ended its data with close_notify; only reads return this.
+    case end
+    /// The transfer continues when one of the directions is ready.
+    case needs(Interest)
+}
+
+/// A TLS connection over a socket.
+///
+/// No function waits: each returns at once with what it needs, and is called again then. One owner uses a stream, with
+/// one call at a time; it may move between threads. After an error every call throws the same error, except that data
+/// and alerts of a peer that reads no more can still be received.
+package final class TLSStream {
+    let library: LoadedTLS
+    let context: TLSContext
+    /// The SSL, for functions of OpenSSL that only tests call.
+    package let ssl: UnsafeMutableRawPointer
+    let io: UnsafeMutablePointer<rp_tls_io>
+    private let carrier: Carrier
+    let serverName: TLSServerName?
+    private let sessionKey: TLSSessionKey?
+    private let fork = ForkCount.current
+    var failure: TLSError?
+    /// The certificate that was refused, until the handshake fails.
+    var refusal: TLSError?
+    /// The bytes of a write whose records have not been sent completely.
+    private var acceptedBytes = 0
+    /// Whether the handshake is complete.
+    package private(set) var isEstablished = false
+
+    /// What the bytes are sent over; it is kept while the stream exists.
+    private enum Carrier {
+        case channel(Channel)
+        case transport(any TLSTransport)
+    }
+
+    /// Creates the stream of a client; nothing is sent before ``handshake()``.
+    ///
+    /// - Parameters:
+    ///   - context: The settings, which are loaded now if they have not been.
+    ///   - channel: A connected socket, which the stream keeps open.
+    ///   - serverName: The name that the certificate must have.
+    ///   - sessionKey: The key of sessions to resume; nil resumes none. Only those of the same server name are.
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` or ``TLSError/Problem/configuration``.
+    package convenience init(
+        _ context: TLSContext, over channel: Channel, to serverName: TLSServerName, sessionKey: TLSSessionKey? = nil
+    ) throws(TLSError) {
+        try self.init(context, .channel(channel), serverName, sessionKey)
+    }
+
+    /// Creates the stream of a client over a transport that is not a socket of its own.
+    package convenience init(
+        _ context: TLSContext, over transport: any TLSTransport, to serverName: TLSServerName,
+        sessionKey: TLSSessionKey? = nil
+    ) throws(TLSError) {
+        try self.init(context, .transport(transport), serverName, sessionKey)
+    }
+
+    /// Creates the stream of a server.
+    package convenience init(server context: TLSContext, over channel: Channel) throws(TLSError) {
+        try self.init(context, .channel(channel), nil, nil)
+    }
+
+    /// Creates the stream of a server over a transport that is not a socket of its own.
+    package convenience init(server context: TLSContext, over transport: any TLSTransport) throws(TLSError) {
+        try self.init(context, .transport(transport), nil, nil)
+    }
+
+    private init(
+        _ context: TLSContext, _ carrier: Carrier, _ serverName: TLSServerName?, _ sessionKey: TLSSessionKey?
+    ) throws(TLSError) {
+        let object = try context.object()
+        let library = try context.library.functions()
+        guard let ssl = library.tls.pointee.SSL_new(object.address) else {
+            throw TLSError(.unavailable, "could not create a TLS connection: \(library.takeErrors())")
+        }
+        let io = UnsafeMutablePointer<rp_tls_io>.allocate(capacity: 1)
+        io.initialize(to: rp_tls_io())
+        io.pointee.tls = library.tls
+        guard rp_tls_attach(io, ssl, library.callbacks.method) == 1,
+            serverName.map({ library.expect($0, on: ssl) }) ?? true
+        else {
+            library.tls.pointee.SSL_free(ssl)
+            io.deallocate()
+            throw TLSError(.unavailable, "could not create a TLS connection: \(library.takeErrors())")
+        }
+        self.library = library
+        self.context = context
+        self.carrier = carrier
+        self.serverName = serverName
+        self.sessionKey = serverName.flatMap { sessionKey?.bound(to: $0) }
+        self.ssl = ssl
+        self.io = io
+        connect()
+    }
+
+    /// The transport below the records.
+    var transport: any TLSTransport {
+        switch carrier {
+        case .channel(let channel): channel
+        case .transport(let transport): transport
+        }
+    }
+
+    /// Connects the callbacks of OpenSSL to this object, which outlives the SSL.
+    private func connect() {
+        io.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        io.pointee.keep = { TLSStream.keep($0, $1) }
+        switch carrier {
+        case .channel(let channel) where !channel.hasFaults:
+            io.pointee.descriptor = channel.socket.descriptor.number
+        case .channel, .transport:
+            io.pointee.descriptor = -1
+            io.pointee.receive = { TLSStream.receive($0, $1, $2) }
+            io.pointee.transmit = { TLSStream.transmit($0, $1, $2) }
+        }
+        if serverName == nil {
+            library.tls.pointee.SSL_set_accept_state(ssl)
+        } else {
+            library.tls.pointee.SSL_set_connect_state(ssl)
+            // A session that the library refuses leads to a full handshake.
+            if let sessionKey, let session = context.sessions.take(sessionKey) {
+                _ = library.tls.pointee.SSL_set_session(ssl, session.address)
+            }
+        }
+    }
+
+    deinit {
+        // Otherwise SSL_free makes the session non-resumable; after a failure it should.
+        if isEstablished, failure == nil { library.tls.pointee.SSL_set_shutdown(ssl, 1 | 2) }
+        library.tls.pointee.SSL_free(ssl)
+        free(io.pointee.pending)
+        io.deallocate()
+    }
+}
+
+// MARK: Handshake
+
+extension TLSStream {
+    /// Continues the handshake.
+    ///
+    /// - Returns: The directions to wait for, or nil if the handshake is complete.
+    /// - Throws: ``TLSError``; nothing of the application's data has been sent.
+    package func handshake() throws(TLSError) -> Interest? {
+        try check()
+        if !isEstablished {
+            // OpenSSL considers pending records sent. If that fails, the peer may have sent the reason.
+            _ = try? flush()
+            let code = rp_tls_handshake(io, ssl)
+            if let interest = try interest(of: code, isHandshake: true) {
+                if io.pointee.send_error != 0 { _ = try flush() }
+                return interest
+            }
+            try completeHandshake()
+        }
+        return try flush() ? nil : .writing
+    }
+
+    private func completeHandshake() throws(TLSError) {
+        isEstablished = true
+        if serverName != nil { try checkApplicationProtocol() }
+        // TLS 1.2 sends no new ticket when a session is resumed; this one remains usable.
+        guard isResumed, !isTLS13, let session = library.tls.pointee.SSL_get1_session(ssl) else { return }
+        keep(TLSSession(adopting: session, library))
+    }
+
+    /// Keeps a session of a verified peer.
+    func keep(_ session: TLSSession) {
+        // A resumed connection verifies nothing again, so only a verified session may be resumed.
+        guard let sessionKey, library.tls.pointee.SSL_get_verify_result(ssl) == 0 else { return }
+        context.sessions.insert(session, for: sessionKey)
+    }
+
+    /// Refuses an application protocol that was not offered (RFC 7301 §3.2), which not every version of OpenSSL does.
+    private func checkApplicationProtocol() throws(TLSError) {
+        guard case .client(let configuration, _) = context.role, let selected = selectedProtocol else { return }
+        if configuration.applicationProtocols.contains(where: { $0.utf8.elementsEqual(selected) }) { return }
+        let name = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
+        throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
+    }
+
+    /// Whether an earlier session was resumed.
+    private var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }
+
+    private var isTLS13: Bool { version.utf8.elementsEqual("TLSv1.3".utf8) }
+
+    private var version: String { library.tls.pointee.SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
+
+    private var selectedProtocol: [UInt8]? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        library.tls.pointee.SSL_get0_alpn_selected(ssl, &name, &count)
+        guard let name, count > 0 else { return nil }
+        return Array(UnsafeBufferPointer(start: name, count: Int(count)))
+    }
+
+    /// The protocol and the certificates, as far as the handshake has come.
+    package var information: TLSInformation {
+        information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
+    }
+
+    /// The protocol without the certificates, whose description takes time; for the metrics of each call.
+    package var negotiation: TLSInformation { information([]) }
+
+    /// Returns what is known about the connection, with the given certificates of the peer.
+    func information(_ chain: [UnsafeMutableRawPointer]) -> TLSInformation {
+        let tls = library.tls.pointee
+        let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
+        return TLSInformation(
+            version: version, cipher: cipher.map { String(cString: $0) },
+            applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
+            serverName: tls.SSL_get_servername(ssl, 0).map { String(cString: $0) },
+            peerChain: chain.map(library.summary))
+    }
+}
+
+// MARK: Transfers
+
+extension TLSStream {
+    /// Reads the data that has arrived, after the handshake has been completed.
+    ///
+    /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
+    ///
+    /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call again,
+    /// after a check of the time limits, because bytes may have arrived that no wait reports.
+    ///
+    /// - Parameters:
+    ///   - buffer: The memory to fill.
+    ///   - mayBlock: Whether the first system call may block the thread, as the socket itself limits
+    ///     (`Channel.readInPlace`).
+    /// - Returns: The number of bytes, the end of the data, or the directions to wait for.
+    /// - Throws: ``TLSError``; ``TLSError/Problem/truncated`` if the peer closed the connection without close_notify.
+    package func read(
+        into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool = false
+    ) throws(TLSError) -> TLSTransferResult {
+        try check()
+        guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
+        if !isEstablished, let interest = try handshake() { return .needs(interest) }
+        // A peer that reads no more may have sent the reason.
+        _ = try? flush()
+        var count = 0
+        io.pointee.may_block = mayBlock ? 1 : 0
+        let code = rp_tls_read(io, ssl, start, buffer.count, &count)
+        io.pointee.may_block = 0
+        guard count > 0 else {
+            if code == rp_tls_error_close_notify { return .end }
+            if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return .bytes(0) }
+            return .needs(try interest(of: code, isHandshake: false) ?? .reading)
+        }
+        // The data is delivered first; the next call throws.
+        if code != rp_tls_error_close_notify { _ = try? interest(of: code, isHandshake: false) }
+        rp_tls_trim(io)
+        return .bytes(count)
+    }
+
+    /// Writes data of two buffers, such as a head and a body, whose beginnings share a record.
+    ///
+    /// The handshake is completed first.
+    ///
+    /// After `.needs` the next write must begin with the same bytes, and may have more: records of them may have been
+    /// sent.
+    ///
+    /// - Returns: The number of bytes that have been passed to the socket completely, at most eight records' worth.
+    package func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) throws(TLSError) -> TLSTransferResult {
+        try check()
+        guard first.count > 0 || second.count > 0 else { return .bytes(0) }
+        // Not left to SSL_write, which would send data before the application protocol is checked.
+        if !isEstablished, let interest = try handshake() { return .needs(interest) }
+        guard try flush() else { return .needs(.writing) }
+        if acceptedBytes == 0 {
+            var count = 0
+            let code = rp_tls_write(io, ssl, first.baseAddress, first.count, second.baseAddress, second.count, &count)
+            acceptedBytes = count
+            let interest = try interest(of: code, isHandshake: false)
+            // What has been made into records is sent before the remainder.
+            guard try flush() else { return .needs(.writing) }
+            if count == 0 { return .needs(interest ?? .writing) }
+        }
+        let count = acceptedBytes
+        acceptedBytes = 0
+        return .bytes(count)
+    }
+
+    /// Sends close_notify, if the socket accepts it; has no effect after an error.
+    package func shutdown() {
+        guard isEstablished, failure == nil, fork == ForkCount.current, acceptedBytes == 0 else { return }
+        rp_tls_close(io, ssl)
+        _ = rp_tls_flush(io)
+    }
+
+    /// Returns the state of an idle connection.
+    ///
+    /// Tickets and key updates that have arrived are read, and are not stray bytes.
+    package func liveness() -> Socket.Liveness {
+        var byte: UInt8 = 0
+        do throws(TLSError) {
+            let result = try withUnsafeMutableBytes(of: &byte) { byte throws(TLSError) in try read(into: byte) }
+            return switch result {
+            case .bytes: .strayBytes
+            case .end: .closed
+            case .needs: .idle
+            }
+        } catch {
+            return .closed
+        }
+    }
+
+    /// Sends pending records, and returns whether none is left.
+    private func flush() throws(TLSError) -> Bool {
+        switch rp_tls_flush(io) {
+        case 0: return false
+        case 1: return true
+        default: throw systemError("send", io.pointee.send_error)
+        }
+    }
+
+    private func check() throws(TLSError) {
+        if let failure { throw failure }
+        // The parent uses the keys of this connection, and a record of the child would end it.
+        guard fork == ForkCount.current else {
+            throw TLSError(.configuration, "a forked child cannot use a TLS connection of its parent")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Ends while its threads are within OpenSSL; the tests run it many times. The exit status is 0, or a signal ends it.
+import CRequestsPOSIX
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+import Synchronization
+
+/// The number of connections so far.
+let connections = Atomic(0)
+
+/// Connects, and sends data in both directions.
+@Sendable func connect(_ client: TLSContext, _ server: TLSContext, _ reactor: Reactor) throws {
+    let channels = try Socket.Pair().apart { first, second in
+        (Channel(first, reactor: reactor), Channel(second, reactor: reactor))
+    }
+    let near = try TLSStream(client, over: channels.0, to: TLSServerName("a.test"))
+    let far = try TLSStream(server: server, over: channels.1)
+    var isDone = (near: false, far: false)
+    while !isDone.near || !isDone.far {
+        if !isDone.near { isDone.near = try near.handshake() == nil }
+        if !isDone.far { isDone.far = try far.handshake() == nil }
+    }
+    connections.add(1, ordering: .relaxed)
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+    defer { memory.deallocate() }
+    memory.initializeMemory(as: UInt8.self, repeating: 1)
+    for _ in 0..<20 {
+        _ = try near.write(UnsafeRawBufferPointer(memory))
+        _ = try far.read(into: memory)
+    }
+}
+
+let root = try CertificateMaker.authority("Root").make(CertificateKey(.p256))
+let leaf = try CertificateMaker("a.test", names: [.dns("a.test")]).make(CertificateKey(.p256), signedBy: root)
+let client = TLSContext(client: TLSConfiguration(trust: .certificates(root.pem)))
+let server = TLSContext(server: TLSServerConfiguration(identity: try leaf.identity()))
+let reactor = try Reactor()
+for _ in 0..<16 {
+    try DetachedThread.start(named: "connections") {
+        while true { try? connect(client, server, reactor) }
+    }
+}
+while connections.load(ordering: .relaxed) < 8 { DetachedThread.yield() }
+exit(0)

@@ -1,0 +1,68 @@
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+import Testing
+
+@Suite("TLS: one connection within another", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+struct TLSLayerTests {
+    let authority: TestAuthority
+    let client: TLSContext
+
+    init() throws {
+        authority = try TestAuthority.shared
+        client = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
+    }
+
+    /// Returns the peers of the proxy, connected over links with `capacity`.
+    func outer(_ capacity: Int = .max) throws -> (peers: Peers, links: (MemoryLink, MemoryLink)) {
+        let links = MemoryLink.pair()
+        links.0.capacity = capacity
+        links.1.capacity = capacity
+        let server = TLSSupport.server(try authority.server("proxy.a.test"))
+        var peers = Peers(
+            try TLSStream(client, over: links.0, to: TLSServerName("proxy.a.test")),
+            try TLSStream(server: server, over: links.1))
+        peers.connect()
+        try #require(peers.areConnected)
+        return (peers, links)
+    }
+
+    @Test("a TLS connection to a proxy carries the one to the origin", arguments: [Int.max, 1000])
+    func layers(capacity: Int) throws {
+        let (outer, links) = try outer(capacity)
+        let server = TLSSupport.server(try authority.server())
+        var inner = Peers(
+            try TLSStream(client, over: outer.client, to: TLSServerName("www.a.test")),
+            try TLSStream(server: server, over: outer.server))
+        inner.connect()
+        try #require(inner.areConnected)
+        try inner.exchange()
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        #expect(try inner.transfer(bytes, from: inner.client, to: inner.server) == bytes)
+        #expect(try inner.transfer(bytes, from: inner.server, to: inner.client) == bytes)
+        #expect(inner.server.information.serverName == "www.a.test")
+        #expect(outer.server.information.serverName == "proxy.a.test")
+
+        // What the outer connection could not send has to be waited for.
+        links.1.capacity = 0
+        #expect(try bytes.withUnsafeBytes { try inner.client.write($0) } == .needs(.writing))
+        #expect(try inner.read(inner.client) == .needs([.reading, .writing]))
+        links.1.capacity = .max
+        _ = try inner.read(inner.client)
+        #expect(try inner.read(inner.server) == .bytes(1000))
+    }
+
+    @Test("the end of the outer connection truncates the inner one")
+    func truncation() throws {
+        let (outer, _) = try outer()
+        let server = TLSSupport.server(try authority.server())
+        var inner = Peers(
+            try TLSStream(client, over: outer.client, to: TLSServerName("www.a.test")),
+            try TLSStream(server: server, over: outer.server))
+        inner.connect()
+        try inner.exchange()
+        outer.server.shutdown()
+        let error = #expect(throws: TLSError.self) { try inner.read(inner.client) }
+        #expect(error?.problem == .truncated)
+    }
+}

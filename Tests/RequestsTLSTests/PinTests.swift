@@ -1,0 +1,103 @@
+import Requests
+import RequestsTLS
+import Testing
+
+@Suite("TLS: pins", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+struct TLSPinTests {
+    let authority: TestAuthority
+    let leaf: MadeCertificate
+    let other: TLSConfiguration.Fingerprint
+
+    init() throws {
+        authority = try TestAuthority.shared
+        leaf = try authority.leaf("a.test") { $0.names = [.dns("a.test"), .dns("*.a.test"), .dns("evila.test")] }
+        other = try #require(TLSConfiguration.Fingerprint(bytes: Array(repeating: 9, count: 32)))
+    }
+
+    /// Returns the fingerprints that a client sees: of the public key and of the certificate.
+    func fingerprints(
+        of index: Int, _ intermediates: [MadeCertificate] = []
+    ) throws -> (key: TLSConfiguration.Fingerprint, whole: TLSConfiguration.Fingerprint) {
+        let server = TLSServerConfiguration(identity: try leaf.identity(with: intermediates))
+        let chain = try Peers.connected(server, host: "a.test").client.information.peerChain
+        return (try #require(chain[index].publicKeyFingerprint), try #require(chain[index].fingerprint))
+    }
+
+    func failure(
+        _ pins: TLSConfiguration.Pins, host: String = "a.test", trust: TLSConfiguration.Trust? = nil,
+        with intermediates: [MadeCertificate] = []
+    ) throws -> TLSError? {
+        let server = TLSServerConfiguration(identity: try leaf.identity(with: intermediates))
+        return try Peers.connected(server, host: host, trust: trust) { $0.pins = pins }.clientError
+    }
+
+    @Test("a chain with a pinned key or certificate is accepted, any other is refused (R-63)")
+    func pinned() throws {
+        let found = try fingerprints(of: 0)
+        #expect(try failure([.host("a.test", publicKeys: [other, found.key])]) == nil)
+        #expect(try failure([.host("a.test", certificates: [other, found.whole])]) == nil)
+        #expect(try failure([.host("a.test", publicKeys: [other]), .host("a.test", publicKeys: [found.key])]) == nil)
+        let error = try #require(try failure([.host("a.test", publicKeys: [other], certificates: [other])]))
+        #expect(error.problem == .certificate(.notPinned))
+        #expect(error.detail == "the certificate of “a.test” matches no pin; its key is \(found.key)")
+        // A key is not a certificate.
+        #expect(try failure([.host("a.test", publicKeys: [found.whole], certificates: [found.key])]) != nil)
+        // The root of the verified chain counts.
+        let root = try fingerprints(of: 1, [authority.root])
+        #expect(try failure([.host("a.test", publicKeys: [root.key])]) == nil)
+    }
+
+    @Test("a pin applies to its host and to subdomains, and not to names that end alike (T-84)")
+    func hosts() throws {
+        let pins: TLSConfiguration.Pins = [.host("A.test.", publicKeys: [other])]
+        #expect(try failure(pins, host: "a.test")?.problem == .certificate(.notPinned))
+        #expect(try failure(pins, host: "api.a.test")?.problem == .certificate(.notPinned))
+        #expect(try failure(pins, host: "api.a.test.")?.problem == .certificate(.notPinned))
+        #expect(try failure(pins, host: "evila.test") == nil)
+        let narrow: TLSConfiguration.Pins = [.host("a.test", includesSubdomains: false, publicKeys: [other])]
+        #expect(try failure(narrow, host: "a.test") != nil && failure(narrow, host: "api.a.test") == nil)
+        // The longest name decides.
+        let key = try fingerprints(of: 0).key
+        let both: TLSConfiguration.Pins = [
+            .host("a.test", publicKeys: [other]), .host("api.a.test", publicKeys: [key]),
+        ]
+        #expect(try failure(both, host: "api.a.test") == nil && failure(both, host: "www.a.test") != nil)
+    }
+
+    @Test("pins are checked after verification, and do not replace it (R-63)")
+    func verification() throws {
+        let key = try fingerprints(of: 0).key
+        let foreign = try CertificateMaker.authority("Other").make(CertificateKey(.p256))
+        let pins: TLSConfiguration.Pins = [.host("a.test", publicKeys: [key])]
+        let unknown = try failure(pins, trust: .certificates(foreign.pem))
+        #expect(unknown?.problem == .certificate(.unknownIssuer))
+        #expect(try failure(pins, trust: .insecureSkipsVerification) == nil)
+        #expect(try failure([.host("a.test", publicKeys: [other])], trust: .insecureSkipsVerification) != nil)
+        // Without verification a pinned certificate behind the server's own proves nothing.
+        let root = try fingerprints(of: 1, [authority.root])
+        let rootPin: TLSConfiguration.Pins = [.host("a.test", publicKeys: [root.key])]
+        #expect(try failure(rootPin, trust: .insecureSkipsVerification, with: [authority.root]) != nil)
+    }
+
+    @Test("pins without a host or fingerprints are errors before anything is sent (R-63)")
+    func invalid() {
+        for pin in [TLSConfiguration.Pin.host("a.test"), .host("", publicKeys: [other])] {
+            let context = TLSSupport.client(TLSConfiguration(trust: .insecureSkipsVerification, pins: [pin]))
+            let error = #expect(throws: TLSError.self) { try context.prepare() }
+            #expect(error?.problem == .configuration)
+        }
+    }
+
+    @Test("a session that was pinned otherwise is not resumed (R-63)")
+    func sessions() throws {
+        let server = TLSSupport.server(TLSServerConfiguration(identity: try leaf.identity()))
+        let key = TLSSessionKey(scheme: "https", host: try TLSServerName("a.test"), port: 443)
+        for pins in [[], [.host("a.test", publicKeys: [other])]] as [TLSConfiguration.Pins] {
+            let client = TLSSupport.client(
+                TLSConfiguration(trust: .certificates(authority.root.pem), pins: pins))
+            var peers = try Peers(client, server, host: "a.test", sessionKey: key)
+            peers.connect()
+            #expect((peers.clientError == nil) == pins.pins.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Requests
+import RequestsTLS
+import Testing
+
+@Suite("TLS: resumption", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment))
+struct TLSSessionTests {
+    let authority: TestAuthority
+
+    init() throws { authority = try TestAuthority.shared }
+
+    func key(_ host: String = "www.a.test", port: Int = 443) throws -> TLSSessionKey {
+        TLSSessionKey(scheme: "https", host: try TLSServerName(host), port: port)
+    }
+
+    func client(_ change: (inout TLSConfiguration) -> Void = { _ in }) throws -> TLSContext {
+        var configuration = TLSConfiguration(trust: .certificates(authority.root.pem))
+        change(&configuration)
+        return TLSSupport.client(configuration)
+    }
+
+    func server(_ version: Int) throws -> TLSContext {
+        var configuration = try authority.server()
+        configuration.versions = version...version
+        return TLSSupport.server(configuration)
+    }
+
+    /// Connects, exchanges data, closes, and returns whether both sides resumed a session.
+    func connects(
+        _ client: TLSContext, _ server: TLSContext, _ key: TLSSessionKey?, isOrderly: Bool = true
+    ) throws -> Bool {
+        var peers = try Peers(client, server, sessionKey: key)
+        peers.connect()
+        #expect(peers.areConnected)
+        try peers.exchange()
+        let isResumed = peers.client.information.isResumed
+        #expect(peers.server.information.isResumed == isResumed)
+        if isOrderly { peers.client.shutdown() }
+        return isResumed
+    }
+
+    @Test("a second connection resumes the session of the first (S-35)", arguments: [0x0303, 0x0304], [true, false])
+    func resumes(version: Int, isOrderly: Bool) throws {
+        let client = try client(), server = try server(version)
+        #expect(try !connects(client, server, key(), isOrderly: isOrderly))
+        for _ in 0..<5 { #expect(try connects(client, server, key(), isOrderly: isOrderly)) }
+        #expect(try !connects(client, server, nil))
+    }
+
+    @Test("a ticket of TLS 1.3 is used once (S-35)")
+    func ticketsAreUsedOnce() throws {
+        let client = try client(), server = try server(0x0304)
+        _ = try connects(client, server, key())
+        let count = client.sessions.count
+        #expect(count >= 1)
+        var peers = try Peers(client, server, sessionKey: key())
+        #expect(client.sessions.count == count - 1)
+        peers.connect()
+        #expect(peers.client.information.isResumed)
+    }
+
+    @Test("a session is not used for another host, port or route, nor by another configuration (S-36)")
+    func sessionsStayApart() throws {
+        for version in [0x0303, 0x0304] {
+            let client = try client(), server = try server(version)
+            #expect(try !connects(client, server, key()))
+            #expect(try !connects(client, server, key(port: 444)))
+            let route = TLSSessionKey(scheme: "https", host: try TLSServerName("www.a.test"), port: 443, route: "proxy")
+            #expect(try !connects(client, server, route))
+            let identity = try authority.leaf("client").identity()
+            #expect(try !connects(self.client { $0.identity = identity }, server, key()))
+            #expect(try !connects(self.client { $0.trust = .insecureSkipsVerification }, server, key()))
+
+            // A session that was verified for one host does not vouch for another one.
+            _ = try connects(client, server, key())
+            for key in [try key("other.a.test"), try key()] {
+                var peers = try Peers(client, server, host: "other.a.test", sessionKey: key)
+                peers.connect()
+                #expect(peers.clientError?.problem == .certificate(.nameMismatch))
+            }
+        }
+    }
+
+    @Test("connections that were not verified keep no session (S-36)")
+    func unverified() throws {
+        let client = try client { $0.trust = .insecureSkipsVerification }
+        let server = try server(0x0304)
+        for _ in 0..<2 { #expect(try !connects(client, server, key())) }
+        #expect(client.sessions.count == 0)
+    }
+
+    @Test("a session that the server does not know leads to a full handshake (S-37)", arguments: [0x0303, 0x0304])
+    func refusedTicket(version: Int) throws {
+        let client = try client()
+        _ = try connects(client, try server(version), key())
+        let other = try server(version)
+        #expect(try !connects(client, other, key()))
+        #expect(try connects(client, other, key()))
+    }
+
+    @Test("the number of sessions is limited, for each key as well")
+    func limits() throws {
+        let client = TLSSupport.client(
+            TLSConfiguration(trust: .certificates(authority.root.pem)), maximumSessions: 12)
+        let server = try server(0x0304)
+        for _ in 0..<10 {
+            // Each full handshake adds two tickets, and takes none.
+            var peers = try Peers(client, server, sessionKey: key())
+            client.sessions.removeAll()
+            peers.connect()
+            try peers.exchange()
+        }
+        #expect((1...8).contains(client.sessions.count))
+        for port in 1...30 { _ = try connects(client, server, key(port: port)) }
+        #expect(client.sessions.count == 12)
+        client.sessions.removeAll()
+        #expect(client.sessions.count == 0)
+    }
+}
