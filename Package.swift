@@ -54,10 +54,10 @@ let libraries = [
     target("RequestsFoundation", ["Requests"]),
     target("RequestsMiddleware", ["Requests", "RequestsPOSIX"]),
     target("RequestsMock", ["Requests"]),
-    target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsPOSIX"]),
+    target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsURLSession", ["Requests", "RequestsFoundation", "RequestsPOSIX"]),
     target("RequestsXML", ["Requests"]),
-    target("RequestsTestServer", ["Requests", "RequestsHTTP1", "RequestsPOSIX"]),
+    target("RequestsTestServer", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsConformance", ["Requests", "RequestsMock", "RequestsTestServer"]),
 ]
 

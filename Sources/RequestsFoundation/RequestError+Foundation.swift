@@ -30,6 +30,10 @@ extension RequestError: CustomNSError {
         case .protocolViolation: 23
         case .tooLarge: 24
         case .timedOut: 25
+        case .tlsUnavailable: 26
+        case .certificateRefused: 27
+        case .tlsFailed: 28
+        case .proxyRefused: 29
         case .decodingFailed: 30
         case .notModified: 31
         case .cancelled: 40

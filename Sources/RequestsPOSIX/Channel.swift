@@ -84,12 +84,17 @@ extension Channel {
     ///
     /// Needs one system call where a wait and a read need two (decision 0010).
     package func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
-        if faults != nil { return .wouldBlock }
-        if !allowsWaiting.load(ordering: .relaxed) {
-            guard socket.allowWaiting() else { return .wouldBlock }
-            allowsWaiting.store(true, ordering: .relaxed)
-        }
+        guard allowWaiting() else { return .wouldBlock }
         return try socket.receiveInPlace(into: buffer)
+    }
+
+    /// Makes calls that do not forbid it block for at most 10 ms; returns false if the socket does not support it.
+    package func allowWaiting() -> Bool {
+        if faults != nil { return false }
+        if allowsWaiting.load(ordering: .relaxed) { return true }
+        guard socket.allowWaiting() else { return false }
+        allowsWaiting.store(true, ordering: .relaxed)
+        return true
     }
 
     /// Sends as many bytes as the socket accepts, without waiting.

@@ -1,11 +1,32 @@
 import Requests
 import RequestsHTTP1
 import RequestsPOSIX
+import RequestsTLS
 
 extension RequestError {
-    /// Returns the error of a connection that ended with a system error.
-    static func lost(_ error: SystemError) -> RequestError {
-        RequestError(.connectionLost, detail: error.description, underlying: error)
+    /// Returns the error of a connection that ended while it carried an exchange.
+    static func lost(_ error: StreamError) -> RequestError {
+        switch error {
+        case .system(let error): RequestError(.connectionLost, detail: error.description, underlying: error)
+        case .tls(let error): RequestError(error, ifLost: .connectionLost)
+        }
+    }
+
+    /// Creates the error of a TLS connection; `reason` is that of a connection that the peer has closed or reset.
+    init(_ error: TLSError, ifLost reason: Reason) {
+        let error = RequestError(Self.reason(of: error, ifLost: reason), detail: error.detail, underlying: error)
+            .adding(tls: error.negotiation)
+        self = error.isPermanent ? error.permanent() : error
+    }
+
+    private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {
+        switch error.problem {
+        case .unavailable: .tlsUnavailable
+        case .configuration: .invalidRequest(.invalidTLSConfiguration)
+        case .certificate(let problem): .certificateRefused(problem)
+        case .alert, .negotiationFailed, .notTLS, .protocolViolation: .tlsFailed
+        case .closedInHandshake, .truncated, .system: reason
+        }
     }
 
     /// Returns the error of a connection that could not be established.
@@ -19,13 +40,14 @@ extension RequestError {
     }
 
     /// Creates the error of an unusable response; `cause` is the error that ended sending before, if any.
-    init(_ error: WireError, cause: SystemError? = nil) {
+    init(_ error: WireError, cause: StreamError? = nil) {
         switch error {
         case .violation: self.init(.protocolViolation, detail: error.description, underlying: error)
         case .tooLarge(let limit):
             self.init(.tooLarge(limit: limit.value), detail: error.description, underlying: error)
         case .truncated:
-            self.init(.connectionLost, detail: cause?.description ?? error.description, underlying: cause ?? error)
+            self.init(
+                .connectionLost, detail: cause?.description ?? error.description, underlying: cause?.cause ?? error)
         }
     }
 

@@ -49,10 +49,21 @@ extension SocketExecutor {
         /// The maximum number of interim (1xx) responses before the final one; the default is 20.
         public var maximumInterimResponses = 20
 
-        /// The proxy to which requests are sent; the default is nil: no proxy.
+        /// The settings of TLS connections to origin servers; the default trusts the certificate authorities of the
+        /// system.
         ///
-        /// It has no effect on an executor for a unix socket. Proxies are never read from the environment.
-        public var proxy: Proxy?
+        /// The library and the certificates are loaded when the first https request needs them. Application protocols
+        /// other than `http/1.1` must not be selected by the server.
+        public var tls = TLSConfiguration()
+
+        /// The settings of TLS connections to a proxy with the scheme https.
+        public var proxyTLS = TLSConfiguration()
+
+        /// The proxies to which requests are sent; the default is nil: no proxy.
+        ///
+        /// They have no effect on an executor for a unix socket. Proxies are read from the environment only with
+        /// ``SocketExecutor/ProxyConfiguration/environment(_:)``.
+        public var proxy: ProxyConfiguration?
 
         /// The source of the addresses of host names; the default is the system's resolver.
         public var hostResolver = HostResolver.system

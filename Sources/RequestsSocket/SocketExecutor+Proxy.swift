@@ -1,20 +1,24 @@
 import Requests
 
 extension SocketExecutor {
-    /// An HTTP proxy to which requests are sent in place of their origin servers (RFC 9112 §3.2.2).
+    /// A proxy between this machine and origin servers.
     ///
-    /// ```swift
-    /// var configuration = SocketExecutor.Configuration()
-    /// configuration.proxy = .init(
-    ///     host: "proxy.example", port: 3128,
-    ///     authorization: .basic(username: "a", password: "b"))
-    /// ```
-    /// Environment variables are ignored. A connection to the proxy serves all origins behind it, so the limits for one
-    /// origin apply to the proxy. A 407 is returned like any other response.
+    /// An HTTP proxy forwards requests with the scheme http (RFC 9112 §3.2.2). A connection to it serves all origins
+    /// behind it, so the limits for one origin apply to the proxy, and its 407 is returned like any other response. For
+    /// https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field of a request, and a
+    /// refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides a tunnel for both
+    /// schemes, and resolves the names of hosts (RFC 1928).
     public struct Proxy: Hashable, Sendable {
         /// The credentials for a proxy (RFC 9110 §11.7.2), which are never sent to an origin server and never printed.
         public struct Authorization: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
             let value: String
+            /// The username and the password, if the scheme is Basic.
+            let basic: Basic?
+
+            struct Basic: Hashable, Sendable {
+                let username: [UInt8]
+                let password: [UInt8]
+            }
 
             /// Creates credentials of any scheme; `value` is the value of the Proxy-Authorization field.
             ///
@@ -22,11 +26,19 @@ extension SocketExecutor {
             ///   invalid.
             public init(_ value: String) {
                 self.value = value
+                basic = nil
+            }
+
+            private init(_ basic: Basic) {
+                value = "Basic \(Data(basic.username + [UInt8(ascii: ":")] + basic.password).base64EncodedString())"
+                self.basic = basic
             }
 
             /// Returns Basic credentials: the username and password in UTF-8, encoded as base64 (RFC 7617).
+            ///
+            /// SOCKS 5 proxies receive the two as they are (RFC 1929), and support no other credentials.
             public static func basic(username: String, password: String) -> Authorization {
-                Authorization("Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")
+                Authorization(Basic(username: Array(username.utf8), password: Array(password.utf8)))
             }
 
             /// A placeholder without the credentials.
@@ -34,6 +46,20 @@ extension SocketExecutor {
             /// A mirror without the credentials.
             public var customMirror: Mirror { Mirror(self, children: []) }
         }
+
+        /// The protocol of a proxy.
+        @nonexhaustive
+        public enum Scheme: Hashable, Sendable {
+            /// HTTP/1.1.
+            case http
+            /// HTTP/1.1 over TLS, with the settings of ``SocketExecutor/Configuration/proxyTLS``.
+            case https
+            /// SOCKS 5 (RFC 1928), with names that the proxy resolves.
+            case socks5
+        }
+
+        /// The protocol of the proxy.
+        public var scheme: Scheme
 
         /// The host name or address of the proxy; IPv6 addresses may be in brackets.
         public var host: String
@@ -44,7 +70,8 @@ extension SocketExecutor {
         /// The credentials for every request that has no Proxy-Authorization of its own.
         public var authorization: Authorization?
 
-        /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it.
+        /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it,
+        /// and `192.0.2.0/24` the addresses in that range.
         ///
         /// Names are matched ignoring ASCII case; IPv6 addresses are written in brackets.
         public var excludedHosts: [String]
@@ -56,11 +83,16 @@ extension SocketExecutor {
         /// ``/Requests/RequestError/InvalidRequest/invalidProxy`` before it is sent.
         ///
         /// - Parameters:
+        ///   - scheme: The protocol of the proxy.
         ///   - host: The host name or address of the proxy; IPv6 addresses may be in brackets.
         ///   - port: The port of the proxy, 1 to 65535.
         ///   - authorization: The credentials for requests without a Proxy-Authorization of their own.
         ///   - excludedHosts: The hosts that are reached without the proxy, as in ``excludedHosts``.
-        public init(host: String, port: Int, authorization: Authorization? = nil, excludedHosts: [String] = []) {
+        public init(
+            scheme: Scheme = .http, host: String, port: Int, authorization: Authorization? = nil,
+            excludedHosts: [String] = []
+        ) {
+            self.scheme = scheme
             self.host = host
             self.port = port
             self.authorization = authorization
@@ -71,6 +103,7 @@ extension SocketExecutor {
         func serves(_ host: String) -> Bool {
             !excludedHosts.contains { exception in
                 let name = ASCIIFolding.folded(exception)
+                if name.containsByte("/") { return IPAddressText.range(name, contains: host) }
                 return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
             }
         }
@@ -80,31 +113,4 @@ extension SocketExecutor {
 extension SocketExecutor.Proxy {
     /// The host and the port for an error, without the credentials.
     var problemText: String { "host \(ErrorText.quoted(url: host)), port \(port)" }
-}
-
-/// The route of requests to a proxy, computed once for an executor.
-struct ProxyRoute: Sendable {
-    let proxy: SocketExecutor.Proxy
-    let target: TargetURI
-    /// The fields that the executor adds to requests to the proxy.
-    let fields: [RequestHeadWriter.Addition]
-
-    /// Creates the route to `proxy`; returns nil if the proxy is invalid.
-    init?(_ proxy: SocketExecutor.Proxy) {
-        let isBareIPv6 = proxy.host.containsByte(":") && !proxy.host.hasBytePrefix("[")
-        let host = isBareIPv6 ? "[\(proxy.host)]" : proxy.host
-        let isPlain = !host.utf8.contains { "@/?#\\".utf8.contains($0) } && (1...65_535).contains(proxy.port)
-        guard isPlain, let target = try? TargetURI("http://\(host):\(proxy.port)/"), !target.host.isEmpty else {
-            return nil
-        }
-        var own = DefaultFields.additions
-        if let value = proxy.authorization?.value {
-            // A control character could end the field line.
-            guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-            own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: value)))
-        }
-        self.proxy = proxy
-        self.target = target
-        self.fields = own
-    }
 }

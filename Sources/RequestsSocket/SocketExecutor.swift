@@ -11,8 +11,9 @@ import RequestsPOSIX
 /// down. Reading and writing happen in place, on the thread that runs the calling task, which suspends only if the
 /// kernel is not ready.
 ///
-/// The executor supports http only. It refuses https with ``/Requests/RequestError/Reason/unsupportedScheme``; use
-/// RequestsURLSession for https. It requests bodies without a content coding (`Accept-Encoding: identity`) unless the
+/// The executor supports http and https. TLS is that of the system's OpenSSL, which is loaded when the first https request
+/// needs it; ``Configuration/tls`` has its settings. On Apple platforms, use RequestsURLSession for https: there, https
+/// fails with ``/Requests/RequestError/Reason/tlsUnavailable``. The executor requests bodies without a content coding (`Accept-Encoding: identity`) unless the
 /// request has an Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
 /// `SocketExecutor().decodingContent()` requests gzip and other codings, and decodes them.
 ///
@@ -82,6 +83,22 @@ public struct SocketExecutor: BlockingExecutor {
         to url: URL, count: Int = 1, timeout: Duration? = .seconds(10)
     ) async throws(RequestError) {
         try await handle.pool.warm(url, count, within: timeout)
+    }
+
+    /// Replaces the settings of TLS connections to origin servers, as when certificates or keys have changed.
+    ///
+    /// All copies of the executor use the new settings for new connections. Idle connections with the former ones are
+    /// not used again, and those in use are closed after their exchange.
+    ///
+    /// - Parameters:
+    ///   - configuration: The new settings; nil reads the files of the former ones again.
+    ///   - timeout: The time limit for reading files; the default is 10 s, nil means none.
+    /// - Throws: ``/Requests/RequestError`` if the settings are invalid or a file of them cannot be read; then the former
+    ///   settings remain in use.
+    public func reloadTLS(
+        _ configuration: TLSConfiguration? = nil, timeout: Duration? = .seconds(10)
+    ) async throws(RequestError) {
+        try await handle.pool.reloadTLS(configuration, within: timeout)
     }
 
     /// The number of connections that are open or being established, and of those that are idle; for tests.

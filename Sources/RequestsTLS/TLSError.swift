@@ -1,4 +1,4 @@
-import Requests
+package import Requests
 package import RequestsPOSIX
 
 /// The reason why a TLS connection could not be established or has ended.
@@ -9,13 +9,20 @@ package struct TLSError: Error, Sendable {
     package let detail: String
 
     /// The protocol and the certificates of the peer, as far as they are known.
-    package let information: TLSInformation?
+    package let negotiation: TLSConfiguration.Negotiation?
+
+    /// OpenSSL's number of the reason why a certificate was refused, if it is none of the usual ones.
+    package let verificationCode: Int32?
 
     /// Creates an error.
-    init(_ problem: Problem, _ detail: String, _ information: TLSInformation? = nil) {
+    init(
+        _ problem: Problem, _ detail: String, _ negotiation: TLSConfiguration.Negotiation? = nil,
+        verificationCode: Int32? = nil
+    ) {
+        self.verificationCode = verificationCode
         self.problem = problem
         self.detail = detail
-        self.information = information
+        self.negotiation = negotiation
     }
 }
 
@@ -27,7 +34,7 @@ extension TLSError {
         /// The configuration is invalid, or a file of it could not be read; nothing was sent.
         case configuration
         /// The certificate of the peer was refused.
-        case certificate(Certificate)
+        case certificate(RequestError.CertificateProblem)
         /// The peer sent a fatal alert, by its number (RFC 8446 §6).
         case alert(UInt8)
         /// The peers have no version, cipher or application protocol in common.
@@ -43,23 +50,6 @@ extension TLSError {
         /// A system call failed.
         case system(SystemError)
     }
-
-    /// The reason why a certificate was refused.
-    package enum Certificate: Hashable, Sendable {
-        case expired
-        case notYetValid
-        /// No trusted certificate has issued it, or an intermediate is missing.
-        case unknownIssuer
-        /// It is signed with its own key, and not trusted.
-        case selfSigned
-        case nameMismatch
-        /// A key is too short, or a signature uses a broken hash function.
-        case weak
-        /// It is valid, and the pins of the host do not contain it.
-        case notPinned
-        /// Another reason, by OpenSSL's number.
-        case other(Int32)
-    }
 }
 
 extension TLSError {
@@ -70,6 +60,18 @@ extension TLSError {
         case .closedInHandshake, .truncated: true
         case .system(let error): error.isConnectionLoss
         default: false
+        }
+    }
+}
+
+extension TLSError {
+    /// Whether a further connection would fail in the same way.
+    package var isPermanent: Bool {
+        switch problem {
+        case .unavailable, .configuration, .certificate, .negotiationFailed, .notTLS: true
+        // An internal error of the peer, or a user who cancelled there.
+        case .alert(let number): ![80, 90].contains(number)
+        case .protocolViolation, .closedInHandshake, .truncated, .system: false
         }
     }
 }

@@ -76,7 +76,7 @@ extension TLSStream {
         } else {
             tls.X509_STORE_CTX_set_error(verification, isOK)
         }
-        if let error = pinningFailure(verification) {
+        if let error = pinningFailure(verification) ?? checkFailure(verification) {
             refusal = error
             tls.X509_STORE_CTX_set_error(verification, applicationRefuses)
             return false
@@ -106,11 +106,30 @@ extension TLSStream {
             verification, .notPinned, "the certificate of \(ErrorText.quoted(serverName.text)) matches no pin\(found)")
     }
 
+    /// Returns the failure if the check of the app refuses the peer.
+    private func checkFailure(_ verification: UnsafeMutableRawPointer) -> TLSError? {
+        guard case .client(let configuration, _) = context.role, let check = configuration.serverCheck, let serverName
+        else { return nil }
+        let tls = library.tls.pointee
+        let chain =
+            context.isVerifying
+            ? tls.X509_STORE_CTX_get0_chain(verification) : tls.X509_STORE_CTX_get0_untrusted(verification)
+        do {
+            try check(serverName.text, library.certificates(in: chain).map(library.summary))
+            return nil
+        } catch {
+            let name = ErrorText.quoted(serverName.text)
+            let detail = "the app refused the certificate of \(name): \(ErrorText.quoted("\(error)", limit: 200))"
+            return refusal(verification, .refusedByCheck, detail)
+        }
+    }
+
     private func refusal(
-        _ verification: UnsafeMutableRawPointer, _ problem: TLSError.Certificate, _ detail: String
+        _ verification: UnsafeMutableRawPointer, _ problem: RequestError.CertificateProblem, _ detail: String,
+        _ code: Int32? = nil
     ) -> TLSError {
         let sent = library.certificates(in: library.tls.pointee.X509_STORE_CTX_get0_untrusted(verification))
-        return TLSError(.certificate(problem), detail, information(sent))
+        return TLSError(.certificate(problem), detail, information(sent), verificationCode: code)
     }
 
     /// Returns the failure of a verification, by OpenSSL's number (x509_vfy.h), in plain words.
@@ -137,11 +156,11 @@ extension TLSStream {
         case 68: return refusal(verification, .weak, "the signature of the \(whose) uses a weak hash function")
         default:
             let reason = tls.X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)"
-            return refusal(verification, .other(code), "the \(whose) was refused: \(reason)")
+            return refusal(verification, .other, "the \(whose) was refused: \(reason)", code)
         }
     }
 
-    private func nameMismatch(_ certificate: PeerCertificate?) -> String {
+    private func nameMismatch(_ certificate: TLSConfiguration.Certificate?) -> String {
         let name = ErrorText.quoted(serverName?.text ?? "")
         guard let certificate, !certificate.names.isEmpty else {
             return "no name for \(name); the certificate has no names of hosts (its common name does not count)"

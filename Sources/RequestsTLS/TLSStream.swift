@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-import Requests
+package import Requests
 package import RequestsPOSIX
 
 /// The result of a transfer over TLS.
@@ -19,7 +19,7 @@ package enum TLSTransferResult: Equatable, Sendable {
 /// and alerts of a peer that reads no more can still be received.
 package final class TLSStream {
     let library: LoadedTLS
-    let context: TLSContext
+    package let context: TLSContext
     /// The SSL, for functions of OpenSSL that only tests call.
     package let ssl: UnsafeMutableRawPointer
     let io: UnsafeMutablePointer<rp_tls_io>
@@ -186,6 +186,14 @@ extension TLSStream {
         throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
 
+    /// Refuses an application protocol other than `name`; a server may select none.
+    package func requireProtocol(_ name: String) throws(TLSError) {
+        guard let selected = selectedProtocol, !name.utf8.elementsEqual(selected) else { return }
+        let found = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
+        throw fail(
+            .negotiationFailed, "the server selected the application protocol \(found); only \(name) is supported")
+    }
+
     /// Whether an earlier session was resumed.
     private var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }
 
@@ -202,22 +210,26 @@ extension TLSStream {
     }
 
     /// The protocol and the certificates, as far as the handshake has come.
-    package var information: TLSInformation {
+    package var information: TLSConfiguration.Negotiation {
         information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
     }
 
     /// The protocol without the certificates, whose description takes time; for the metrics of each call.
-    package var negotiation: TLSInformation { information([]) }
+    package var negotiation: TLSConfiguration.Negotiation { information([]) }
 
     /// Returns what is known about the connection, with the given certificates of the peer.
-    func information(_ chain: [UnsafeMutableRawPointer]) -> TLSInformation {
+    func information(_ chain: [UnsafeMutableRawPointer]) -> TLSConfiguration.Negotiation {
         let tls = library.tls.pointee
         let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
-        return TLSInformation(
+        return TLSConfiguration.Negotiation(
             version: version, cipher: cipher.map { String(cString: $0) },
             applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
-            serverName: tls.SSL_get_servername(ssl, 0).map { String(cString: $0) },
-            peerChain: chain.map(library.summary))
+            certificates: chain.map(library.summary))
+    }
+
+    /// The name that the client of a server has sent; nil for none.
+    package var requestedName: String? {
+        library.tls.pointee.SSL_get_servername(ssl, 0).map { String(cString: $0) }
     }
 }
 

@@ -25,7 +25,7 @@ struct SessionTimeLimits: Sendable {
         self.phase = phase
         let duration =
             switch phase {
-            case .resolving, .waitingForConnection, .connecting: timeouts.connect
+            case .resolving, .waitingForConnection, .connecting, .securing: timeouts.connect
             case .firstByte: timeouts.firstByte
             case .sending, .betweenBytes: timeouts.betweenBytes
             case .total: Duration?.none

@@ -13,9 +13,11 @@ struct StructureTests {
         "RequestsMock": ["Requests", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
-        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
+        "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization"],
         "RequestsTLS": ["CRequestsPOSIX", "Requests", "RequestsPOSIX"],
-        "RequestsTestServer": ["Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "Synchronization"],
+        "RequestsTestServer": [
+            "Dispatch", "Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization",
+        ],
         "RequestsConformance": [
             "Dispatch", "Requests", "RequestsMock", "RequestsPOSIX", "RequestsTestServer", "Synchronization",
         ],

@@ -46,23 +46,23 @@ struct ScriptedCarrier: Carrier, ~Copyable {
 
     var sentText: String { String(decoding: sent, as: UTF8.self) }
 
-    private mutating func accept(_ bytes: [UInt8]) throws(SystemError) -> TransferResult {
+    private mutating func accept(_ bytes: [UInt8]) throws(StreamError) -> TransferResult {
         switch acceptances.isEmpty ? .bytes(.max) : acceptances.removeFirst() {
         case .bytes(let count):
             sent += bytes.prefix(count)
             return .bytes(min(count, bytes.count))
         case .full: return .wouldBlock
-        case .failure(let code): throw SystemError("send", code: code)
+        case .failure(let code): throw .system(SystemError("send", code: code))
         }
     }
 
-    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
+    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
         try accept(Array((head + body).dropFirst(offset)))
     }
 
     mutating func send(
         _ file: borrowing FileReader, from position: Int64, count: Int
-    ) throws(SystemError) -> TransferResult {
+    ) throws(StreamError) -> TransferResult {
         let bytes =
             (try? [UInt8](unsafeUninitializedCapacity: count) { space, count in
                 count = try file.read(into: UnsafeMutableRawBufferPointer(space), at: position)
@@ -70,22 +70,22 @@ struct ScriptedCarrier: Carrier, ~Copyable {
         return try accept(bytes ?? [])
     }
 
-    private mutating func arrive() throws(SystemError) -> (TransferResult, [UInt8]) {
+    private mutating func arrive() throws(StreamError) -> (TransferResult, [UInt8]) {
         switch arrivals.isEmpty ? .nothing : arrivals.removeFirst() {
         case .bytes(let text): return (.bytes(text.utf8.count), Array(text.utf8))
         case .nothing: return (.wouldBlock, [])
         case .end: return (.end, [])
-        case .failure(let code): throw SystemError("recv", code: code)
+        case .failure(let code): throw .system(SystemError("recv", code: code))
         }
     }
 
-    mutating func receive() throws(SystemError) -> TransferResult {
+    mutating func receive() throws(StreamError) -> TransferResult {
         let (result, bytes) = try arrive()
         buffer += bytes
         return result
     }
 
-    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
         let (result, bytes) = try arrive()
         buffer += bytes
         guard case .bytes = result else { return result }

@@ -40,8 +40,8 @@ struct TLSLayerTests {
         let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         #expect(try inner.transfer(bytes, from: inner.client, to: inner.server) == bytes)
         #expect(try inner.transfer(bytes, from: inner.server, to: inner.client) == bytes)
-        #expect(inner.server.information.serverName == "www.a.test")
-        #expect(outer.server.information.serverName == "proxy.a.test")
+        #expect(inner.server.requestedName == "www.a.test")
+        #expect(outer.server.requestedName == "proxy.a.test")
 
         // What the outer connection could not send has to be waited for.
         links.1.capacity = 0

@@ -57,7 +57,7 @@ struct TLSNameTests {
     func trailingDot() throws {
         let peers = try Peers.connected(authority.server(), host: "www.a.test.")
         #expect(peers.areConnected)
-        #expect(peers.server.information.serverName == "www.a.test")
+        #expect(peers.server.requestedName == "www.a.test")
     }
 
     @Test("a name that contains NUL does not match what is before it (S-19)")
@@ -122,16 +122,16 @@ struct TLSNameTests {
     @Test("the exact name is sent, and none for an IP address (S-29)")
     func serverNameIndication() throws {
         let named = try Peers.connected(authority.server("x-1.a.test"), host: "x-1.a.test")
-        #expect(named.server.information.serverName == "x-1.a.test")
+        #expect(named.server.requestedName == "x-1.a.test")
         let leaf = try authority.leaf { $0.names = [.address([127, 0, 0, 1])] }
         let server = TLSServerConfiguration(identity: try leaf.identity())
         let address = try Peers.connected(server, host: "127.0.0.1")
-        #expect(address.areConnected && address.server.information.serverName == nil)
+        #expect(address.areConnected && address.server.requestedName == nil)
     }
 
     @Test("the name of the configuration replaces the host")
     func serverNameOverride() throws {
         let peers = try Peers.connected(authority.server(), host: "10.0.0.1") { $0.serverName = "www.a.test" }
-        #expect(peers.areConnected && peers.server.information.serverName == "www.a.test")
+        #expect(peers.areConnected && peers.server.requestedName == "www.a.test")
     }
 }

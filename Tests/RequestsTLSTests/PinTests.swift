@@ -19,7 +19,7 @@ struct TLSPinTests {
         of index: Int, _ intermediates: [MadeCertificate] = []
     ) throws -> (key: TLSConfiguration.Fingerprint, whole: TLSConfiguration.Fingerprint) {
         let server = TLSServerConfiguration(identity: try leaf.identity(with: intermediates))
-        let chain = try Peers.connected(server, host: "a.test").client.information.peerChain
+        let chain = try Peers.connected(server, host: "a.test").client.information.certificates
         return (try #require(chain[index].publicKeyFingerprint), try #require(chain[index].fingerprint))
     }
 

@@ -25,12 +25,14 @@ struct MessageTests {
         "parametersNotEncoded": .parametersNotEncoded, "fieldNotAllowedInTrailers": .fieldNotAllowedInTrailers,
         "trailersWithoutBody": .trailersWithoutBody, "trailersNotSupported": .trailersNotSupported,
         "invalidProxy": .invalidProxy, "ipv6AddressNotSupported": .ipv6AddressNotSupported,
-        "invalidSocketPath": .invalidSocketPath, "invalidLocalAddress": .invalidLocalAddress,
+        "invalidTLSConfiguration": .invalidTLSConfiguration, "invalidSocketPath": .invalidSocketPath,
+        "invalidLocalAddress": .invalidLocalAddress,
     ]
 
     private static let phases: [String: RequestError.Phase] = [
         "resolving": .resolving, "waitingForConnection": .waitingForConnection, "connecting": .connecting,
-        "sending": .sending, "firstByte": .firstByte, "betweenBytes": .betweenBytes, "total": .total,
+        "securing": .securing, "sending": .sending, "firstByte": .firstByte, "betweenBytes": .betweenBytes,
+        "total": .total,
     ]
 
     private static let reasons: [String: RequestError.Reason] = [
@@ -38,11 +40,19 @@ struct MessageTests {
         "fileAccessFailed": .fileAccessFailed, "bodyNotReplayable": .bodyNotReplayable,
         "credentialsUnavailable": .credentialsUnavailable, "unsupportedScheme": .unsupportedScheme,
         "hostNotFound": .hostNotFound, "connectionFailed": .connectionFailed, "connectionLost": .connectionLost,
+        "proxyRefused": .proxyRefused, "tlsUnavailable": .tlsUnavailable,
+        "certificateRefused": .certificateRefused(.expired), "tlsFailed": .tlsFailed,
         "protocolViolation": .protocolViolation, "tooLarge": .tooLarge(limit: 10),
         "executorClosed": .executorClosed, "unacceptableStatus": .unacceptableStatus, "notModified": .notModified,
         "unexpectedRedirect": .unexpectedRedirect,
         "unexpectedContentType": .unexpectedContentType, "unexpectedNoContent": .unexpectedNoContent,
         "decodingFailed": .decodingFailed, "timedOut": .timedOut(.total), "cancelled": .cancelled, "other": .other,
+    ]
+
+    private static let certificateProblems: [String: RequestError.CertificateProblem] = [
+        "expired": .expired, "notYetValid": .notYetValid, "unknownIssuer": .unknownIssuer, "selfSigned": .selfSigned,
+        "nameMismatch": .nameMismatch, "weak": .weak, "notPinned": .notPinned, "refusedByCheck": .refusedByCheck,
+        "other": .other,
     ]
 
     @Test("every reason, phase, invalid request and typical detail has the message of the golden file")
@@ -51,6 +61,7 @@ struct MessageTests {
         for (title, texts) in [
             ("Reason", Self.reasons.mapValues { "\($0)" }), ("Phase", Self.phases.mapValues { "\($0)" }),
             ("InvalidRequest", Self.invalid.mapValues { "\($0)" }),
+            ("CertificateProblem", Self.certificateProblems.mapValues { "\($0)" }),
         ] {
             lines.append("# \(title)")
             lines += texts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
@@ -65,6 +76,7 @@ struct MessageTests {
     func complete() throws {
         for (file, names) in [
             ("RequestError+InvalidRequest", Set(Self.invalid.keys)),
+            ("RequestError+CertificateProblem", Set(Self.certificateProblems.keys)),
             ("RequestError+Reason", Set(Self.reasons.keys).union(Self.phases.keys)),
         ] {
             let source = Golden.repository.appending(path: "Sources/Requests/Exchange/\(file).swift")

@@ -60,6 +60,14 @@ public struct RawResponse: Sendable {
             set { stamps.connected = Stamp(newValue) }
         }
 
+        /// The time from the start until the TLS handshake was complete.
+        ///
+        /// It is nil for a reused connection, without TLS, and if the executor does not measure it, as over URLSession.
+        public var timeToTLS: Duration? {
+            get { stamps.secured.time }
+            set { stamps.secured = Stamp(newValue) }
+        }
+
         /// The time from the start until the connection had accepted the whole request.
         ///
         /// It is nil if the response arrived before, and if the executor does not measure it, as over URLSession.
@@ -94,6 +102,11 @@ public struct RawResponse: Sendable {
         /// The times of the stages of the exchange.
         package var stamps = Stamps()
 
+        /// The result of the TLS handshake of the connection, without certificates.
+        ///
+        /// It is nil without TLS, and if the executor does not measure it, as over URLSession.
+        public var tls: TLSConfiguration.Negotiation?
+
         /// The length of the body in bytes before content decoding; nil if it was not decoded or the length is unknown.
         public var encodedBodyLength: Int?
 
@@ -121,6 +134,7 @@ extension RawResponse.Metrics {
     package struct Stamps: Hashable, Sendable {
         package var lookup = Stamp()
         package var connected = Stamp()
+        package var secured = Stamp()
         package var requestSent = Stamp()
         package var firstByte = Stamp()
         package var head = Stamp()

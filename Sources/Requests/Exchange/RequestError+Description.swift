@@ -17,8 +17,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// The ``description`` and further details, one on each line, without secrets.
     ///
     /// The details are the status and the content type of the response, the size and the beginning of the body, the
-    /// coding path of a decoding error with the line of JSON it refers to and a caret, the number of requests sent, and
-    /// a curl command that sends the request.
+    /// TLS connection, the coding path of a decoding error with the line of JSON it refers to and a caret, the number of
+    /// requests sent, and a curl command that sends the request.
     public var debugDescription: String {
         let secrets = secrets
         var lines = [line(redactedBy: secrets)]
@@ -35,6 +35,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("underlying: \(Self.singleLine(secrets.redacted(Self.explanation(of: underlying))))")
         }
         lines += offendingLine(redactedBy: secrets)
+        // Names of a certificate are text of a peer.
+        if let tls { lines.append("tls: \(Self.singleLine(secrets.redacted("\(tls)")))") }
         if attempts > 1 { lines.append("requests sent: \(attempts)") }
         // Five, because the number of retries has no limit of its own.
         for (index, retry) in retries.enumerated() where index < 5 {

@@ -53,6 +53,8 @@ extension RequestError {
         case trailersNotSupported
         /// The host, the port or the credentials of the proxy are invalid.
         case invalidProxy
+        /// The settings of TLS are invalid, or a file of them could not be read.
+        case invalidTLSConfiguration
         /// The path of a unix socket is empty, too long or contains NUL.
         case invalidSocketPath
         /// The local address of the executor is not an IP address.
@@ -90,6 +92,7 @@ extension RequestError.InvalidRequest: CustomStringConvertible {
         case .ipv6AddressNotSupported: "the executor does not support IPv6 addresses"
         case .trailersNotSupported: "trailers are not supported"
         case .invalidProxy: "invalid proxy host, port or credentials"
+        case .invalidTLSConfiguration: "invalid TLS configuration"
         case .invalidLocalAddress: "the local address of the executor is not an IP address"
         case .invalidSocketPath: "the unix socket path is empty, too long or contains NUL"
         }

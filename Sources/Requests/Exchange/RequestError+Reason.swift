@@ -23,6 +23,17 @@ extension RequestError {
         case hostNotFound
         /// The connection could not be established: refused, unreachable, or a system limit; nothing was sent.
         case connectionFailed
+        /// The proxy refused to connect to the host of the URL; nothing was sent.
+        ///
+        /// The ``RequestError/response`` of an HTTP proxy has its status: 407 if it requires other credentials.
+        case proxyRefused
+        /// TLS cannot be used here: no usable TLS library is installed; nothing was sent.
+        case tlsUnavailable
+        /// The certificate of the server was refused; nothing was sent.
+        case certificateRefused(CertificateProblem)
+        /// TLS failed for another reason: the peers have no version in common, the server does not speak TLS, or it
+        /// refused the connection, as without a client certificate.
+        case tlsFailed
         /// The connection was lost before the response was complete.
         case connectionLost
         /// The peer violated the HTTP protocol.
@@ -60,6 +71,8 @@ extension RequestError {
         case waitingForConnection
         /// Establishing the connection; the limit is ``Timeouts/connect``.
         case connecting
+        /// Performing the TLS handshake; the limit is ``Timeouts/connect``.
+        case securing
         /// Sending the request to a peer that does not read it; the limit is ``Timeouts/betweenBytes``.
         case sending
         /// Waiting for the first byte of the response; the limit is ``Timeouts/firstByte``.
@@ -72,7 +85,7 @@ extension RequestError {
         /// Whether the connection was established, so that the server may have received the request.
         var isAfterConnecting: Bool {
             switch self {
-            case .resolving, .waitingForConnection, .connecting: false
+            case .resolving, .waitingForConnection, .connecting, .securing: false
             case .sending, .firstByte, .betweenBytes, .total: true
             }
         }
@@ -92,6 +105,10 @@ extension RequestError.Reason: CustomStringConvertible {
         case .hostNotFound: "could not resolve the host name"
         case .executorClosed: "the executor accepts no new requests"
         case .connectionFailed: "could not connect"
+        case .proxyRefused: "the proxy refused to connect"
+        case .tlsUnavailable: "TLS is unavailable"
+        case .certificateRefused(let problem): "certificate of the server refused: \(problem)"
+        case .tlsFailed: "TLS failed"
         case .connectionLost: "connection lost before the response was complete"
         case .protocolViolation: "HTTP protocol violation"
         // The limit may count bytes, fields or interim responses; the detail has the unit.
@@ -116,6 +133,7 @@ extension RequestError.Phase: CustomStringConvertible {
         case .resolving: "resolving the host name (Timeouts.connect)"
         case .waitingForConnection: "waiting for a free connection (Timeouts.connect)"
         case .connecting: "connecting (Timeouts.connect)"
+        case .securing: "performing the TLS handshake (Timeouts.connect)"
         case .sending: "sending the request (Timeouts.betweenBytes)"
         case .firstByte: "waiting for the response (Timeouts.firstByte)"
         case .betweenBytes: "receiving the response (Timeouts.betweenBytes)"

@@ -41,6 +41,10 @@ public struct RequestError: Error {
     /// The received part of the body, if it was collected; for a truncated body, its beginning.
     public var body: Data? { evidence.values.body }
 
+    /// The TLS connection that failed, with the certificates of the server; nil if the handshake had not begun, and for
+    /// other failures.
+    public var tls: TLSConfiguration.Negotiation? { evidence.values.tls }
+
     /// The number of requests of the call, including redirects and retries; at least 1.
     public var attempts: Int { evidence.values.attempts }
 
@@ -62,8 +66,9 @@ public struct RequestError: Error {
         if evidence.values.nothingWasSent { return false }
         return switch reason {
         case .invalidRequest, .bodyNotReplayable, .credentialsUnavailable, .unsupportedScheme, .hostNotFound,
-            .connectionFailed, .executorClosed:
+            .connectionFailed, .executorClosed, .tlsUnavailable, .certificateRefused:
             response != nil
+        case .proxyRefused: false
         case .timedOut(let phase): phase.isAfterConnecting
         default: true
         }
@@ -83,6 +88,7 @@ extension RequestError {
         var attempts = 1
         var retries: [RawResponse.Metrics.Retry] = []
         var isPermanent = false
+        var tls: TLSConfiguration.Negotiation?
     }
 
     /// The shared storage of the values, which are copied when one is added.
@@ -121,6 +127,11 @@ extension RequestError {
             values.body = values.body ?? body
             values.attempts = attempts ?? values.attempts
         }
+    }
+
+    /// Returns this error of a TLS connection, with what its handshake had agreed on.
+    package func adding(tls: TLSConfiguration.Negotiation?) -> RequestError {
+        tls == nil ? self : changing { $0.tls = tls }
     }
 
     /// Returns this error of a request that was repeated; `retries` precede those that the error has.

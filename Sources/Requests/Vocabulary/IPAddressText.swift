@@ -78,6 +78,31 @@ package enum IPAddressText {
             }
     }
 
+    /// Returns the 4 or 16 bytes of an address, with or without brackets; nil if `host` is not an address.
+    package static func octets(_ host: some StringProtocol) -> [UInt8]? {
+        var bytes = Array(host.utf8)[...]
+        if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") { bytes = bytes.dropFirst().dropLast() }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if isIPv4(text[...]) {
+            return text.utf8.split(separator: UInt8(ascii: ".")).compactMap { UInt8(Substring($0)) }
+        }
+        return ipv6Groups(text[...])?.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    }
+
+    /// Returns whether `range`, such as `10.0.0.0/8` or `fd00::/8`, contains the address `host` (RFC 4632 §3.1); false
+    /// if one of them is malformed.
+    package static func range(_ range: String, contains host: String) -> Bool {
+        let parts = range.splitBytes(at: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let base = octets(parts[0]), let address = octets(host), base.count == address.count,
+            parts[1].utf8.allSatisfy(isDigit), let length = Int(parts[1]), length <= base.count * 8
+        else { return false }
+        for (index, octet) in base.enumerated() {
+            let bits = UInt8(min(8, max(0, length - index * 8)))
+            guard (octet ^ address[index]) >> (8 - bits) == 0 else { return false }
+        }
+        return true
+    }
+
     /// Returns whether the last label of `host` is a decimal or hexadecimal number.
     ///
     /// Such a host must be an IPv4 address, because resolvers disagree on all other forms (decision 0004).

@@ -71,7 +71,7 @@ public struct TargetURI: Sendable {
     package var zone: String? { parts.server.zone }
 
     /// The userinfo as written, percent-encoded, which becomes Basic credentials unless others are set (decision 0001).
-    var userinfo: String? { parts.server.userinfo }
+    package var userinfo: String? { parts.server.userinfo }
 
     init(
         scheme: String, userinfo: String?, host: String, zone: String?, port: Int?, path: String, query: String?,

@@ -72,7 +72,7 @@ extension RetryPolicy.Category {
         }
         switch error.reason {
         case .timedOut(.total): self = .permanent
-        case .hostNotFound, .connectionFailed, .connectionLost, .timedOut:
+        case .hostNotFound, .connectionFailed, .connectionLost, .proxyRefused, .tlsFailed, .timedOut:
             if !error.mayHaveReachedServer {
                 self = .notSent
             } else {
@@ -88,7 +88,8 @@ extension RetryPolicy.Category {
         case .unacceptableStatus: self = error.status.map { .status($0) } ?? .permanent
         // A new reason must be added to a row of this table.
         case .invalidRequest, .bodyEncodingFailed, .fileAccessFailed, .bodyNotReplayable, .credentialsUnavailable,
-            .unsupportedScheme, .executorClosed, .tooLarge, .notModified, .unexpectedRedirect, .unexpectedContentType,
+            .unsupportedScheme, .executorClosed, .tlsUnavailable, .certificateRefused, .tooLarge, .notModified,
+            .unexpectedRedirect, .unexpectedContentType,
             .unexpectedNoContent, .cancelled, .other:
             self = .permanent
         }

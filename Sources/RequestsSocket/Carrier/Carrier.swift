@@ -9,12 +9,12 @@ package protocol Carrier: ~Copyable, Sendable {
     // MARK: The request
 
     /// Sends two consecutive parts, from `offset` on.
-    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult
+    mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult
 
     /// Sends `count` bytes of a file, from `position` on, without reading them.
     mutating func send(
         _ file: borrowing FileReader, from position: Int64, count: Int
-    ) throws(SystemError) -> TransferResult
+    ) throws(StreamError) -> TransferResult
 
     /// Whether a larger file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }
@@ -22,7 +22,7 @@ package protocol Carrier: ~Copyable, Sendable {
     // MARK: The response
 
     /// Receives what has arrived, to be read with ``nextEvent()``.
-    mutating func receive() throws(SystemError) -> TransferResult
+    mutating func receive() throws(StreamError) -> TransferResult
 
     /// Returns the next event in the bytes received; bytes of the body remain until ``takeBody(into:)``.
     mutating func nextEvent() throws(WireError) -> ResponseReader.Event
@@ -34,7 +34,7 @@ package protocol Carrier: ~Copyable, Sendable {
     var receivesDirectly: Bool { get }
 
     /// Receives bytes of the body at their destination.
-    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult
 
     /// Moves bytes of the body that have been read into `space`, and returns their number.
     mutating func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int

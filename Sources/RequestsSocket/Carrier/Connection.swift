@@ -6,7 +6,7 @@ import RequestsPOSIX
 /// When the last reference is released, it is closed and its slot in the pool becomes free.
 final class Connection: PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
     // Declared before the slot, so that the descriptor is closed before another call may open one.
-    let channel: Channel
+    @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
@@ -19,15 +19,27 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
+    /// The result of the TLS handshake; nil without TLS.
+    let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.
     var idleUntil = Deadline.distantFuture
 
-    init(_ channel: Channel, in slot: Slot, _ stamps: RawResponse.Metrics.Stamps) {
+    init(
+        _ stream: consuming ByteStream, in slot: Slot, _ stamps: RawResponse.Metrics.Stamps,
+        _ tls: TLSConfiguration.Negotiation? = nil
+    ) {
         self.stamps = stamps
-        self.channel = channel
+        self.tls = tls
+        self.stream = stream
         self.slot = slot
         slot.holding.begin(channel)
     }
+
+    deinit {
+        stream.end()
+    }
+
+    var channel: Channel { stream.channel }
 }
 
 // MARK: Between exchanges
@@ -46,7 +58,7 @@ extension Connection {
     /// Returns the state at `now`, after a look at what has arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
-        return switch channel.socket.liveness() {
+        return switch stream.liveness() {
         case .idle: .usable
         case .closed: .closed
         case .strayBytes: .unusable
@@ -58,27 +70,27 @@ extension Connection {
 
 extension Connection {
     /// Receives into the buffer; for a head only a little more than a head needs.
-    func fill(isHead: Bool) throws(SystemError) -> TransferResult {
-        let result = try channel.read(into: isHead ? inbound.spaceForHead() : inbound.space())
+    func fill(isHead: Bool) throws(StreamError) -> TransferResult {
+        let result = try stream.read(into: isHead ? inbound.spaceForHead() : inbound.space())
         if case .bytes(let count) = result { inbound.add(count) }
         return result
     }
 
     /// Receives into the buffer, blocking the calling thread for at most 10 ms.
-    func fillInPlace() throws(SystemError) -> TransferResult {
-        let result = try channel.readInPlace(into: inbound.spaceForHead())
+    func fillInPlace() throws(StreamError) -> TransferResult {
+        let result = try stream.readInPlace(into: inbound.spaceForHead())
         if case .bytes(let count) = result { inbound.add(count) }
         return result
     }
 
     /// Sends two consecutive parts from `offset` on, at most 1 MiB of the second one.
-    func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
+    func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
         let result = head.withUnsafeBytes { head in
             body.withUnsafeBytes { body in
                 let first = head.dropFirst(offset)
                 let second = body.dropFirst(max(0, offset - head.count)).prefix(1 << 20)
-                return Result<TransferResult, SystemError> { () throws(SystemError) in
-                    try channel.write(
+                return Result<TransferResult, StreamError> { () throws(StreamError) in
+                    try stream.write(
                         UnsafeRawBufferPointer(rebasing: first), UnsafeRawBufferPointer(rebasing: second))
                 }
             }
@@ -95,12 +107,33 @@ extension Connection {
     /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
     /// then (decision 0011).
     func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
+        let wanted = stream.directions(for: wanted)
+        if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
             let standing = atHead && !wasAlone
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
         }
         try await wait(for: wanted, by: deadline, on: thread)
+    }
+
+    /// Blocks the calling thread until a direction of `wanted` is ready.
+    func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
+        let wanted = stream.directions(for: wanted)
+        if wanted.isEmpty { return try check(by: deadline) }
+        try channel.waitInPlace(for: wanted, by: deadline)
+    }
+
+    /// Lets other tasks run, in place of a wait for bytes that may have arrived.
+    @inline(never)  // as below
+    private func takeTurn(by deadline: Deadline) async throws(WaitError) {
+        try check(by: deadline)
+        await channel.yield()
+    }
+
+    private func check(by deadline: Deadline) throws(WaitError) {
+        if Task.isCancelled { throw .cancelled }
+        if deadline.hasPassed { throw .timedOut }
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.

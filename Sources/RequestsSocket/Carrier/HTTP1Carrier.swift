@@ -23,14 +23,14 @@ struct HTTP1Carrier: Carrier, ~Copyable {
 // MARK: The request
 
 extension HTTP1Carrier {
-    func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(SystemError) -> TransferResult {
+    func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
         try connection.write(head, body, from: offset)
     }
 
     func send(
         _ file: borrowing FileReader, from position: Int64, count: Int
-    ) throws(SystemError) -> TransferResult {
-        try connection.channel.writeFile(file, from: position, count: count)
+    ) throws(StreamError) -> TransferResult {
+        try connection.stream.writeFile(file, from: position, count: count)
     }
 
     /// To another machine, sendfile saves a copy.
@@ -38,6 +38,7 @@ extension HTTP1Carrier {
     /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
     /// cache, than from the file's pages (decision 0014).
     var sendsFiles: Bool {
+        if connection.stream.isSecured { return false }
         if let fileSending { return fileSending == .byKernel }
         return (try? connection.channel.socket.peerAddress())?.isLocal != true
     }
@@ -46,13 +47,13 @@ extension HTTP1Carrier {
 // MARK: The response
 
 extension HTTP1Carrier {
-    mutating func receive() throws(SystemError) -> TransferResult {
+    mutating func receive() throws(StreamError) -> TransferResult {
         if isChunked { connection.inbound.widen() }
         return try connection.fill(isHead: isAtHead)
     }
 
     /// Receives a part of the head, blocking the calling thread for at most 10 ms.
-    func receiveHeadInPlace() throws(SystemError) -> TransferResult {
+    func receiveHeadInPlace() throws(StreamError) -> TransferResult {
         try connection.fillInPlace()
     }
 
@@ -84,9 +85,9 @@ extension HTTP1Carrier {
     /// follows.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
 
-    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+    mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
         let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
-        let result = try connection.channel.read(into: room)
+        let result = try connection.stream.read(into: room)
         if case .bytes(let count) = result { reader.advance(count) }
         return result
     }

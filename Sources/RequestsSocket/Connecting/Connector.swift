@@ -1,5 +1,6 @@
 import Requests
 import RequestsPOSIX
+import RequestsTLS
 
 /// A factory of connections, which resolves the host of an origin and races its addresses.
 struct Connector: Sendable {
@@ -8,24 +9,75 @@ struct Connector: Sendable {
     let localAddress: SocketAddress?
     let reactor: Reactor
     let timeLimits: SocketTimeLimits
+    let security: Security
+
+    /// The settings of TLS to origin servers and to proxies.
+    struct Security: Sendable {
+        let origin: TLSSettings
+        let proxy: TLSSettings
+    }
 
     /// Returns a new connection to `origin` in `slot`, established within the connect limit.
     func connect(to origin: Origin, in slot: Slot) async throws(RequestError) -> Connection {
         var stamps = RawResponse.Metrics.Stamps()
+        let steps = try await steps(to: origin)
         let channel = try await connect(to: origin, &stamps.lookup)
         stamps.connected = timeLimits.stamp()
-        return Connection(channel, in: slot, stamps)
+        var establishment = Establishment(channel, steps)
+        while let need = try establishment.advance() {
+            try await wait(for: need, on: channel)
+        }
+        if !steps.isEmpty { stamps.secured = timeLimits.stamp() }
+        return establishment.connection(in: slot, stamps)
+    }
+
+    private func wait(for need: Establishment.Need, on channel: Channel) async throws(RequestError) {
+        do throws(WaitError) {
+            try await channel.wait(
+                for: need.directions, by: min(timeLimits.connecting, timeLimits.total), on: .current)
+        } catch {
+            throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
+        }
+    }
+
+    /// Returns the steps that follow on the socket; the settings of TLS are loaded now.
+    private func steps(to origin: Origin) async throws(RequestError) -> [Establishment.Step] {
+        var steps: [Establishment.Step] = []
+        if let proxy = origin.proxy {
+            if proxy.target.scheme == "https" {
+                let context = try await security.proxy.loaded(timeLimits, on: reactor)
+                steps.append(try Self.securing(proxy.target, context, route: "proxy"))
+            }
+            if !origin.isForwarded { steps.append(.tunnel(try proxy.dialogue(to: origin.peer))) }
+        }
+        guard origin.isSecured, !origin.isForwarded else { return steps }
+        let context = try await security.origin.loaded(timeLimits, on: reactor)
+        let route = origin.socketPath ?? origin.proxy?.target.origin ?? ""
+        return steps + [try Self.securing(origin.peer, context, route: route)]
+    }
+
+    private static func securing(
+        _ peer: TargetURI, _ context: TLSContext, route: String
+    ) throws(RequestError) -> Establishment.Step {
+        do throws(TLSError) {
+            let name = try context.serverName(for: peer.host)
+            let key = TLSSessionKey(scheme: peer.scheme, host: name, port: peer.effectivePort ?? 443, route: route)
+            return .secure(context, name, key)
+        } catch {
+            throw RequestError(error, ifLost: .connectionFailed).beforeSending()
+        }
     }
 
     private func connect(
         to origin: Origin, _ lookup: inout RawResponse.Metrics.Stamp
     ) async throws(RequestError) -> Channel {
         if let path = origin.socketPath { return try await connect(toSocketAt: path) }
-        guard let port = UInt16(exactly: origin.port) else {
-            throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.port)")
+        let peer = origin.proxy?.target ?? origin.peer
+        guard let port = UInt16(exactly: peer.effectivePort ?? 0), port > 0 else {
+            throw RequestError(.invalidRequest(.invalidPort), detail: "\(peer.effectivePort ?? 0)")
         }
-        var host = origin.host
-        if let zone = origin.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
+        var host = peer.host
+        if let zone = peer.zone, host.hasByteSuffix("]") { host = "\(host.droppingLastBytes(1))%\(zone)]" }
         let addresses = try reachable(try await addresses(of: host, port))
         lookup = timeLimits.stamp()
         do throws(RequestError) {

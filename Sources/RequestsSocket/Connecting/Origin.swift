@@ -1,16 +1,22 @@
 import Requests
 
 /// The key by which connections are pooled: only requests with an equal origin share one.
+///
+/// The TLS settings belong to the executor and are no part of it; a connection with older ones is not reused.
 struct Origin: Hashable, Sendable {
-    /// The URL of the peer, of which only scheme, host, port and zone are compared.
-    private let peer: TargetURI
+    /// The URL of the peer that reads the requests: the origin server, or a proxy that forwards them.
+    ///
+    /// Only scheme, host, port and zone are compared.
+    let peer: TargetURI
     let socketPath: String?
-    /// Whether the peer is a proxy, which serves many origins.
-    let isProxy: Bool
+    /// The proxy between this machine and the origin server; nil for none.
+    let proxy: ProxyRoute?
+    /// Whether requests are sent to the proxy, which forwards them; otherwise it connects to the peer.
+    let isForwarded: Bool
 
-    /// Creates the origin of `request`, or of the proxy it is sent to; throws if this executor cannot reach it.
+    /// Creates the origin of `request`; throws if this executor cannot reach it.
     init(
-        of request: PreparedRequest, by destination: SocketExecutor.Destination, through proxy: TargetURI?
+        of request: PreparedRequest, by destination: SocketExecutor.Destination, through proxy: ProxyRoute?
     ) throws(RequestError) {
         let target = request.target
         if case .unix(let path) = destination {
@@ -24,21 +30,26 @@ struct Origin: Hashable, Sendable {
         } else {
             socketPath = nil
         }
-        guard target.scheme == "http" else {
-            let advice = target.scheme == "https" ? "; use RequestsURLSession for https" : ""
-            let detail = "\(ErrorText.quoted(target.scheme)); SocketExecutor supports http only\(advice)"
+        guard target.scheme == "http" || target.scheme == "https" else {
+            let detail = "\(ErrorText.quoted(target.scheme)); SocketExecutor supports http and https"
             throw RequestError(.unsupportedScheme, detail: detail).beforeSending()
         }
-        isProxy = proxy != nil
-        peer = proxy ?? target
+        self.proxy = proxy
+        if let proxy, proxy.forwards(target) {
+            isForwarded = true
+            peer = proxy.target
+        } else {
+            isForwarded = false
+            peer = target
+        }
     }
 
-    var host: String { peer.host }
-    var port: Int { peer.effectivePort ?? 80 }
-    var zone: String? { peer.zone }
+    /// Whether the connection to the peer is secured with TLS.
+    var isSecured: Bool { peer.scheme == "https" }
 
     static func == (left: Self, right: Self) -> Bool {
-        left.peer.hasSameOrigin(as: right.peer) && left.socketPath == right.socketPath && left.isProxy == right.isProxy
+        left.peer.hasSameOrigin(as: right.peer) && left.socketPath == right.socketPath && left.proxy === right.proxy
+            && left.isForwarded == right.isForwarded
     }
 
     func hash(into hasher: inout Hasher) {

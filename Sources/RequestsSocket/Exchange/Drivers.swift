@@ -147,7 +147,7 @@ extension SocketExchange {
         let deadline = beginWait(until: limit)
         if wanted == .reading, isAtHead, try receiveHeadInPlace(by: deadline) { return }
         do throws(WaitError) {
-            try connection.channel.waitInPlace(for: wanted, by: deadline)
+            try connection.waitInPlace(for: wanted, by: deadline)
         } catch {
             try exchange.fail(error, until: limit, in: phase)
         }
@@ -158,7 +158,7 @@ extension SocketExchange {
     private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
         guard deadline > Deadline.now.advanced(byNanoseconds: 10_000_000) else { return false }
         let result: TransferResult
-        do throws(SystemError) {
+        do throws(StreamError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()
         } catch {
             try exchange.fail(exchange.transfer.lost(error))

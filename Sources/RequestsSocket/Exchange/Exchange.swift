@@ -59,26 +59,30 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     package init(
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
-        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), looksAtOnce: Bool
+        stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
+        looksAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
         metrics.stamps = stamps
+        metrics.tls = tls
         self.looksAtOnce = looksAtOnce
         self.outgoing = outgoing
     }
 
     /// Begins the second transmission on `carrier`, which is new.
     package mutating func restart(
-        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, looksAtOnce: Bool
+        on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil,
+        looksAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
         continueTimeout = outgoing.continueTimeout
         metrics.isReusedConnection = false
         metrics.stamps = stamps
+        metrics.tls = tls
         metrics.transmissions += 1
         self.looksAtOnce = looksAtOnce
         stage = .sending

@@ -18,9 +18,9 @@ struct PlannedExchange: ~Copyable, Sendable {
     init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
         do throws(RequestError) {
             let timeLimits = SocketTimeLimits(request)
-            let route = try handle.pool.route(to: request.target.host)
-            let origin = try Origin(of: request, by: handle.pool.destination, through: route?.target)
-            let outgoing = try OutgoingRequest(request, through: route, timeLimits)
+            let origin = try handle.pool.origin(of: request)
+            let outgoing = try OutgoingRequest(
+                request, through: origin.isForwarded ? origin.proxy : nil, timeLimits)
             try timeLimits.check()
             self.init(handle: handle, origin: origin, outgoing: outgoing)
         } catch {
@@ -80,7 +80,8 @@ extension PlannedExchange {
             handle: handle, origin: origin,
             exchange: Exchange(
                 outgoing, on: carrier,
-                isReused: connection.isReused, stamps: connection.stamps, looksAtOnce: looksAtOnce))
+                isReused: connection.isReused, stamps: connection.stamps, tls: connection.tls,
+                looksAtOnce: looksAtOnce))
     }
 
     /// Returns the exchange on `connection`, for a task.
@@ -178,7 +179,7 @@ extension SocketExchange {
     @inline(never)
     mutating func restart(on connection: Connection) {
         let carrier = handle.pool.carrier(on: connection, for: exchange.outgoing.request.method)
-        exchange.restart(on: carrier, stamps: connection.stamps, looksAtOnce: connection.wasAlone)
+        exchange.restart(on: carrier, stamps: connection.stamps, tls: connection.tls, looksAtOnce: connection.wasAlone)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.

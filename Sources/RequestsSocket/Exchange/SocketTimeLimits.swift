@@ -15,6 +15,14 @@ struct SocketTimeLimits: Sendable {
         total = request.hasDeadline ? request.deadline.map(Deadline.init) ?? .distantFuture : .distantFuture
     }
 
+    /// Creates the limits of work that is no call.
+    init(connectingWithin timeout: Duration?) {
+        began = .now
+        timeouts = Timeouts()
+        connecting = timeout.map { .after($0) } ?? .distantFuture
+        total = .distantFuture
+    }
+
     /// Restarts the connect limit, for a connection that replaces one that was established.
     mutating func renewConnecting() {
         connecting = Deadline.now.advanced(by: timeouts.connectLimit)

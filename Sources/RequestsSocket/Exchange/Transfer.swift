@@ -11,7 +11,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// The number of bytes of the request, its head included, that the carrier has accepted.
     private(set) var written = 0
     /// The error that ended sending early; the response may arrive nevertheless.
-    private(set) var sendFailure: SystemError?
+    private(set) var sendFailure: StreamError?
     /// The head of the final response, once it has been read.
     private(set) var head: ResponseHead?
     /// Whether the final response is of HTTP/1.0.
@@ -90,7 +90,7 @@ extension Transfer where C: ~Copyable {
 
     /// Sends two consecutive parts, the second of which counts as body, from `offset` on.
     mutating func send(_ head: [UInt8], _ body: Data, from offset: Int) -> Sending {
-        do throws(SystemError) {
+        do throws(StreamError) {
             guard case .bytes(let count) = try carrier.send(head, body, from: offset) else { return .full }
             record(count, ofBody: max(0, offset + count - head.count) - max(0, offset - head.count))
             return .bytes(count)
@@ -101,7 +101,7 @@ extension Transfer where C: ~Copyable {
 
     /// Sends a part of a file without reading it; nil if files of this kind have to be read.
     mutating func send(_ file: borrowing FileReader, from position: Int64, count: Int) -> Sending? {
-        do throws(SystemError) {
+        do throws(StreamError) {
             guard case .bytes(let count) = try carrier.send(file, from: position, count: count) else { return .full }
             record(count, ofBody: count)
             return .bytes(count)
@@ -116,7 +116,7 @@ extension Transfer where C: ~Copyable {
         budget.add(count)
     }
 
-    private mutating func fail(_ error: SystemError) -> Sending {
+    private mutating func fail(_ error: StreamError) -> Sending {
         sendFailure = error
         return .failed
     }
@@ -124,7 +124,7 @@ extension Transfer where C: ~Copyable {
     /// Returns, without waiting, whether the final response has arrived; also true if nothing more can arrive.
     mutating func hasResponse() throws(RequestError) -> Bool {
         let result: TransferResult
-        do throws(SystemError) {
+        do throws(StreamError) {
             result = try carrier.receive()
         } catch {
             sendFailure = error
@@ -180,7 +180,7 @@ extension Transfer where C: ~Copyable {
     private mutating func receive() throws(RequestError) -> Bool {
         if isBudgetSpent { return false }
         let result: TransferResult
-        do throws(SystemError) {
+        do throws(StreamError) {
             result = try carrier.receive()
         } catch {
             throw lost(error)
@@ -205,7 +205,9 @@ extension Transfer where C: ~Copyable {
     }
 
     /// Returns the error of a carrier that failed with `error` while it received.
-    func lost(_ error: SystemError) -> RequestError { .lost(sendFailure ?? error) }
+    ///
+    /// A failure of TLS, such as an alert, says more than that of sending, which it may have caused.
+    func lost(_ error: StreamError) -> RequestError { .lost(error.isConnectionLoss ? sendFailure ?? error : error) }
 
     /// Records that the peer has closed, which ends a body without a length and truncates any other message.
     private mutating func receiveEnd() throws(RequestError) {
@@ -251,7 +253,7 @@ extension Transfer where C: ~Copyable {
     /// Receives into `space`; returns 0 if the peer has closed, nil if nothing has arrived.
     private mutating func receiveDirectly(into space: UnsafeMutableRawBufferPointer) throws(RequestError) -> Int? {
         let result: TransferResult
-        do throws(SystemError) {
+        do throws(StreamError) {
             result = try carrier.receiveBody(into: space)
         } catch {
             throw lost(error)

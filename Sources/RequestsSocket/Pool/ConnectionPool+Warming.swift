@@ -10,8 +10,7 @@ extension ConnectionPool {
         request.timeouts.connect = timeout
         let timeLimits = SocketTimeLimits(request)
         do throws(RequestError) {
-            let route = try route(to: request.target.host)
-            let origin = try Origin(of: request, by: destination, through: route?.target)
+            let origin = try origin(of: request)
             let limit = min(configuration.maximumIdleConnectionsPerOrigin, configuration.maximumConnectionsPerOrigin)
             try await establish(min(count, max(limit, 0)), to: origin, timeLimits)
         } catch {

@@ -12,7 +12,8 @@ final class ConnectionPool: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The limits of the configuration for readers, computed once.
     let wireLimits: WireLimits
-    private let proxy: Result<ProxyRoute, RequestError>?
+    private let proxies: ProxyRoutes
+    let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
     private let localAddress: Result<SocketAddress, RequestError>?
     private let idleNanoseconds: Int64
@@ -23,20 +24,15 @@ final class ConnectionPool: Sendable {
         self.destination = destination
         self.configuration = configuration
         wireLimits = configuration.wireLimits
-        proxy = destination == .url ? configuration.proxy.map(Self.route) : nil
+        proxies = ProxyRoutes(destination == .url ? configuration.proxy : nil, wireLimits)
+        security = Connector.Security(
+            origin: TLSSettings(configuration.tls), proxy: TLSSettings(configuration.proxyTLS))
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(
             total: configuration.maximumConnections, perOrigin: configuration.maximumConnectionsPerOrigin,
             idlePerOrigin: configuration.maximumIdleConnectionsPerOrigin)
         state = Lock(State(ledger: PoolLedger(limits)))
-    }
-
-    private static func route(to proxy: SocketExecutor.Proxy) -> Result<ProxyRoute, RequestError> {
-        guard let route = ProxyRoute(proxy) else {
-            return .failure(RequestError(.invalidRequest(.invalidProxy), detail: proxy.problemText).beforeSending())
-        }
-        return .success(route)
     }
 
     private static func parseLocalAddress(_ text: String) -> Result<SocketAddress, RequestError> {
@@ -48,14 +44,12 @@ final class ConnectionPool: Sendable {
     func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
         Connector(
             configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
-            timeLimits: timeLimits)
+            timeLimits: timeLimits, security: security)
     }
 
-    /// Returns the route to the proxy for requests to `host`; nil if they are sent to their origin.
-    func route(to host: String) throws(RequestError) -> ProxyRoute? {
-        guard let proxy else { return nil }
-        let route = try proxy.get()
-        return route.proxy.serves(host) ? route : nil
+    /// Returns the origin of `request`, with the proxy that serves it; throws if the executor cannot reach it.
+    func origin(of request: PreparedRequest) throws(RequestError) -> Origin {
+        try Origin(of: request, by: destination, through: try proxies.route(to: request.target))
     }
 
     /// Whether this is a child that was forked without exec, and the connections are its parent's.
@@ -238,7 +232,7 @@ extension ConnectionPool {
 
     /// Returns whether an idle connection can carry another request; records that its peer has closed it.
     private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
-        let state = connection.idleState(at: now)
+        let state = isCurrent(connection) ? connection.idleState(at: now) : .unusable
         if state == .closed { noteClosing(by: connection.slot.origin) }
         return state == .usable
     }
@@ -276,10 +270,16 @@ extension ConnectionPool: SlotOwner {
     /// Keeps a connection after a successful exchange, for less than `lifetime` if the server has set one.
     func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
         let timeout = min(idleNanoseconds, lifetime.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
-        guard timeout > 0 else { return }
+        guard timeout > 0, isCurrent(connection) else { return }
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
         connection.inbound.shrink()
         putBack(connection, afterReuse: connection.isReused)
+    }
+
+    /// Closes the idle connections whose TLS settings have been replaced.
+    func retireOutdated() {
+        let idle = state.withLock { $0.ledger.takeIdle() }
+        for connection in idle where isCurrent(connection) { putBack(connection) }
     }
 
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.

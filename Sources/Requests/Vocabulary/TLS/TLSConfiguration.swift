@@ -41,6 +41,15 @@ public struct TLSConfiguration: Sendable {
     /// The fingerprints that the chain of certain hosts must contain.
     public var pins: Pins
 
+    /// A check of the server after its chain, its name and its pins; nil for none.
+    ///
+    /// The function receives the verified name, and the verified chain with the certificate of the server first. If it
+    /// throws, the connection is refused before anything of a request is sent, with
+    /// ``RequestError/CertificateProblem/refusedByCheck``. It runs on the thread that performs the handshake, so it
+    /// must not wait. It is not called when a session is resumed, whose server has passed it. Without verification, the
+    /// certificates are those that the server sent.
+    public var serverCheck: (@Sendable (_ host: String, _ chain: [Certificate]) throws -> Void)?
+
     /// Creates a configuration.
     ///
     /// - Parameters:

@@ -1,50 +1,18 @@
 import CRequestsPOSIX
-package import Requests
-
-/// The result of a handshake.
-package struct TLSInformation: Sendable {
-    /// The version, such as `TLSv1.3`.
-    package let version: String
-    /// The name of the cipher suite; nil before one has been chosen.
-    package let cipher: String?
-    /// The selected application protocol; nil for none.
-    package let applicationProtocol: String?
-    /// Whether an earlier session was resumed.
-    package let isResumed: Bool
-    /// The server name that the client sent; nil for none.
-    package let serverName: String?
-    /// The certificates that the peer sent, its own first; at most 10 of them.
-    package let peerChain: [PeerCertificate]
-}
-
-/// A certificate of a peer, as shown in errors and metrics.
-package struct PeerCertificate: Sendable {
-    /// The subject, such as `/C=US/O=Example/CN=www.example.com`, at most 255 bytes; other bytes than ASCII are escaped.
-    package let subject: String
-    package let issuer: String
-    /// The names and addresses that it is valid for, at most 20.
-    package let names: [String]
-    /// The number of names, which may be greater than that of ``names``.
-    package let nameCount: Int
-    /// The days, as `2026-01-02` in UTC.
-    package let notBefore: String
-    package let notAfter: String
-    /// SHA-256 of the certificate and of its public key.
-    package let fingerprint: TLSConfiguration.Fingerprint?
-    package let publicKeyFingerprint: TLSConfiguration.Fingerprint?
-}
+import Requests
 
 extension LoadedTLS {
     /// Returns the content of a certificate.
-    func summary(of certificate: UnsafeMutableRawPointer) -> PeerCertificate {
+    func summary(of certificate: UnsafeMutableRawPointer) -> TLSConfiguration.Certificate {
         let names = names(of: certificate)
-        return PeerCertificate(
-            subject: text(ofName: tls.pointee.X509_get_subject_name(certificate)),
+        let der = encoding { tls.pointee.i2d_X509(certificate, $0) } ?? []
+        return TLSConfiguration.Certificate(
+            der: Data(der), subject: text(ofName: tls.pointee.X509_get_subject_name(certificate)),
             issuer: text(ofName: tls.pointee.X509_get_issuer_name(certificate)),
             names: names.shown, nameCount: names.count,
             notBefore: day(tls.pointee.X509_get0_notBefore(certificate)),
             notAfter: day(tls.pointee.X509_get0_notAfter(certificate)),
-            fingerprint: fingerprint(of: certificate),
+            fingerprint: digest(der),
             publicKeyFingerprint: publicKeyFingerprint(of: certificate))
     }
 
@@ -57,29 +25,35 @@ extension LoadedTLS {
 
     /// Returns SHA-256 of the DER of a certificate; nil if the library fails.
     func fingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
-        digest { tls.pointee.i2d_X509(certificate, $0) }
+        encoding { tls.pointee.i2d_X509(certificate, $0) }.flatMap(digest)
     }
 
     /// Returns SHA-256 of the SubjectPublicKeyInfo of a certificate; nil if the library fails.
     func publicKeyFingerprint(of certificate: UnsafeRawPointer) -> TLSConfiguration.Fingerprint? {
         guard let key = tls.pointee.X509_get_X509_PUBKEY(certificate) else { return nil }
-        return digest { tls.pointee.i2d_X509_PUBKEY(key, $0) }
+        return encoding { tls.pointee.i2d_X509_PUBKEY(key, $0) }.flatMap(digest)
     }
 
-    /// Returns SHA-256 of the bytes that `encode` writes to the address that its parameter refers to.
-    private func digest(
+    /// Returns the bytes that `encode` writes to the address that its parameter refers to; nil if it fails.
+    private func encoding(
         _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
-    ) -> TLSConfiguration.Fingerprint? {
+    ) -> [UInt8]? {
         let count = Int(encode(nil))
         guard count > 0 else { return nil }
-        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
-        defer { bytes.deallocate() }
-        var position: UnsafeMutablePointer<UInt8>? = bytes
-        guard Int(encode(&position)) == count else { return nil }
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var position = buffer.baseAddress
+            initialized = Int(encode(&position)) == count ? count : 0
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+
+    /// Returns SHA-256 of `bytes`; nil if the library fails.
+    private func digest(_ bytes: [UInt8]) -> TLSConfiguration.Fingerprint? {
         var size: UInt32 = 0
         let result = [UInt8](unsafeUninitializedCapacity: 64) { buffer, initialized in
             let isComputed =
-                tls.pointee.EVP_Digest(bytes, count, buffer.baseAddress, &size, tls.pointee.EVP_sha256(), nil) == 1
+                tls.pointee.EVP_Digest(bytes, bytes.count, buffer.baseAddress, &size, tls.pointee.EVP_sha256(), nil)
+                == 1
             initialized = isComputed ? Int(size) : 0
         }
         return TLSConfiguration.Fingerprint(bytes: result)

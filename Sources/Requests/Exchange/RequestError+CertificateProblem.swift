@@ -1,0 +1,41 @@
+extension RequestError {
+    /// The reason why the certificate of a server was refused.
+    @nonexhaustive
+    public enum CertificateProblem: Hashable, Sendable {
+        /// A certificate of the chain has expired.
+        case expired
+        /// A certificate of the chain is not valid yet.
+        case notYetValid
+        /// No trusted certificate has issued it, or an intermediate is missing.
+        case unknownIssuer
+        /// It is signed with its own key, and not trusted.
+        case selfSigned
+        /// The host is none of its names (RFC 9525).
+        case nameMismatch
+        /// A key is too short, or a signature uses a broken hash function.
+        case weak
+        /// The chain is valid, and the pins of the host do not contain any of it.
+        case notPinned
+        /// ``TLSConfiguration/serverCheck`` refused it.
+        case refusedByCheck
+        /// Another reason; see ``RequestError/detail``.
+        case other
+    }
+}
+
+extension RequestError.CertificateProblem: CustomStringConvertible {
+    /// The problem in a few words.
+    public var description: String {
+        switch self {
+        case .expired: "expired"
+        case .notYetValid: "not valid yet"
+        case .unknownIssuer: "unknown issuer"
+        case .selfSigned: "self-signed"
+        case .nameMismatch: "for another host"
+        case .weak: "too weak"
+        case .notPinned: "not pinned"
+        case .refusedByCheck: "refused by the app"
+        case .other: "invalid"
+        }
+    }
+}

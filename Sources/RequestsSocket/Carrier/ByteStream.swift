@@ -1,0 +1,152 @@
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+
+/// The bytes of a connection: those of its socket, or those of a TLS connection over it.
+///
+/// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``: TLS may have
+/// to write before it can read, and to read before it can write.
+struct ByteStream: ~Copyable {
+    let channel: Channel
+    private let secured: TLSStream?
+    /// What the last read and the last write of TLS wait for.
+    private var directionsToRead = Interest.reading
+    private var directionsToWrite = Interest.writing
+
+    init(_ channel: Channel, _ secured: TLSStream? = nil) {
+        self.channel = channel
+        self.secured = secured
+    }
+
+    /// Whether the bytes are encrypted.
+    var isSecured: Bool { secured != nil }
+
+    /// The result of the TLS handshake, without certificates; nil without TLS.
+    var negotiation: TLSConfiguration.Negotiation? { secured?.negotiation }
+
+    /// Returns a TLS connection over these bytes, before its handshake.
+    func securing(
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey
+    ) throws(TLSError) -> TLSStream {
+        if let secured { return try TLSStream(context, over: secured, to: name, sessionKey: key) }
+        return try TLSStream(context, over: channel, to: name, sessionKey: key)
+    }
+
+    /// Sends close_notify to a TLS peer, if the socket accepts it; the socket remains open.
+    func end() {
+        secured?.shutdown()
+    }
+
+    /// The settings of the TLS connection; nil without TLS.
+    var context: TLSContext? { secured?.context }
+}
+
+// MARK: Receiving
+
+extension ByteStream {
+    /// Receives the bytes that have arrived.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
+        if let secured { return try read(from: secured, into: buffer, mayBlock: false) }
+        do throws(SystemError) {
+            return try channel.read(into: buffer)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Receives the bytes that have arrived, blocking the calling thread for at most 10 ms until there are some.
+    mutating func readInPlace(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
+        if let secured {
+            guard channel.allowWaiting() else { return .wouldBlock }
+            return try read(from: secured, into: buffer, mayBlock: true)
+        }
+        do throws(SystemError) {
+            return try channel.readInPlace(into: buffer)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    @inline(never)  // keeps its variables out of the functions of connections without TLS
+    private mutating func read(
+        from secured: TLSStream, into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool
+    ) throws(StreamError) -> TransferResult {
+        do throws(TLSError) {
+            switch try secured.read(into: buffer, mayBlock: mayBlock) {
+            // Records without data: bytes may have arrived that no wait reports, so only the limits are checked.
+            case .bytes(0) where !buffer.isEmpty: directionsToRead = []
+            case .bytes(let count): return .bytes(count)
+            case .end: return .end
+            case .needs(let directions): directionsToRead = directions
+            }
+            return .wouldBlock
+        } catch {
+            throw .tls(error)
+        }
+    }
+}
+
+// MARK: Sending
+
+extension ByteStream {
+    /// Sends two buffers, whose beginnings share a system call and a record.
+    ///
+    /// After `.wouldBlock` the next call must begin with the same bytes.
+    mutating func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+    ) throws(StreamError) -> TransferResult {
+        if let secured { return try write(first, second, to: secured) }
+        do throws(SystemError) {
+            return try channel.write(first, second)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    @inline(never)  // as above
+    private mutating func write(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to secured: TLSStream
+    ) throws(StreamError) -> TransferResult {
+        do throws(TLSError) {
+            switch try secured.write(first, second) {
+            case .bytes(let count): return .bytes(count)
+            case .end: return .end
+            case .needs(let directions):
+                directionsToWrite = directions
+                return .wouldBlock
+            }
+        } catch {
+            throw .tls(error)
+        }
+    }
+
+    /// Sends a part of a file without reading it, which TLS cannot.
+    func writeFile(
+        _ file: borrowing FileReader, from position: Int64, count: Int
+    ) throws(StreamError) -> TransferResult {
+        do throws(SystemError) {
+            return try channel.writeFile(file, from: position, count: count)
+        } catch {
+            throw .system(error)
+        }
+    }
+}
+
+// MARK: Between transfers
+
+extension ByteStream {
+    /// Returns the directions of the socket that a transfer in the directions `wanted` waits for; empty if it can be
+    /// tried at once.
+    func directions(for wanted: Interest) -> Interest {
+        if secured == nil { return wanted }
+        var directions: Interest = []
+        if wanted.contains(.reading) { directions.formUnion(directionsToRead) }
+        if wanted.contains(.writing) { directions.formUnion(directionsToWrite) }
+        return directions
+    }
+
+    /// Returns what is known of an idle connection: also what has arrived and was not read.
+    func liveness() -> Socket.Liveness {
+        secured?.liveness() ?? channel.socket.liveness()
+    }
+}
