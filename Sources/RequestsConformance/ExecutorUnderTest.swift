@@ -2,11 +2,11 @@
 public struct ExecutorUnderTest: Sendable {
     /// The way in which the executor reaches the server.
     enum Transport: Hashable {
-        case memory, loopback, unixSocket
+        case memory, loopback, unixSocket, tls
     }
 
     let transport: Transport
-    let makeExecutor: @Sendable (_ socketPath: String) -> any RequestExecutor
+    let makeExecutor: @Sendable (_ socketPath: String, _ tls: TLSConfiguration) -> any RequestExecutor
 
     var callStyle = CallStyle.async
 
@@ -15,21 +15,29 @@ public struct ExecutorUnderTest: Sendable {
 
     /// Returns the mock executor itself, for scenarios without a server, in which the mock simulates the faults.
     public static func inMemory(deviations: [Deviation] = []) -> ExecutorUnderTest {
-        ExecutorUnderTest(transport: .memory, makeExecutor: { _ in MockExecutor(.ok()) }, deviations: deviations)
+        ExecutorUnderTest(transport: .memory, makeExecutor: { _, _ in MockExecutor(.ok()) }, deviations: deviations)
     }
 
     /// Returns an executor that reaches servers on 127.0.0.1; `make` creates a new one for each scenario.
     public static func overLoopback(
         deviations: [Deviation] = [], _ make: @escaping @Sendable () -> any RequestExecutor
     ) -> ExecutorUnderTest {
-        ExecutorUnderTest(transport: .loopback, makeExecutor: { _ in make() }, deviations: deviations)
+        ExecutorUnderTest(transport: .loopback, makeExecutor: { _, _ in make() }, deviations: deviations)
     }
 
     /// Returns an executor that reaches the server on a unix socket; `make` creates a new one for each server.
     public static func overUnixSocket(
         deviations: [Deviation] = [], _ make: @escaping @Sendable (_ path: String) -> any RequestExecutor
     ) -> ExecutorUnderTest {
-        ExecutorUnderTest(transport: .unixSocket, makeExecutor: make, deviations: deviations)
+        ExecutorUnderTest(transport: .unixSocket, makeExecutor: { path, _ in make(path) }, deviations: deviations)
+    }
+
+    /// Returns an executor that reaches servers on 127.0.0.1 over TLS; `make` creates a new one for each server, with the
+    /// settings that trust it.
+    public static func overTLS(
+        deviations: [Deviation] = [], _ make: @escaping @Sendable (_ tls: TLSConfiguration) -> any RequestExecutor
+    ) -> ExecutorUnderTest {
+        ExecutorUnderTest(transport: .tls, makeExecutor: { _, tls in make(tls) }, deviations: deviations)
     }
 
     /// Returns this executor with all calls of the scenarios made in the style `callStyle`.
@@ -101,7 +109,7 @@ public struct ExecutorUnderTest: Sendable {
         case .nothing: true
         case .memory: transport == .memory
         case .server: transport != .memory
-        case .port: transport == .loopback
+        case .port: transport == .loopback || transport == .tls
         }
     }
 }

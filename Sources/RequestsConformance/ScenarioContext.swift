@@ -30,18 +30,22 @@ struct ScenarioContext: Sendable {
                     mock: faulty))
         case .loopback:
             try await run(serving: mock, on: .loopback(), limits: limits, behaving: behavior, body)
+        case .tls:
+            try await run(serving: mock, on: .loopback(), tls: .init(), limits: limits, behaving: behavior, body)
         case .unixSocket:
             try await run(serving: mock, on: .temporarySocket(), limits: limits, behaving: behavior, body)
         }
     }
 
     private func run(
-        serving mock: MockExecutor, on address: TestServer.Address, limits: TestServer.Limits,
+        serving mock: MockExecutor, on address: TestServer.Address, tls: TestServer.TLS? = nil,
+        limits: TestServer.Limits,
         behaving behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior,
         _ body: (ScenarioClient) async throws -> Void
     ) async throws {
-        try await withTestServer(serving: mock, on: address, limits: limits, behaving: behavior) { server in
-            let executor = subject.callStyle.executor(over: subject.makeExecutor(server.socketPath ?? ""))
+        try await withTestServer(serving: mock, on: address, tls: tls, limits: limits, behaving: behavior) { server in
+            let executor = subject.callStyle.executor(
+                over: subject.makeExecutor(server.socketPath ?? "", server.clientTLS))
             try await body(
                 ScenarioClient(executor: executor, baseURL: server.baseURL, server: server, mock: mock))
         }
@@ -65,7 +69,7 @@ struct ScenarioContext: Sendable {
 
     /// Returns an executor without a server, for scenarios that have their own address.
     func executor() -> any RequestExecutor {
-        subject.callStyle.executor(over: subject.makeExecutor("/nowhere/there.sock"))
+        subject.callStyle.executor(over: subject.makeExecutor("/nowhere/there.sock", TLSConfiguration()))
     }
 }
 

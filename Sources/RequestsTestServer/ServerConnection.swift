@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
+import RequestsTLS
 
 /// The reason why a connection is not served any further.
 enum ConnectionEnd: Error {
@@ -19,6 +20,10 @@ final class ServerConnection: Sendable {
     private let wake: WakeSignal
     private let executor = ThreadExecutor()
     private let currentTask = Lock(CurrentTask())
+    // Only the thread that serves the connection uses these two.
+    nonisolated(unsafe) private var secured: TLSStream?
+    /// The direction that the last transfer over TLS waits for; nil without TLS.
+    nonisolated(unsafe) private var needed: Direction?
 
     private struct CurrentTask {
         var isStopping = false
@@ -45,7 +50,7 @@ final class ServerConnection: Sendable {
     /// Waits until the socket is ready; returns false if `deadline` has passed.
     func wait(for direction: Direction, by deadline: Deadline? = nil) throws(ConnectionEnd) -> Bool {
         do throws(WaitError) {
-            try socket.waitInPlace(for: direction, by: deadline, orUntil: wake)
+            try socket.waitInPlace(for: needed ?? direction, by: deadline, orUntil: wake)
             return true
         } catch {
             if case .timedOut = error { return false }
@@ -68,7 +73,7 @@ final class ServerConnection: Sendable {
         while !remaining.isEmpty {
             let result: TransferResult
             do {
-                result = try remaining.withUnsafeBytes { try socket.send($0) }
+                result = try remaining.withUnsafeBytes { try transmit($0) }
             } catch {
                 throw .closed
             }
@@ -86,7 +91,7 @@ final class ServerConnection: Sendable {
     /// Receives available bytes into `buffer`, and returns their number: nil at the end, 0 if there are none yet.
     func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> Int? {
         do {
-            switch try buffer.withUnsafeMutableBytes({ try socket.receive(into: $0) }) {
+            switch try buffer.withUnsafeMutableBytes({ try obtain(into: $0) }) {
             case .bytes(let count): return count
             case .wouldBlock: return 0
             case .end: return nil
@@ -119,4 +124,72 @@ final class ServerConnection: Sendable {
     func close() {
         executor.close()
     }
+}
+
+// MARK: TLS
+
+extension ServerConnection {
+    /// Performs the TLS handshake, and returns its result.
+    func secure(_ context: TLSContext) throws(ConnectionEnd) -> TLSConfiguration.Negotiation {
+        do {
+            let stream = try TLSStream(server: context, over: ServerTransport(self))
+            secured = stream
+            while let directions = try stream.handshake() {
+                needed = directions.contains(.writing) ? .writing : .reading
+                _ = try wait(for: .reading)
+            }
+            needed = nil
+            return stream.information
+        } catch {
+            // The client has an alert with the reason; it may be on its way.
+            throw .closed
+        }
+    }
+
+    /// Ends the sending side: with close_notify over TLS.
+    func endOutput() {
+        secured?.shutdown()
+        socket.shutDown(.writing)
+    }
+
+    private func transmit(_ bytes: UnsafeRawBufferPointer) throws -> TransferResult {
+        guard let secured else { return try socket.send(bytes) }
+        return result(try secured.write(bytes))
+    }
+
+    private func obtain(into buffer: UnsafeMutableRawBufferPointer) throws -> TransferResult {
+        guard let secured else { return try socket.receive(into: buffer) }
+        return result(try secured.read(into: buffer))
+    }
+
+    private func result(_ result: TLSTransferResult) -> TransferResult {
+        needed = nil
+        switch result {
+        case .bytes(let count): return .bytes(count)
+        case .end: return .end
+        case .needs(let directions):
+            needed = directions.contains(.writing) ? .writing : .reading
+            return .wouldBlock
+        }
+    }
+}
+
+/// The socket of a connection below its TLS.
+private final class ServerTransport: TLSTransport {
+    // The connection owns this object.
+    private unowned let connection: ServerConnection
+
+    init(_ connection: ServerConnection) {
+        self.connection = connection
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        try connection.socket.receive(into: buffer)
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
+        try connection.socket.send(bytes)
+    }
+
+    var hasPendingBytes: Bool { false }
 }

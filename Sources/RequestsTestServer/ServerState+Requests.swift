@@ -2,10 +2,12 @@ import RequestsHTTP1
 
 extension ServerState {
     /// Records a request whose head has arrived, and returns its number in the record.
-    func recordHead(_ head: ReceivedRequest, connection: Int, index: Int) -> Int {
+    func recordHead(
+        _ head: ReceivedRequest, connection: Int, index: Int, tls: TLSConfiguration.Negotiation?
+    ) -> Int {
         let exchange = TestServer.Exchange(
             connection: connection, index: index, method: head.line.method, target: head.line.target,
-            header: head.header)
+            header: head.header, tls: tls)
         let size = head.line.target.utf8.count + Self.size(of: head.header)
         return change { $0.recorded.append(exchange, size: size) }
     }

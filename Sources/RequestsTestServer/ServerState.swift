@@ -24,15 +24,18 @@ final class ServerState: Sendable {
 
     let executor: any RequestExecutor
     let limits: TestServer.Limits
+    /// The TLS of the server; nil for none.
+    let security: ServerSecurity?
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior
     private let state: Lock<State>
 
     init(
-        executor: any RequestExecutor, limits: TestServer.Limits,
+        executor: any RequestExecutor, limits: TestServer.Limits, security: ServerSecurity?,
         behavior: @escaping @Sendable (Int, Int) -> TestServer.Behavior
     ) {
         self.executor = executor
         self.limits = limits
+        self.security = security
         self.behavior = behavior
         state = Lock(State(record: TestServer.Record(limits.recording)))
     }

@@ -7,6 +7,8 @@ struct Service {
     private let state: ServerState
     private var input: RequestInput
     private var exchange = 0
+    /// The result of the TLS handshake.
+    private var negotiation: TLSConfiguration.Negotiation?
     /// The body of the request in progress, if the executor receives it.
     private var body = Data()
 
@@ -20,6 +22,7 @@ struct Service {
     mutating func run() {
         defer { releaseBody() }
         do throws(ConnectionEnd) {
+            if let security = state.security { negotiation = try connection.secure(security.context) }
             while let request = try read() {
                 guard try respond(to: request) else { break }
                 releaseBody()
@@ -35,7 +38,7 @@ struct Service {
 
     /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
     private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
-        let (state, connection, exchange) = (state, connection, exchange)
+        let (state, connection, exchange, negotiation) = (state, connection, exchange, negotiation)
         let arriving = ArrivingBody()
         let recordedLimit = state.recordedBodyLimit
         var number: Int?
@@ -44,7 +47,8 @@ struct Service {
         let received: (request: ReceivedRequest, trailers: Header)?
         do throws(ConnectionEnd) {
             received = try input.next { head throws(ConnectionEnd) in
-                number = state.recordHead(head, connection: connection.index, index: exchange)
+                number = state.recordHead(
+                    head, connection: connection.index, index: exchange, tls: negotiation)
                 isServed = head.hasServedBody
                 try state.refuseUnsupported(head)
                 if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
@@ -153,6 +157,6 @@ struct Service {
 
     /// Shuts down the sending side, so that the client receives the end of the connection.
     private func endOutput() throws(ConnectionEnd) {
-        connection.socket.shutDown(.writing)
+        connection.endOutput()
     }
 }

@@ -37,6 +37,8 @@ public struct TestServer: Sendable {
         public let target: String
         /// All fields, including the framing fields.
         public let header: Header
+        /// The result of the TLS handshake, with the certificates of the client; nil without TLS.
+        public let tls: TLSConfiguration.Negotiation?
         /// The body without its framing, up to ``Recording/bodyBytes``.
         ///
         /// While it arrives, this is its first 64 KiB at most; if it ends before its length, the part that arrived.
@@ -73,13 +75,15 @@ public struct TestServer: Sendable {
 }
 
 extension TestServer {
-    /// The URL of the server's root; for a unix socket, `http://localhost`.
+    /// The URL of the server's root; for a unix socket, the host is `localhost`.
     public var baseURL: URL {
         switch address {
-        case .loopback(let port): Self.url("http://127.0.0.1:\(port)")
-        case .unix: Self.url("http://localhost")
+        case .loopback(let port): Self.url("\(scheme)://127.0.0.1:\(port)")
+        case .unix: Self.url("\(scheme)://localhost")
         }
     }
+
+    private var scheme: String { state.security == nil ? "http" : "https" }
 
     /// The port; nil for a unix socket.
     public var port: Int? {

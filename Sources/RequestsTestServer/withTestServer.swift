@@ -8,19 +8,22 @@ import RequestsPOSIX
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.
 ///   - address: The address on which the server listens.
+///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of each response, by the numbers of the connection and the exchange on it, from 0.
 ///   - body: The function to run with the server.
 /// - Returns: The result of `body`.
-/// - Throws: The error of `body`, or the system's error if the server cannot be started.
+/// - Throws: The error of `body`, or the error of the system or of TLS if the server cannot be
+///   started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    limits: TestServer.Limits = TestServer.Limits(),
+    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(),
     behaving behavior: @escaping @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    let state = ServerState(executor: executor, limits: limits, behavior: behavior)
+    let state = ServerState(
+        executor: executor, limits: limits, security: try tls.map(ServerSecurity.init), behavior: behavior)
     let bound = try start(state, on: address)
     let result: Result<Value, any Error>
     do {
@@ -38,18 +41,22 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
+///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - behavior: The behavior of all responses.
 ///   - body: The function to run with the server.
 /// - Returns: The result of `body`.
-/// - Throws: The error of `body`, or the system's error if the server cannot be started.
+/// - Throws: The error of `body`, or the error of the system or of TLS if the server cannot be
+///   started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    limits: TestServer.Limits = TestServer.Limits(), behaving behavior: TestServer.Behavior = .standard,
+    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(),
+    behaving behavior: TestServer.Behavior = .standard,
     _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    try await withTestServer(serving: executor, on: address, limits: limits, behaving: { _, _ in behavior }, body)
+    try await withTestServer(
+        serving: executor, on: address, tls: tls, limits: limits, behaving: { _, _ in behavior }, body)
 }
 
 /// Runs a test server while `body` runs, with the same fault in all responses.
@@ -57,17 +64,20 @@ public func withTestServer<Value>(
 /// - Parameters:
 ///   - executor: The executor that responds to the requests.
 ///   - address: The address on which the server listens.
+///   - tls: The TLS of the server; nil for none.
 ///   - limits: The limits of requests, and of all clients together.
 ///   - fault: The fault to inject.
 ///   - body: The function to run with the server.
 /// - Returns: The result of `body`.
-/// - Throws: The error of `body`, or the system's error if the server cannot be started.
+/// - Throws: The error of `body`, or the error of the system or of TLS if the server cannot be
+///   started.
 @discardableResult
 public func withTestServer<Value>(
     serving executor: any RequestExecutor, on address: TestServer.Address = .loopback(),
-    limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault, _ body: (TestServer) async throws -> Value
+    tls: TestServer.TLS? = nil, limits: TestServer.Limits = TestServer.Limits(), fault: TestServer.Fault,
+    _ body: (TestServer) async throws -> Value
 ) async throws -> Value {
-    try await withTestServer(serving: executor, on: address, limits: limits, behaving: .failing(fault), body)
+    try await withTestServer(serving: executor, on: address, tls: tls, limits: limits, behaving: .failing(fault), body)
 }
 
 /// Starts the listener; only the server's threads refer to it when this function has returned.

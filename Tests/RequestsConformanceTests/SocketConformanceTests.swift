@@ -10,6 +10,11 @@ private let unixSocket = ExecutorUnderTest.overUnixSocket { path in
 private let decoding = ExecutorUnderTest.overLoopback {
     SocketExecutor(configuration: .keepingIdleConnections).decodingContent()
 }
+private let secured = ExecutorUnderTest.overTLS { tls in
+    var configuration = SocketExecutor.Configuration.keepingIdleConnections
+    configuration.tls = tls
+    return SocketExecutor(configuration: configuration)
+}
 
 extension SocketExecutor.Configuration {
     /// Keeps idle connections open for 600 s: other tests can occupy the threads of the pool for longer than 30 s, the
@@ -31,6 +36,18 @@ struct SocketConformanceTests {
     @Test("over a unix socket", arguments: Scenario.all(for: unixSocket))
     func overUnixSocket(scenario: Scenario) async throws {
         try await unixSocket.run(scenario)
+    }
+
+    @Test("over TLS", .enabled(if: TestServer.supportsTLS), arguments: Scenario.all(for: secured))
+    func overTLS(scenario: Scenario) async throws {
+        try await secured.run(scenario)
+    }
+
+    @Test(
+        "over TLS, in blocking calls and with callbacks", .enabled(if: TestServer.supportsTLS),
+        arguments: Scenario.all(for: secured), [ExecutorUnderTest.CallStyle.blocking, .callback])
+    func overTLS(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
+        try await secured.using(style).run(scenario)
     }
 
     @Test("decoding content codings", arguments: Scenario.all(for: decoding))
