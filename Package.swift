@@ -138,8 +138,8 @@ let testTargets = [
     tests(
         "RequestsSocketTests",
         [
-            "CRequestsPOSIX", "RequestsMiddleware", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora",
-            "TestSupport",
+            "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX",
+            "RequestsTLS", "RequestsTestServer", "TestCorpora", "TestSupport",
         ]),
     tests(
         "RequestsTLSTests",

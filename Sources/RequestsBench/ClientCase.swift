@@ -8,6 +8,16 @@ struct ClientCase: Sendable {
     let path: String
     var delivery = ResponseBody.Delivery.collected(limit: 64 << 20)
     var upload = Upload.none
+    var connections = Connections.kept
+
+    enum Connections: Sendable {
+        /// Connections are used again.
+        case kept
+        /// Each request has a connection, with a full handshake.
+        case new
+        /// Each request has a connection, which resumes a session.
+        case resumed
+    }
 
     enum Upload: Sendable {
         case none
@@ -21,6 +31,9 @@ struct ClientCase: Sendable {
 
     static let all = [
         ClientCase(name: "small", method: .get, path: "/small"),
+        // A connection for each request; "resume" resumes the TLS session of the one before.
+        ClientCase(name: "handshake", method: .get, path: "/small", connections: .new),
+        ClientCase(name: "resume", method: .get, path: "/small", connections: .resumed),
         // Without a body, because the server of "small" takes an empty line as the end of a request.
         ClientCase(name: "post", method: .post, path: "/small"),
         ClientCase(name: "kb64", method: .get, path: "/kb64"),

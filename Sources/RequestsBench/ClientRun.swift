@@ -28,7 +28,8 @@ package struct ClientRun: Sendable {
     /// A function that makes an executor with at most `connections` connections.
     package typealias MakeExecutor = @Sendable (_ connections: Int) -> any RequestExecutor
 
-    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1 or `unix:/path`.
+    /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1, `unix:/path` or
+    /// `tls:HOST:PORT`, for which BENCH_CA in the environment names the file with the trusted certificate.
     ///
     /// NAME is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` or a key of `others`.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(BenchmarkError) {
@@ -48,8 +49,12 @@ package struct ClientRun: Sendable {
             throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
         let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
-        guard let url = URL(string: "http://127.0.0.1" + (path == nil ? ":\(words[3])" : "")) else {
-            throw BenchmarkError("invalid address “\(words[3])”; use a port or unix:/path")
+        let isSecured = words[3].hasPrefix("tls:")
+        let text =
+            isSecured
+            ? "https://\(words[3].dropFirst(4))" : "http://127.0.0.1" + (path == nil ? ":\(words[3])" : "")
+        guard let url = URL(string: text) else {
+            throw BenchmarkError("invalid address “\(words[3])”; use a port, unix:/path or tls:HOST:PORT")
         }
         self.kind = kind
         peer = name
@@ -72,7 +77,9 @@ package struct ClientRun: Sendable {
             var limits = SocketExecutor.Configuration()
             limits.maximumConnectionsPerOrigin = concurrency
             limits.maximumConnections = concurrency
-            limits.maximumIdleConnectionsPerOrigin = concurrency
+            limits.maximumIdleConnectionsPerOrigin = kind.connections == .kept ? concurrency : 0
+            limits.resumesTLSSessions = kind.connections != .new
+            if let trusted = Terminal.environment("BENCH_CA") { limits.tls.trust = .certificates(atPath: trusted) }
             executor = SocketExecutor(path.map { .unix(path: $0) } ?? .url, configuration: limits)
         } else {
             throw BenchmarkError("unknown executor “\(name)”")

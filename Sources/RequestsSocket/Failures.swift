@@ -14,9 +14,9 @@ extension RequestError {
 
     /// Creates the error of a TLS connection; `reason` is that of a connection that the peer has closed or reset.
     init(_ error: TLSError, ifLost reason: Reason) {
-        let error = RequestError(Self.reason(of: error, ifLost: reason), detail: error.detail, underlying: error)
+        let new = RequestError(Self.reason(of: error, ifLost: reason), detail: error.detail, underlying: error)
             .adding(tls: error.negotiation)
-        self = error.isPermanent ? error.permanent() : error
+        self = error.isPermanent ? new.permanent() : new
     }
 
     private static func reason(of error: TLSError, ifLost reason: Reason) -> Reason {

@@ -1,5 +1,6 @@
 import RequestsHTTP1
 package import RequestsPOSIX
+package import RequestsTLS
 
 extension SocketExecutor {
     /// The limits and the proxy of an executor.
@@ -94,11 +95,24 @@ extension SocketExecutor {
         /// The way in which request bodies from files are sent; nil chooses by the location of the peer.
         package var fileSending: FileSending?
 
+        /// Whether TLS sessions are resumed; a benchmark of full handshakes sets false.
+        package var resumesTLSSessions = true
+
+        /// The library that implements TLS.
+        package var tlsLibrary = TLSLibrary.shared
+
         /// The faults that a test plants in every connection.
         package var faults: TransferFaults?
 
         /// Creates the default configuration.
         public init() {}
+
+        /// Returns the context of connections with the settings `tls`.
+        var tlsContext: @Sendable (_ tls: TLSConfiguration) -> TLSContext {
+            { [tlsLibrary, resumesTLSSessions] tls in
+                TLSContext(client: tls, library: tlsLibrary, maximumSessions: resumesTLSSessions ? 256 : 0)
+            }
+        }
 
         /// The limits for the reader of responses.
         var wireLimits: WireLimits {

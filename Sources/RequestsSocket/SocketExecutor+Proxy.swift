@@ -100,7 +100,7 @@ extension SocketExecutor {
         }
 
         /// Returns whether requests for `host`, in lower case, are sent to the proxy.
-        func serves(_ host: String) -> Bool {
+        package func serves(_ host: String) -> Bool {
             !excludedHosts.contains { exception in
                 let name = ASCIIFolding.folded(exception)
                 if name.containsByte("/") { return IPAddressText.range(name, contains: host) }

@@ -81,6 +81,9 @@ extension TLSStream {
             tls.X509_STORE_CTX_set_error(verification, applicationRefuses)
             return false
         }
+        if serverName == nil {
+            clientChain = library.certificates(in: tls.X509_STORE_CTX_get0_chain(verification)).map(library.summary)
+        }
         return true
     }
 

@@ -30,6 +30,8 @@ package final class TLSStream {
     var failure: TLSError?
     /// The certificate that was refused, until the handshake fails.
     var refusal: TLSError?
+    /// The verified chain of the client of a server.
+    var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
     /// Whether the handshake is complete.
@@ -211,20 +213,26 @@ extension TLSStream {
 
     /// The protocol and the certificates, as far as the handshake has come.
     package var information: TLSConfiguration.Negotiation {
-        information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
+        // For a server, OpenSSL's chain lacks the certificate of the client itself.
+        if serverName == nil { return information(of: clientChain) }
+        return information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
     }
 
     /// The protocol without the certificates, whose description takes time; for the metrics of each call.
-    package var negotiation: TLSConfiguration.Negotiation { information([]) }
+    package var negotiation: TLSConfiguration.Negotiation { information(of: []) }
 
     /// Returns what is known about the connection, with the given certificates of the peer.
     func information(_ chain: [UnsafeMutableRawPointer]) -> TLSConfiguration.Negotiation {
+        information(of: chain.map(library.summary))
+    }
+
+    private func information(of certificates: [TLSConfiguration.Certificate]) -> TLSConfiguration.Negotiation {
         let tls = library.tls.pointee
         let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
         return TLSConfiguration.Negotiation(
             version: version, cipher: cipher.map { String(cString: $0) },
             applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
-            certificates: chain.map(library.summary))
+            certificates: certificates)
     }
 
     /// The name that the client of a server has sent; nil for none.

@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
+import RequestsTLS
 import Synchronization
 
 /// A server whose behavior is a script, byte by byte.
@@ -12,6 +13,8 @@ final class ScriptedPeer: Sendable {
     struct Line: ~Copyable, Sendable {
         let socket: Socket
         let stopSignal: StopSignal
+        /// The TLS of the connection; without a stream, bytes are sent as they are.
+        let tls: LineTLS
 
         /// Sends `text` in pieces of at most `piece` bytes, and returns false if the client has closed the connection.
         @discardableResult
@@ -23,7 +26,9 @@ final class ScriptedPeer: Sendable {
         func send(_ bytes: [UInt8], piece: Int = .max, whenFull: () -> Void = {}) -> Bool {
             var remainder = bytes[...]
             while !remainder.isEmpty {
-                let result = remainder.prefix(piece).withUnsafeBytes { part in Result { try socket.send(part) } }
+                let result = remainder.prefix(piece).withUnsafeBytes { part in
+                    Result { try tls.send(part, to: socket) }
+                }
                 switch result {
                 case .success(.bytes(let count)): remainder = remainder.dropFirst(count)
                 case .success:
@@ -39,7 +44,9 @@ final class ScriptedPeer: Sendable {
         func receive(_ limit: Int = 64 << 10) -> [UInt8]? {
             var part = [UInt8](repeating: 0, count: limit)
             while true {
-                switch part.withUnsafeMutableBytes({ buffer in Result { try socket.receive(into: buffer) } }) {
+                switch part.withUnsafeMutableBytes({ buffer in
+                    Result { try tls.receive(into: buffer, from: socket) }
+                }) {
                 case .success(.bytes(let count)): return Array(part[..<count])
                 case .success(.wouldBlock): guard wait(.reading) else { return nil }
                 default: return nil
@@ -76,7 +83,7 @@ final class ScriptedPeer: Sendable {
 
         func wait(_ direction: Direction) -> Bool {
             do {
-                try socket.waitInPlace(for: direction, orUntil: stopSignal.signal)
+                try socket.waitInPlace(for: tls.needed ?? direction, orUntil: stopSignal.signal)
                 return true
             } catch {
                 return false
@@ -142,6 +149,7 @@ final class ScriptedPeer: Sendable {
 
     init(
         on address: SocketAddress = .loopback(),
+        securedWith tls: TLSContext? = nil, plan: LineTLS.Plan = LineTLS.Plan(),
         _ script: @escaping @Sendable (borrowing Line, Int, ScriptedPeer) -> Void
     ) throws {
         let listener = try Socket.listening(on: address)
@@ -160,6 +168,8 @@ final class ScriptedPeer: Sendable {
                 self?.count(line)
                 try? DetachedThread.start(named: "peer.line") { [weak self] in
                     guard let self else { return }
+                    line.line.tls.onSecuring { [unowned line] _, context in line.secure(context, plan, number) }
+                    if let tls { line.secure(tls, plan, number) }
                     script(line.line, number, self)
                 }
             }
@@ -209,7 +219,14 @@ final class ScriptedPeer: Sendable {
     private final class SharedLine: Sendable {
         let line: Line
         init(socket: consuming Socket, stopSignal: StopSignal) {
-            line = Line(socket: socket, stopSignal: stopSignal)
+            line = Line(socket: socket, stopSignal: stopSignal, tls: LineTLS())
+        }
+
+        /// Performs a handshake, as far as the plan lets it.
+        func secure(_ context: TLSContext, _ plan: LineTLS.Plan, _ number: Int) {
+            line.tls.begin(
+                context, over: LineTransport(plan, number: number) { [unowned self] body in body(line.socket) })
+            while !line.tls.hasFailed, let direction = line.tls.handshake() { if !line.wait(direction) { return } }
         }
     }
 }

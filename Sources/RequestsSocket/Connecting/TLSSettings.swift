@@ -6,6 +6,7 @@ import RequestsTLS
 ///
 /// Trusted certificates and keys are read on a thread of their own, once for all connections that wait for them.
 final class TLSSettings: Sendable {
+    private let makeContext: @Sendable (TLSConfiguration) -> TLSContext
     private let state: Lock<State>
 
     private struct State {
@@ -16,8 +17,10 @@ final class TLSSettings: Sendable {
         var loading: Loading?
     }
 
-    init(_ configuration: TLSConfiguration) {
-        state = Lock(State(configuration: configuration, context: TLSContext(client: configuration)))
+    /// Creates settings; `makeContext` returns the context of a configuration, without loading anything.
+    init(_ configuration: TLSConfiguration, _ makeContext: @escaping @Sendable (TLSConfiguration) -> TLSContext) {
+        self.makeContext = makeContext
+        state = Lock(State(configuration: configuration, context: makeContext(configuration)))
     }
 
     /// Whether new connections would have the settings of `context`.
@@ -56,7 +59,7 @@ final class TLSSettings: Sendable {
         with configuration: TLSConfiguration?, _ timeLimits: SocketTimeLimits, on reactor: Reactor
     ) async throws(RequestError) {
         let configuration = configuration ?? state.withLock { $0.configuration }
-        let loading = Loading(of: TLSContext(client: configuration))
+        let loading = Loading(of: makeContext(configuration))
         let result = try await loading.result(timeLimits, on: reactor)
         do throws(TLSError) {
             try result.get()

@@ -26,7 +26,8 @@ final class ConnectionPool: Sendable {
         wireLimits = configuration.wireLimits
         proxies = ProxyRoutes(destination == .url ? configuration.proxy : nil, wireLimits)
         security = Connector.Security(
-            origin: TLSSettings(configuration.tls), proxy: TLSSettings(configuration.proxyTLS))
+            origin: TLSSettings(configuration.tls, configuration.tlsContext),
+            proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext))
         localAddress = configuration.localAddress.map(Self.parseLocalAddress)
         idleNanoseconds = Deadline.nanoseconds(of: configuration.idleTimeout)
         let limits = PoolLimits(

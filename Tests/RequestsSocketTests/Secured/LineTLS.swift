@@ -1,0 +1,113 @@
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+
+/// The TLS of one connection of a scripted peer, which only the thread of its script uses.
+final class LineTLS: @unchecked Sendable {  // one thread, as above
+    /// The way in which the records of the peer are sent.
+    struct Plan: Sendable {
+        /// The number of bytes of all records after which nothing more is sent.
+        var remaining: @Sendable (_ connection: Int) -> Int = { _ in .max }
+        /// Whether the connection then ends, and does not only stall.
+        var ends = false
+        /// The greatest number of bytes of one send; after each there is a pause of 5 ms.
+        var piece = Int.max
+    }
+
+    private var stream: TLSStream?
+    private var start: ((LineTLS, TLSContext) -> Void)?
+    private(set) var needed: Direction?
+    private(set) var hasFailed = false
+
+    /// The result of the handshake; nil without TLS.
+    var negotiation: TLSConfiguration.Negotiation? { stream?.information }
+
+    /// Sets the function that ``secure(_:)`` calls.
+    func onSecuring(_ start: @escaping (LineTLS, TLSContext) -> Void) { self.start = start }
+
+    /// Performs a handshake in the middle of a script: over the socket, or over the TLS that exists.
+    func secure(_ context: TLSContext) { start?(self, context) }
+
+    func begin(_ context: TLSContext, over transport: any TLSTransport) {
+        stream = try? TLSStream(server: context, over: stream ?? transport)
+        hasFailed = stream == nil
+    }
+
+    /// Continues the handshake, and returns the direction to wait for; nil at its end.
+    func handshake() -> Direction? {
+        do {
+            needed = try stream?.handshake().map(Self.direction)
+        } catch {
+            hasFailed = true
+            needed = nil
+        }
+        return needed
+    }
+
+    /// Sends close_notify.
+    func end() { stream?.shutdown() }
+
+    func send(_ bytes: UnsafeRawBufferPointer, to socket: borrowing Socket) throws -> TransferResult {
+        guard let stream else { return try socket.send(bytes) }
+        return result(try stream.write(bytes))
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer, from socket: borrowing Socket) throws -> TransferResult {
+        guard let stream else { return try socket.receive(into: buffer) }
+        return result(try stream.read(into: buffer))
+    }
+
+    private func result(_ result: TLSTransferResult) -> TransferResult {
+        needed = nil
+        switch result {
+        case .bytes(let count): return .bytes(count)
+        case .end: return .end
+        case .needs(let directions):
+            needed = Self.direction(directions)
+            return .wouldBlock
+        }
+    }
+
+    private static func direction(_ directions: Interest) -> Direction {
+        directions.contains(.writing) ? .writing : .reading
+    }
+}
+
+/// The socket of a line below its TLS, with the limits of a plan.
+final class LineTransport: TLSTransport {
+    private let socket: ((borrowing Socket) -> Void) -> Void
+    private let plan: LineTLS.Plan
+    private var remaining: Int
+
+    init(_ plan: LineTLS.Plan, number: Int, _ socket: @escaping ((borrowing Socket) -> Void) -> Void) {
+        self.plan = plan
+        self.socket = socket
+        remaining = plan.remaining(number)
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
+        var result: Result<TransferResult, SystemError> = .success(.end)
+        socket { socket in result = Result { () throws(SystemError) in try socket.receive(into: buffer) } }
+        return try result.get()
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
+        // A stalled peer pretends to have sent the rest.
+        if remaining == 0 {
+            if plan.ends { socket { socket in socket.shutDown(.both) } }
+            return .bytes(bytes.count)
+        }
+        var result: Result<TransferResult, SystemError> = .success(.end)
+        let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(min(remaining, plan.piece)))
+        socket { socket in
+            result = Result { () throws(SystemError) in try socket.send(part) }
+            if plan.piece < .max { try? socket.waitInPlace(for: .reading, by: .after(.milliseconds(5))) }
+        }
+        guard case .bytes(let count) = try result.get() else { return try result.get() }
+        remaining -= remaining == .max ? 0 : count
+        if remaining == 0, plan.ends { socket { socket in socket.shutDown(.both) } }
+        return .bytes(count)
+    }
+
+    var hasPendingBytes: Bool { false }
+}

@@ -1,0 +1,238 @@
+@_spi(Lock) import Requests
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+import RequestsTLS
+import RequestsTestServer
+import TestSupport
+import Testing
+
+@Suite("https: trust", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(5)))
+struct SecuredTrustTests {
+    /// Returns a peer that notes what it receives of requests.
+    private static func peer(_ server: TLSContext) throws -> ScriptedPeer {
+        try ScriptedPeer(securedWith: server) { line, _, peer in
+            while let request = line.receiveRequest() {
+                peer.note(request)
+                line.send(ok)
+            }
+        }
+    }
+
+    @Test("a refused certificate is an error with its reason and the chain, and nothing is sent (S-2, S-6, R-61)")
+    func refusal() async throws {
+        let peer = try Self.peer(Secured.server(names: ["other.test"]))
+        for call in SecuredCall.allCases {
+            let error = await call.failure(of: try peer.securedRequest(.post), over: try Secured.executor())
+            #expect(error?.reason == .certificateRefused(.nameMismatch))
+            #expect(error?.detail == "no name for “127.0.0.1”; the certificate is for other.test")
+            #expect(error?.tls?.certificates.first?.names == ["other.test"] && error?.tls?.version == "TLSv1.3")
+            #expect(error?.mayHaveReachedServer == false)
+            #expect(error?.debugDescription.contains("tls: TLSv1.3") == true)
+            #expect(error?.isPermanent == true)
+        }
+        // The authority of the servers is not one of the system.
+        let unknown = await SecuredCall.awaited.failure(of: try peer.securedRequest(), over: SocketExecutor())
+        guard case .certificateRefused = unknown?.reason else {
+            // A system without certificates has no trust at all.
+            #expect(unknown?.reason == .invalidRequest(.invalidTLSConfiguration))
+            return
+        }
+        #expect(peer.notes.isEmpty)
+    }
+
+    @Test("without verification an executor connects, and other executors still refuse (R-62, HT-25)")
+    func unverified() async throws {
+        let peer = try Self.peer(Secured.server(names: ["other.test"]))
+        let careless = SocketExecutor.with { $0.tls.trust = .insecureSkipsVerification }
+        let careful = try Secured.executor()
+        for _ in 0..<3 {
+            #expect(try await careless.execute(peer.securedRequest()).text == "ok")
+            #expect(await careful.failure(of: try peer.securedRequest())?.reason == .certificateRefused(.nameMismatch))
+        }
+        #expect(peer.notes.count == 3 && careful.connections.open == 0)
+    }
+
+    @Test("only a server with a pinned key receives a request (HT-26, AF-62, PF-2, T-84, R-63)")
+    func pins() async throws {
+        let peer = try Self.peer(Secured.server())
+        let probe = Lock<TLSConfiguration.Fingerprint?>(nil)
+        let first = try Secured.executor {
+            $0.tls.serverCheck = { _, chain in
+                let key = chain.first?.publicKeyFingerprint
+                probe.withLock { $0 = key }
+            }
+        }
+        _ = try await first.execute(peer.securedRequest())
+        let key = try #require(probe.withLock { $0 })
+        let other = try #require(TLSConfiguration.Fingerprint(bytes: [UInt8](repeating: 7, count: 32)))
+        let pinned = try Secured.executor { $0.tls.pins = [.host("127.0.0.1", publicKeys: [other, key])] }
+        #expect(try await pinned.execute(peer.securedRequest()).text == "ok")
+        let wrong = try Secured.executor { $0.tls.pins = [.host("127.0.0.1", publicKeys: [other])] }
+        let error = await wrong.failure(of: try peer.securedRequest())
+        #expect(error?.reason == .certificateRefused(.notPinned) && error?.mayHaveReachedServer == false)
+        let elsewhere = try Secured.executor { $0.tls.pins = [.host("example.com", publicKeys: [other])] }
+        #expect(try await elsewhere.execute(peer.securedRequest()).text == "ok")
+        #expect(peer.notes.count == 3)
+    }
+
+    @Test("a check of the app receives the verified chain, and its error refuses the server (PM-13)")
+    func check() async throws {
+        struct NotToday: Error, CustomStringConvertible { let description = "not today" }
+        let peer = try Self.peer(Secured.server())
+        let seen = Lock<[String]>([])
+        let executor = try Secured.executor {
+            $0.tls.serverCheck = { host, chain in
+                seen.withLock { $0.append("\(host) \(chain.map(\.subject))") }
+                throw NotToday()
+            }
+        }
+        let error = await executor.failure(of: try peer.securedRequest())
+        #expect(error?.reason == .certificateRefused(.refusedByCheck))
+        #expect(error?.detail == "the app refused the certificate of “127.0.0.1”: “not today”")
+        #expect(seen.withLock { $0 } == ["127.0.0.1 [\"/CN=localhost\", \"/CN=Test server authority\"]"])
+        // A chain that is not trusted never reaches the check.
+        let strict = SocketExecutor.with {
+            $0.tls.trust = .system
+            $0.tls.serverCheck = { _, _ in seen.withLock { $0.append("called") } }
+        }
+        _ = await strict.failure(of: try peer.securedRequest())
+        #expect(seen.withLock { $0.count } == 1)
+        #expect(peer.notes.isEmpty)
+    }
+
+    @Test("a client certificate is sent, and a missing one is no lost connection and not repeated (S-30, R-51)")
+    func clientCertificate() async throws {
+        let identity = try TestCertificates.shared().identity(for: ["client.test"])
+        var tls = TestServer.TLS()
+        tls.clientTrust = try Secured.trust
+        tls.requiresClientCertificate = true
+        for version in [TLSConfiguration.Version.tls12, .tls13] {
+            tls.minimumVersion = version
+            tls.maximumVersion = version
+            try await withTestServer(serving: MockExecutor(.ok("hello")), tls: tls) { server in
+                let request = try PreparedRequest(url: server.baseURL)
+                let with = try Secured.executor { $0.tls.identity = identity }
+                let response = try await with.execute(request)
+                #expect(response.text == "hello")
+                #expect(server.exchanges.first?.tls?.certificates.first?.names == ["client.test"])
+                let error = await (try Secured.executor()).failure(of: request)
+                #expect(error?.reason == .tlsFailed, "\(version) \(String(reflecting: error))")
+                #expect(error?.detail?.contains("alert") == true)
+                #expect(server.record.requestCount == 1)
+            }
+        }
+    }
+
+    @Test("versions without a common one are refused (R-64, S-25, S-26)")
+    func versions() async throws {
+        var tls = TestServer.TLS()
+        tls.maximumVersion = .tls12
+        try await withTestServer(serving: MockExecutor(.ok()), tls: tls) { server in
+            let request = try PreparedRequest(url: server.baseURL)
+            let response = try await Secured.executor().execute(request)
+            #expect(response.metrics.tls?.version == "TLSv1.2")
+            let strict = try Secured.executor { $0.tls.minimumVersion = .tls13 }
+            #expect(await strict.failure(of: request)?.reason == .tlsFailed)
+        }
+    }
+
+    @Test("an application protocol other than http/1.1 that a server selects is refused (S-28)")
+    func otherApplicationProtocol() async throws {
+        let peer = try Self.peer(Secured.server { $0.applicationProtocols = ["h2", "http/1.1"] })
+        let both = try Secured.executor { $0.tls.applicationProtocols = ["h2", "http/1.1"] }
+        let error = await both.failure(of: try peer.securedRequest())
+        #expect(error?.reason == .tlsFailed && error?.detail?.contains("“h2”") == true)
+        let response = try await Secured.executor().execute(peer.securedRequest())
+        #expect(response.metrics.tls?.applicationProtocol == "http/1.1")
+        #expect(peer.notes.count == 1)
+    }
+
+    @Test("after a reload new connections use the new files, and idle ones are closed (R-51, S-36)")
+    func reload() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "ca.pem")
+        guard case .bytes(let authority) = try Secured.trust.sources.first else { return }
+        try authority.write(to: URL(filePath: path))
+        let peer = try Self.peer(Secured.server())
+        let executor = SocketExecutor.with { $0.tls.trust = .certificates(atPath: path) }
+        #expect(try await executor.execute(peer.securedRequest()).text == "ok")
+        #expect(executor.connections.idle == 1)
+        // A file that cannot be used changes nothing.
+        try Data("nothing".utf8).write(to: URL(filePath: path))
+        let failure = await #expect(throws: RequestError.self) { try await executor.reloadTLS() }
+        #expect(failure?.reason == .invalidRequest(.invalidTLSConfiguration))
+        #expect(try await executor.execute(peer.securedRequest()).metrics.isReusedConnection)
+        // Another authority does not trust the server.
+        let other = try CertificateMaker.authority("Another").make(CertificateKey(.p256))
+        try other.pem.write(to: URL(filePath: path))
+        try await executor.reloadTLS()
+        #expect(executor.connections.open == 0)
+        let reason = await executor.failure(of: try peer.securedRequest())?.reason
+        #expect(reason == .certificateRefused(.unknownIssuer))
+        try await executor.reloadTLS(TLSConfiguration(trust: try Secured.trust))
+        #expect(try await executor.execute(peer.securedRequest()).text == "ok")
+        #expect(peer.connections == 3)
+    }
+
+    @Test("a connection in use during a reload is closed after its exchange (R-51)")
+    func reloadDuringExchange() async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, peer in
+            while line.receiveRequest() != nil, peer.waitForResume() { line.send(ok) }
+        }
+        let executor = try Secured.executor()
+        let request = try peer.securedRequest()
+        let call = Task { try await executor.execute(request).text }
+        await eventually { peer.connections == 1 }
+        try await executor.reloadTLS()
+        peer.resume(2)
+        #expect(try await call.value == "ok")
+        #expect(executor.connections.open == 0)
+        #expect(try await executor.execute(request).metrics.isReusedConnection == false)
+        peer.stop()
+    }
+
+    @Test("without libssl https is an error that says what to install, and nothing is sent; http works (S-52)")
+    func noLibrary() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let library = TLSLibrary(cryptoFile: "/nowhere/libcrypto.so", sslFile: "/nowhere/libssl.so")
+        let executor = SocketExecutor.with { $0.tlsLibrary = library }
+        for call in SecuredCall.allCases {
+            let error = await call.failure(of: try peer.securedRequest(), over: executor)
+            #expect(error?.reason == .tlsUnavailable && error?.mayHaveReachedServer == false)
+            #expect(error?.detail?.contains("libssl3 (Debian, Ubuntu, Alpine)") == true)
+        }
+        #expect(peer.connections == 0)
+        #expect(try await executor.execute(peer.request()).text == "ok")
+    }
+
+    @Test("invalid settings are an error before anything is sent (S-53, S-54)")
+    func invalidSettings() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
+        let settings: [@Sendable (inout TLSConfiguration) -> Void] = [
+            { $0.trust = .certificates(Data()) }, { $0.trust = .certificates(atPath: "/nowhere/ca.pem") },
+            { $0.applicationProtocols = [""] }, { $0.serverName = ".example.com" },
+            { $0.pins = [.host("127.0.0.1")] },
+            { $0.identity = .init(certificatesAtPath: "/nowhere/a", privateKeyAtPath: "/nowhere/b") },
+        ]
+        for (index, change) in settings.enumerated() {
+            let executor = try Secured.executor { change(&$0.tls) }
+            let error = await executor.failure(of: try peer.securedRequest())
+            #expect(error?.reason == .invalidRequest(.invalidTLSConfiguration), "\(index)")
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        #expect(peer.connections == 0)
+    }
+
+    @Test("100 first calls at once load the settings once, and all succeed (S-36)")
+    func manyFirstCalls() async throws {
+        let peer = try Self.peer(Secured.server())
+        let executor = try Secured.executor()
+        let request = try peer.securedRequest()
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<100 { group.addTask { try await executor.execute(request).text } }
+            for try await text in group { #expect(text == "ok") }
+        }
+        #expect(peer.notes.count == 100)
+    }
+}
