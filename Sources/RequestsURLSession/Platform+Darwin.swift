@@ -6,6 +6,9 @@ enum Platform {
     /// Whether the host of a URL may be an IPv6 address.
     static let supportsIPv6Addresses = true
 
+    /// Whether the session calls a handler for challenges about the connection.
+    static let callsChallengeHandler = true
+
     /// The queue of the delegate: nil for a serial queue that the session creates.
     static func delegateQueue() -> OperationQueue? { nil }
 

@@ -7,6 +7,10 @@ enum Platform {
     /// malformed URL without connecting, and this code also reports malformed responses.
     static let supportsIPv6Addresses = false
 
+    /// Whether the session calls a handler for challenges about the connection: false, because Foundation has no such
+    /// challenges.
+    static let callsChallengeHandler = false
+
     /// The queue of the delegate: one that runs the delegate's methods at once, on the session's own queue.
     ///
     /// This saves three operations per request, and a download that is written there cannot run ahead of the disk.

@@ -36,6 +36,8 @@ final class Sessions: Sendable {
 
     private let configuration: URLSessionConfiguration
     private let challengeHandler: URLSessionExecutor.ChallengeHandler?
+    /// Whether the app responds to challenges about the connection.
+    var hasChallengeHandler: Bool { challengeHandler != nil }
     private let gate: ConnectionGate
     private let current: Lock<Current>
     /// The number of resets.

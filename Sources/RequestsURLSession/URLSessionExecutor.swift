@@ -39,8 +39,9 @@ public struct URLSessionExecutor: RequestExecutor {
     ///   - configuration: The configuration of the session. The executor copies it, so later changes have no effect.
     ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
     ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms.
-    ///     Foundation on Linux has no challenges about the connection: it always verifies certificates itself and never
-    ///     calls the handler.
+    ///     Foundation on Linux has no challenges about the connection and never calls the handler: with one, https
+    ///     requests fail there with ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is
+    ///     sent, because it may be what refuses a server. Use SocketExecutor there.
     ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(
@@ -63,7 +64,7 @@ public struct URLSessionExecutor: RequestExecutor {
         _ request: PreparedRequest, configuring configure: (URLSessionTask) -> Void
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            try request.checkBeforeSending()
+            try request.checkBeforeSending(hasChallengeHandler: sessions.hasChallengeHandler)
             // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
@@ -106,7 +107,7 @@ extension URLSessionExecutor {
 
 extension PreparedRequest {
     /// Throws if this request cannot be sent, as far as that is known before a task exists.
-    func checkBeforeSending() throws(RequestError) {
+    func checkBeforeSending(hasChallengeHandler: Bool) throws(RequestError) {
         do throws(RequestError) {
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
@@ -120,6 +121,13 @@ extension PreparedRequest {
                 throw RequestError(
                     .unsupportedScheme,
                     detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
+            }
+            // The handler may be what decides about trust.
+            guard Platform.callsChallengeHandler || !hasChallengeHandler || target.scheme == "http" else {
+                throw RequestError(
+                    .invalidRequest(.invalidTLSConfiguration),
+                    detail:
+                        "URLSession on Linux never calls a challenge handler; use SocketExecutor for settings of TLS")
             }
             guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
                 throw RequestError(

@@ -71,6 +71,21 @@ struct URLSessionRequestTests {
         }
     }
 
+    #if os(Linux)
+    @Test("https with a challenge handler that Linux never calls is an error before anything is sent (PM-13)")
+    func handlerOnLinux() async throws {
+        let executor = URLSessionExecutor(challengeHandler: { _ in (.cancelAuthenticationChallenge, nil) })
+        let request = PreparedRequest(target: try TargetURI("https://127.0.0.1:1/"))
+        let error = await executor.failure(of: request)
+        #expect(error?.reason == .invalidRequest(.invalidTLSConfiguration))
+        #expect(error?.mayHaveReachedServer == false)
+        try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
+            let response = try await executor.execute(server.request())
+            #expect(response.text == "here")
+        }
+    }
+    #endif
+
     @Test("host names and IPv4 addresses are not taken for IPv6 addresses (L4)")
     func ipv4() async throws {
         try await withTestServer(serving: MockExecutor(.ok("here"))) { server in
