@@ -164,7 +164,7 @@ extension Channel {
     package func waitUntilWritableOrReadable(
         by deadline: Deadline? = nil, on poll: ThreadPoll? = nil
     ) async throws(WaitError) {
-        try await wait(for: [.reading, .writing], by: deadline, on: poll)
+        try await wait(for: .both, by: deadline, on: poll)
     }
 
     /// Suspends until a direction of `wanted` is ready, as the three functions above do.
@@ -277,5 +277,5 @@ extension Channel {
 extension Interest {
     /// The direction whose wait serves both: a wait for both directions is one for writing.
     fileprivate var direction: Direction { self == .reading ? .reading : .writing }
-    fileprivate var isForBoth: Bool { self == [.reading, .writing] }
+    fileprivate var isForBoth: Bool { self == .both }
 }

@@ -78,7 +78,7 @@ struct ReadinessQueue: ~Copyable, Sendable {
         let count = epoll_wait(queue.number, buffer.baseAddress, Int32(buffer.count), milliseconds)
         guard count > 0 else { return }
         for event in buffer[..<Int(count)] {
-            var ready: Interest = []
+            var ready = Interest.none
             if event.events & rp_epoll_readable != 0 { ready.insert(.reading) }
             if event.events & rp_epoll_writable != 0 { ready.insert(.writing) }
             report(ReadinessEvent(token: SlotToken(bits: event.data.u64), ready: ready))

@@ -10,6 +10,11 @@ package struct Interest: OptionSet, Sendable {
     package static var reading: Interest { Interest(rawValue: 1) }
     /// Bytes can be written, connecting has ended, or the peer is gone.
     package static var writing: Interest { Interest(rawValue: 2) }
+    // These two are not written as literals, which the compiler makes into a sequence first.
+    /// Reading and writing.
+    package static var both: Interest { Interest(rawValue: 3) }
+    /// No direction.
+    package static var none: Interest { Interest(rawValue: 0) }
 }
 
 /// A report of the kernel: the slot of a descriptor and the directions that are ready.

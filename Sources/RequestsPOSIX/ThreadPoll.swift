@@ -104,7 +104,7 @@ extension ThreadPoll {
         }
         // Errors and hang-ups end waits in both directions.
         let isOver = events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
-        var ready: Interest = []
+        var ready = Interest.none
         if isOver || events & Int16(POLLIN) != 0 { ready.insert(.reading) }
         if isOver || events & Int16(POLLOUT) != 0 { ready.insert(.writing) }
         entry.point.deliver(ready)

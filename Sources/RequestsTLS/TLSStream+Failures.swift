@@ -8,7 +8,7 @@ extension TLSStream {
     /// - Throws: The failure, which is kept.
     func interest(of code: Int32, isHandshake: Bool) throws(TLSError) -> Interest? {
         let isPending = hasPendingBytes || io.pointee.transmit != nil && transport.hasPendingBytes
-        let pending: Interest = isPending ? .writing : []
+        let pending: Interest = isPending ? .writing : .none
         switch code {
         case rp_tls_error_none: return nil
         case rp_tls_error_want_read: return pending.union(.reading)

@@ -321,6 +321,12 @@ extension TLSStream {
     ///
     /// Tickets and key updates that have arrived are read, and are not stray bytes.
     package func liveness() -> Socket.Liveness {
+        // A look at the socket is enough if OpenSSL has read no more than it has returned.
+        if case .channel(let channel) = carrier, failure == nil, library.tls.pointee.SSL_has_pending(ssl) == 0,
+            channel.socket.liveness() == .idle
+        {
+            return .idle
+        }
         var byte: UInt8 = 0
         do throws(TLSError) {
             let result = try withUnsafeMutableBytes(of: &byte) { byte throws(TLSError) in try read(into: byte) }

@@ -74,7 +74,7 @@ extension ByteStream {
         do throws(TLSError) {
             switch try secured.read(into: buffer, mayBlock: mayBlock) {
             // Records without data: bytes may have arrived that no wait reports, so only the limits are checked.
-            case .bytes(0) where !buffer.isEmpty: directionsToRead = []
+            case .bytes(0) where !buffer.isEmpty: directionsToRead = .none
             case .bytes(let count): return .bytes(count)
             case .end: return .end
             case .needs(let directions): directionsToRead = directions
@@ -139,7 +139,7 @@ extension ByteStream {
     /// tried at once.
     func directions(for wanted: Interest) -> Interest {
         if secured == nil { return wanted }
-        var directions: Interest = []
+        var directions = Interest.none
         if wanted.contains(.reading) { directions.formUnion(directionsToRead) }
         if wanted.contains(.writing) { directions.formUnion(directionsToWrite) }
         return directions

@@ -19,6 +19,10 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
+    /// Whether a response is received at once when the request has been sent, as in ``Exchange/looksAtOnce``.
+    ///
+    /// A TLS handshake may have received bytes that no wait reports.
+    var looksAtOnce: Bool { wasAlone || stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.

@@ -86,7 +86,7 @@ extension PlannedExchange {
 
     /// Returns the exchange on `connection`, for a task.
     consuming func exchange(on connection: Connection) -> SocketExchange {
-        exchange(on: connection, looksAtOnce: connection.wasAlone)
+        exchange(on: connection, looksAtOnce: connection.looksAtOnce)
     }
 }
 
@@ -179,7 +179,8 @@ extension SocketExchange {
     @inline(never)
     mutating func restart(on connection: Connection) {
         let carrier = handle.pool.carrier(on: connection, for: exchange.outgoing.request.method)
-        exchange.restart(on: carrier, stamps: connection.stamps, tls: connection.tls, looksAtOnce: connection.wasAlone)
+        exchange.restart(
+            on: carrier, stamps: connection.stamps, tls: connection.tls, looksAtOnce: connection.looksAtOnce)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.

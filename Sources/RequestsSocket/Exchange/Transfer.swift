@@ -315,6 +315,6 @@ extension Transfer where C: ~Copyable {
 
     /// What the transfer needs while the carrier accepts no more: space, or the response.
     var needOfSpace: ExchangeNeed {
-        .event([.writing, .reading], until: timeLimits.betweenBytes(from: .now), in: .sending)
+        .event(.both, until: timeLimits.betweenBytes(from: .now), in: .sending)
     }
 }
