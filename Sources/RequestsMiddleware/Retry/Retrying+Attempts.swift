@@ -1,7 +1,9 @@
 extension Retrying {
     /// Records a request in the budget; one that the call repeats has taken a token.
     func record(_ request: PreparedRequest) {
-        if request.attributes[EarlierRetries.self] == nil { settings.budget.recordRequest() }
+        if request.attributes[EarlierRetries.self] == nil, request.attributes[SecondRequest.self] == nil {
+            settings.budget.recordRequest()
+        }
     }
 
     func policy(for request: PreparedRequest) -> RetryPolicy {
