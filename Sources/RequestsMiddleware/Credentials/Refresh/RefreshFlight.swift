@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// One refresh, which marks the tasks that are part of it.
 ///
-/// A task that a refresh creates can continue after its end, and is then no part of it any more.
+/// A task that a refresh creates can continue after its end, and is then no longer part of it.
 final class RefreshMark: Sendable {
     /// The identity of the flight.
     private let flight: ObjectIdentifier
