@@ -168,7 +168,7 @@ struct DrainTests {
         let executor = SocketExecutor()
         for (text, reason) in [
             ("http://127.0.0.1:\(port)", RequestError.Reason.connectionFailed),
-            ("https://a.example", .unsupportedScheme),
+            ("ftp://a.example", .unsupportedScheme),
             ("relative", .invalidRequest(.malformedURL)),
         ] {
             let url = try #require(URL(string: text))

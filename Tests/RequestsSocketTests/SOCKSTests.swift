@@ -36,7 +36,9 @@ struct SOCKSTests {
         }
     }
 
-    private func request(_ url: String) throws -> PreparedRequest { PreparedRequest(target: try TargetURI(url)) }
+    private func request(_ url: String) throws -> PreparedRequest {
+        PreparedRequest(target: try TargetURI(url)).patient()
+    }
 
     private static let name = Array("origin.example".utf8)
     private static let accepted: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]

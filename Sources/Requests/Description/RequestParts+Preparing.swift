@@ -129,7 +129,7 @@ extension RequestParts {
     private func resolvedParameters() throws(RequestError) -> ResolvedParameters? {
         if parameterSets.isEmpty { return nil }
         return try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
-            try ResolvedParameters(parameterSets, method: method)
+            try ResolvedParameters(parameterSets, method: method, besides: bodyProvider)
         }
     }
 

@@ -10,6 +10,8 @@ extension RawResponse.Metrics {
             case status(HTTPStatus)
             /// The attempt before had no response yet, and continued beside the new one.
             case slowResponse
+            /// The attempt before was rejected with this status, and an authenticator provided other credentials.
+            case rejected(HTTPStatus)
         }
 
         /// The reason for repeating the request.
@@ -39,6 +41,7 @@ extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
         case .failure(let reason): "\(reason)"
         case .status(let status): "\(status)"
         case .slowResponse: "no response yet"
+        case .rejected(let status): "\(status) to the credentials"
         }
     }
 }

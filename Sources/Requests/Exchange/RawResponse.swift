@@ -116,7 +116,9 @@ public struct RawResponse: Sendable {
         /// The reason why a resumed download started over; nil if it continued its partial file or had none.
         public var restartReason: String?
 
-        /// The repetitions of the request by retry middleware, in order; empty if the first attempt succeeded.
+        /// The repetitions of the request by middleware, in order; empty if it was sent once.
+        ///
+        /// They are those of retries, hedging and authenticators.
         ///
         /// The other measurements are those of the last attempt.
         public var retries: [Retry] = []

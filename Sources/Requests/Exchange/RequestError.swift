@@ -45,10 +45,10 @@ public struct RequestError: Error {
     /// other failures.
     public var tls: TLSConfiguration.Negotiation? { evidence.values.tls }
 
-    /// The number of requests of the call, including redirects and retries; at least 1.
+    /// The number of requests of the call, including redirects and the repetitions by middleware; at least 1.
     public var attempts: Int { evidence.values.attempts }
 
-    /// The repetitions of the last request of the call by retry middleware, in order; empty if it was sent once.
+    /// The repetitions of the last request of the call by middleware, in order; empty if it was sent once.
     public var retries: [RawResponse.Metrics.Retry] { evidence.values.retries }
 
     /// Whether a repetition of the request would fail in the same way, although the reason does not show it: the
@@ -138,6 +138,16 @@ extension RequestError {
     package func adding(retries: [RawResponse.Metrics.Retry]) -> RequestError {
         if retries.isEmpty { return self }
         return changing { $0.retries = retries + $0.retries }
+    }
+
+    /// Returns this error of a request that middleware repeated; `repetitions` precede those that the error has, and
+    /// count as attempts.
+    package func adding(repetitions: [RawResponse.Metrics.Retry]) -> RequestError {
+        if repetitions.isEmpty { return self }
+        return changing { values in
+            values.retries = repetitions + values.retries
+            values.attempts += repetitions.count
+        }
     }
 
     /// Returns this error, marked as one that a repetition of the request does not change.

@@ -32,7 +32,14 @@ package enum EarlierRetries: RequestAttributes.Key {
 
 extension [RawResponse.Metrics.Retry] {
     /// The number of repetitions after a failure, which count for a retry policy.
-    var attemptCount: Int { count { $0.cause != .slowResponse } }
+    var attemptCount: Int {
+        count {
+            switch $0.cause {
+            case .failure, .status: true
+            case .slowResponse, .rejected: false
+            }
+        }
+    }
 }
 
 extension AcceptedResponse {

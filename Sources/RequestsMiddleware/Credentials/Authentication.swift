@@ -125,9 +125,9 @@ extension Authentication {
         _ response: RawResponse, _ sent: PreparedRequest, _ token: Credentials.Token
     ) throws(RequestError) {
         do throws(RequestError) {
-            try authenticator.verify(response.head, token: token)
+            try authenticator.verify(response, token: token)
         } catch {
-            throw error.adding(request: sent, response: response.head, body: response.bytes)
+            throw error.adding(response, to: sent)
         }
         authenticator.receive(response.head, token: token)
     }
@@ -144,29 +144,39 @@ extension Authentication {
             guard response.isRejection,
                 let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
             else { return response }
-            let isHandled: Bool
-            do throws(RequestError) {
-                isHandled = try await handle(rejection, exchange)
-            } catch {
-                throw error.adding(request: exchange.sent, response: response.head, body: response.bytes)
-            }
-            guard isHandled, let credentials = try await credentials(for: exchange.request),
-                !exchange.request.hasAny(of: credentials.fields)
-            else { return response }
-            guard exchange.request.body.isReplayable else {
-                throw RequestError(
-                    .bodyNotReplayable, detail: "the server responded with \(response.head.status)",
-                    request: exchange.sent, response: response.head, body: response.bytes)
-            }
+            let start = ContinuousClock.now
+            guard let credentials = try await credentials(after: rejection, of: exchange) else { return response }
             await response.skipShortBody()
             let sent = exchange.request.authenticated(with: credentials.fields)
-            let earlier = response.metrics.retries
+            let repetition = RawResponse.Metrics.Retry(
+                cause: .rejected(response.head.status), delay: start.duration(to: .now))
+            let earlier = response.metrics.retries + [repetition]
             do throws(RequestError) {
                 exchange = Exchange(
                     exchange.request, sent, credentials.token, try await next.execute(sent), after: earlier)
             } catch {
-                throw error.adding(retries: earlier)
+                throw error.adding(repetitions: earlier)
             }
+        }
+    }
+
+    /// Returns the credentials to send the request of a rejected exchange again with; nil to return its response.
+    private func credentials(
+        after rejection: RejectionRules.Rejection, of exchange: Exchange
+    ) async throws(RequestError) -> (fields: Header, token: Credentials.Token)? {
+        let request = exchange.request
+        do throws(RequestError) {
+            guard try await handle(rejection, exchange),
+                let credentials = try await authenticator.credentials(for: request),
+                !request.hasAny(of: credentials.fields)
+            else { return nil }
+            guard request.body.isReplayable else {
+                throw RequestError(
+                    .bodyNotReplayable, detail: "the server responded with \(exchange.response.head.status)")
+            }
+            return credentials
+        } catch {
+            throw error.adding(exchange.response, to: exchange.sent)
         }
     }
 
@@ -183,12 +193,21 @@ extension Authentication {
     }
 }
 
+extension RequestError {
+    /// Returns this error of an authenticator with the response to `request` that it handled, and the repetitions
+    /// before.
+    fileprivate func adding(_ response: RawResponse, to request: PreparedRequest) -> RequestError {
+        adding(request: request, response: response.head, body: response.bytes).adding(
+            repetitions: response.metrics.retries)
+    }
+}
+
 extension RawResponse {
     /// Whether the status is 401 or 403; checked first, because nearly every response has another one.
     fileprivate var isRejection: Bool { head.status.code == 401 || head.status.code == 403 }
 
     /// The body if it is in memory.
-    fileprivate var bytes: Data? {
+    var bytes: Data? {
         if case .bytes(let data) = body { data } else { nil }
     }
 

@@ -63,7 +63,7 @@ public protocol Authenticator: AnyObject, Sendable {
     /// It is called before ``receive(_:token:)``. The default implementation accepts every response.
     ///
     /// - Throws: `RequestError`, which ends the call in place of the response.
-    func verify(_ response: ResponseHead, token: Token) throws(RequestError)
+    func verify(_ response: RawResponse, token: Token) throws(RequestError)
 }
 
 extension Authenticator {
@@ -89,7 +89,7 @@ extension Authenticator {
     public func receive(_ response: ResponseHead, token: Token) {}
 
     /// Accepts every response.
-    public func verify(_ response: ResponseHead, token: Token) throws(RequestError) {}
+    public func verify(_ response: RawResponse, token: Token) throws(RequestError) {}
 }
 
 /// A response that rejects a request with credentials.

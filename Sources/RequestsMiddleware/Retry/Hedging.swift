@@ -15,7 +15,7 @@
 /// ``Retrying`` outside, each attempt is hedged.
 public struct Hedging: Middleware {
     private let delay: Duration
-    private let budget: RetryBudget
+    let budget: RetryBudget
     private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Creates the middleware.
@@ -36,7 +36,7 @@ public struct Hedging: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        budget.recordRequest()
+        budget.recordHedgedRequest()
         guard request.isIdempotent, request.body.isReplayable, !request.isWrittenToFile else {
             return try await next.execute(request)
         }
@@ -54,7 +54,7 @@ public struct Hedging: Middleware {
                     group.addTask {
                         .second(
                             await Outcome(catching: { () async throws(RequestError) in
-                                try await next.execute(request.withoutProgress)
+                                try await next.execute(request.second)
                             }))
                     }
                 case .cancelledDelay: break
@@ -93,23 +93,23 @@ extension RequestExecutor {
     ///
     /// - Parameters:
     ///   - delay: The time after which the second request is sent.
-    ///   - budget: The limit on the second requests of all calls; by default a new one, which copies of the result
-    ///     share.
+    ///   - budget: The limit on the second requests of all calls; by default that of the retries of this executor, or
+    ///     else a new one, which copies of the result share.
     ///   - clock: The source of time.
     /// - Returns: The executor with the middleware.
     public func hedging(
-        after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+        after delay: Duration, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
     ) -> Intercepted<Self, Hedging> {
-        intercepted(by: Hedging(after: delay, budget: budget, clock: clock))
+        intercepted(by: Hedging(after: delay, budget: budget ?? sharedRetryBudget, clock: clock))
     }
 
     /// Returns this executor with middleware that sends a second request when a response is slow, for an executor of an
     /// unknown type, such as one chosen at run time.
     @_disfavoredOverload
     public func hedging(
-        after delay: Duration, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+        after delay: Duration, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
     ) -> any RequestExecutor {
-        intercepted(by: Hedging(after: delay, budget: budget, clock: clock))
+        intercepted(by: Hedging(after: delay, budget: budget ?? sharedRetryBudget, clock: clock))
     }
 }
 
@@ -118,13 +118,18 @@ extension PreparedRequest {
         if case .file = delivery { true } else { false }
     }
 
-    /// This request without a report of its progress, which the first request makes.
-    fileprivate var withoutProgress: PreparedRequest {
-        guard progressHandler != nil else { return self }
+    /// The second request, without a report of its progress, which the first one makes.
+    fileprivate var second: PreparedRequest {
         var copy = self
         copy.progressHandler = nil
+        copy.attributes[SecondRequest.self] = true
         return copy
     }
+}
+
+/// The attribute of the second request of a hedged one, which has taken a token of a budget and does not add to it.
+enum SecondRequest: RequestAttributes.Key {
+    typealias Value = Bool
 }
 
 extension Result<RawResponse, RequestError> {

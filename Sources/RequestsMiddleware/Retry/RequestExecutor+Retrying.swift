@@ -6,22 +6,44 @@ extension RequestExecutor {
     ///
     /// - Parameters:
     ///   - policy: The policy of requests that have none of their own. The default is ``RetryPolicy/standard``.
-    ///   - budget: The limit on the retries of all requests; by default a new one, which copies of the result share.
+    ///   - budget: The limit on the retries of all requests; by default that of the hedging of this executor, or else a
+    ///     new one, which copies of the result share.
     ///   - clock: The sources of time and randomness.
     /// - Returns: The executor with the middleware.
     public func retrying(
-        _ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+        _ policy: RetryPolicy = .standard, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
     ) -> Intercepted<Self, Retrying> {
-        intercepted(by: Retrying(policy, budget: budget, clock: clock))
+        intercepted(by: Retrying(policy, budget: budget ?? sharedRetryBudget, clock: clock))
     }
 
     /// Returns this executor with middleware that sends failed requests again, for an executor of an unknown type, such
     /// as one chosen at run time.
     @_disfavoredOverload
     public func retrying(
-        _ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Retrying.Clock = .system
+        _ policy: RetryPolicy = .standard, budget: RetryBudget? = nil, clock: Retrying.Clock = .system
     ) -> any RequestExecutor {
-        intercepted(by: Retrying(policy, budget: budget, clock: clock))
+        intercepted(by: Retrying(policy, budget: budget ?? sharedRetryBudget, clock: clock))
+    }
+}
+
+extension RequestExecutor {
+    /// The budget of the retries or the hedging of this executor, or else a new one.
+    var sharedRetryBudget: RetryBudget { (self as? any HasRetryBudget)?.retryBudget ?? RetryBudget() }
+}
+
+/// An executor whose middleware may have a retry budget.
+private protocol HasRetryBudget {
+    /// The budget of the outermost middleware that has one.
+    var retryBudget: RetryBudget? { get }
+}
+
+extension Intercepted: HasRetryBudget {
+    fileprivate var retryBudget: RetryBudget? {
+        switch middleware {
+        case let retrying as Retrying: retrying.settings.budget
+        case let hedging as Hedging: hedging.budget
+        default: (base as? any HasRetryBudget)?.retryBudget
+        }
     }
 }
 

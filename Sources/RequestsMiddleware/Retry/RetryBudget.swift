@@ -6,12 +6,17 @@ internal import Synchronization
 /// It is a bucket of tokens. Each request adds a fraction of a token, and each retry takes a whole one. So `n` requests
 /// have at most `initial + ratio × n` retries. Copies share one bucket, so pass one budget to several executors to
 /// limit them together.
+///
+/// Retries and hedging of one executor share a budget unless each has its own. A request then adds to it once: only the
+/// middleware for retries records requests in a budget that it uses.
 public struct RetryBudget: Sendable {
     private final class Bucket: Sendable {
         /// The tokens, in thousandths.
         let tokens: Atomic<Int>
         let deposit: Int
         let limit: Int
+        /// Whether a middleware for retries uses the bucket.
+        let hasRetries = Atomic(false)
 
         init(tokens: Int, deposit: Int, limit: Int) {
             self.tokens = Atomic(tokens)
@@ -48,6 +53,14 @@ public struct RetryBudget: Sendable {
 
     /// The number of retries that the tokens permit at present; nil without a limit.
     public var availableRetries: Int? { bucket.map { $0.tokens.load(ordering: .relaxed) / 1000 } }
+
+    /// Leaves the recording of requests to a middleware for retries.
+    func useForRetries() { bucket?.hasRetries.store(true, ordering: .relaxed) }
+
+    /// Adds the fraction of a token for one hedged request, unless the middleware for retries does.
+    func recordHedgedRequest() {
+        if bucket?.hasRetries.load(ordering: .relaxed) == false { recordRequest() }
+    }
 
     /// Adds the fraction of a token for one request.
     func recordRequest() {

@@ -1,7 +1,9 @@
 extension Retrying {
-    /// Records a request in the budget; one that the call repeats has taken a token.
+    /// Records a request in the budget; one that repeats another has taken a token.
     func record(_ request: PreparedRequest) {
-        if request.attributes[EarlierRetries.self] == nil { settings.budget.recordRequest() }
+        if request.attributes[EarlierRetries.self] == nil, request.attributes[SecondRequest.self] == nil {
+            settings.budget.recordRequest()
+        }
     }
 
     func policy(for request: PreparedRequest) -> RetryPolicy {
@@ -137,7 +139,7 @@ extension Result<RawResponse, RequestError> {
             if !retries.isEmpty { response.metrics.retries = retries + response.metrics.retries }
             return response
         case .failure(let error):
-            throw error.adding(attempts: error.attempts + retries.count).adding(retries: retries)
+            throw error.adding(repetitions: retries)
         }
     }
 }

@@ -27,6 +27,7 @@ public struct Retrying: Middleware {
             self.policy = policy
             self.budget = budget
             self.clock = clock
+            budget.useForRetries()
         }
     }
 
@@ -34,8 +35,7 @@ public struct Retrying: Middleware {
     ///
     /// - Parameters:
     ///   - policy: The policy of requests that have none of their own (`Request.retrying(_:)`).
-    ///   - budget: The limit on the retries of all requests. By default, each executor that you add the middleware to
-    ///     has its own.
+    ///   - budget: The limit on the retries of all requests; by default a new one.
     ///   - clock: The sources of time and randomness.
     public init(_ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Clock = .system) {
         settings = Settings(policy, budget, clock)

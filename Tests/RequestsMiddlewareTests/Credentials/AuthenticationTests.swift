@@ -37,7 +37,29 @@ struct AuthenticationTests {
         #expect(served.recordedCount == count)
     }
 
-    @Test("each request after a handled rejection has new credentials, a retry has the same ones (PM-90, C19)")
+    @Test("a closure, fixed credentials and an authenticator sign in the same request, and the closure's stay (C19)")
+    func providers() async throws {
+        let served = scripted([200])
+        let client = Client(AnonymousRequestProvider("http://e.com"), executor: served)
+        let authenticators: [any Authenticator] = [
+            FixedCredentials.basicAuth(username: "planted", password: "planted"),
+            FixedCredentials.bearerToken("planted"),
+            RefreshableAuthenticator(bearerToken: "planted-refreshable") { _ in nil },
+        ]
+        for authenticator in authenticators {
+            let authenticated = client.authenticating(with: authenticator)
+            _ = try await authenticated.perform { $0.get(.text, from: "/a") }
+            _ = try await authenticated.perform {
+                $0.get(.text, from: "/a").authenticated(
+                    with: AuthenticationProvider { $0.set(Field(name: .authorization, value: "Own")) })
+            }
+        }
+        let basic = "Basic \(Data("planted:planted".utf8).base64EncodedString())"
+        #expect(
+            served.sentAuthorizations == [basic, "Own", "Bearer planted", "Own", "Bearer planted-refreshable", "Own"])
+    }
+
+    @Test("each request after a handled rejection has new credentials, a retry has the same ones (PM-90)")
     func tokens() async throws {
         let served = scripted([401, 503, 403, 200])
         let marks = Lock<[Bool]>([])

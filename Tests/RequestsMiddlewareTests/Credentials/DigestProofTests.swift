@@ -8,11 +8,10 @@ struct DigestProofTests {
     private let api = AnonymousRequestProvider("http://e.com")
 
     private func client(
-        _ server: DigestServer, username: String = "planted-user", password: String = "planted-password",
-        prefersIntegrity: Bool = false
+        _ server: DigestServer, username: String = "planted-user", password: String = "planted-password"
     ) -> Client<AnonymousRequestProvider> {
         Client(api, executor: server.executor).authenticating(
-            with: DigestAuthenticator(username: username, password: password, prefersIntegrity: prefersIntegrity))
+            with: DigestAuthenticator(username: username, password: password))
     }
 
     private func get(_ client: Client<AnonymousRequestProvider>) async -> RequestError? {
@@ -69,15 +68,50 @@ struct DigestProofTests {
         #expect(error?.underlying is CredentialError)
     }
 
-    @Test("the digest of a protected body is not verified, because the body is read later")
+    @Test("with auth-int the response digest covers the body: a wrong digest and a changed body end the call (R-37)")
     func integrity() async {
+        for (change, body, isAccepted) in [
+            ({ @Sendable in $0 }, "in", true), ({ @Sendable _ in "unknown" }, "in", false),
+            ({ @Sendable in $0 }, "In", false), ({ @Sendable in $0 }, "", false),
+        ] as [(@Sendable (String) -> String, String, Bool)] {
+            let server = DigestServer(["qop": "auth-int"])
+            server.state.withLock { $0.prove = change }
+            let executor = server.executor.intercepting { request, next in
+                var response = try await next.execute(request)
+                if response.status == .ok { response.body = .bytes(Data(body.utf8)) }
+                return response
+            }
+            let client = Client(api, executor: executor).authenticating(
+                with: DigestAuthenticator(username: "planted-user", password: "planted-password"))
+            let error = await failure { () async throws(RequestError) in
+                try await client.perform { $0.post(.text("a"), to: "/a", receiving: .data) }
+            }
+            #expect((error == nil) == isAccepted && (error?.underlying is CredentialError) != isAccepted)
+            #expect(server.state.withLock { $0.accepted } == 1)
+        }
+    }
+
+    @Test(
+        "with auth-int the response digest of a stream or of a decoded body is not verified, because it is not available"
+    )
+    func unverifiable() async throws {
         let server = DigestServer(["qop": "auth-int"])
         server.state.withLock { $0.prove = { _ in "unknown" } }
-        let client = client(server, prefersIntegrity: true)
-        let error = await failure { () async throws(RequestError) in
-            try await client.perform { $0.post(.text("a"), to: "/a") }
+        let executor = server.executor.intercepting { request, next in
+            var response = try await next.execute(request)
+            if request.header.contains("X-Coded") { response.metrics.contentEncoding = "gzip" }
+            return response
         }
-        #expect(error == nil && server.state.withLock { $0.accepted } == 1)
+        let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
+        let authenticated = executor.authenticating(
+            with: DigestAuthenticator(username: "planted-user", password: "planted-password"), within: environment)
+        let request = try PreparedRequest(url: URL("http://e.com/a"))
+        var (streamed, coded) = (request, request)
+        streamed.delivery = .streamed
+        coded.header.set(Field(name: "X-Coded", value: "1"))
+        #expect(try await authenticated.execute(streamed).status == .ok)
+        #expect(try await authenticated.execute(coded).status == .ok)
+        await #expect(throws: RequestError.self) { try await authenticated.execute(request) }
     }
 
     @Test("user name and password are normalized if the server announces UTF-8, and only then (RFC 7616 §4)")

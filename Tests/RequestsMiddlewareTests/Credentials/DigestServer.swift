@@ -37,7 +37,12 @@ final class DigestServer: Sendable {
     }
 
     var executor: MockExecutor {
-        MockExecutor { [self] request in response(to: request) }
+        MockExecutor { [self] request in
+            // Outside the lock, because a body can be a file or a stream.
+            let body = try await request.body.collected(limit: 1 << 20)
+            guard case .bytes(let data) = body else { return response(to: request, Data()) }
+            return response(to: request, data)
+        }
     }
 
     private func challenge(isStale: Bool, _ state: inout State) -> MockResponse {
@@ -49,7 +54,7 @@ final class DigestServer: Sendable {
         return .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: value))
     }
 
-    private func response(to request: PreparedRequest) -> MockResponse {
+    private func response(to request: PreparedRequest, _ body: Data) -> MockResponse {
         let sent = AuthenticationChallenge.challenges(in: request.header[.authorization] ?? "").first?.parameters
         return state.withLock { state in
             guard let sent else { return challenge(isStale: false, &state) }
@@ -60,7 +65,7 @@ final class DigestServer: Sendable {
                 }
                 return challenge(isStale: true, &state)
             }
-            guard verify(sent, request), state.counts.insert(sent["nc"] ?? "\(state.accepted)").inserted else {
+            guard verify(sent, request, body), state.counts.insert(sent["nc"] ?? "\(state.accepted)").inserted else {
                 state.problems.append("\(sent)")
                 return challenge(isStale: false, &state)
             }
@@ -77,8 +82,10 @@ final class DigestServer: Sendable {
         }
     }
 
-    private func hex(_ text: String) -> String {
-        let bytes = (try? SystemHashes.shared.digest(of: Data(text.utf8), with: hash)) ?? []
+    private func hex(_ text: String) -> String { hex(Data(text.utf8)) }
+
+    private func hex(_ data: Data) -> String {
+        let bytes = (try? SystemHashes.shared.digest(of: data, with: hash)) ?? []
         return bytes.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
     }
 
@@ -86,11 +93,12 @@ final class DigestServer: Sendable {
     private func proof(_ sent: FieldParameters) -> String {
         func value(_ name: String) -> String { sent[name] ?? "" }
         let middle = sent["qop"].map { "\(value("nc")):\(value("cnonce")):\($0):" } ?? ""
-        return hex("\(hex("\(username):r:\(password)")):\(value("nonce")):\(middle)\(hex(":\(value("uri"))"))")
+        let body = sent["qop"] == "auth-int" ? ":\(hex("in"))" : ""
+        return hex("\(hex("\(username):r:\(password)")):\(value("nonce")):\(middle)\(hex(":\(value("uri"))\(body)"))")
     }
 
     /// Verifies the credentials of RFC 7616 §3.4.1.
-    private func verify(_ sent: FieldParameters, _ request: PreparedRequest) -> Bool {
+    private func verify(_ sent: FieldParameters, _ request: PreparedRequest, _ body: Data) -> Bool {
         func value(_ name: String) -> String { sent[name] ?? "" }
         var key = hex("\(username):\(value("realm")):\(password)")
         if value("algorithm").lowercased().hasSuffix("-sess") {
@@ -98,8 +106,7 @@ final class DigestServer: Sendable {
         }
         var message = "\(request.method):\(value("uri"))"
         if value("qop") == "auth-int" {
-            guard case .bytes(let body) = request.body else { return false }
-            message += ":" + hex(String(decoding: body, as: UTF8.self))
+            message += ":" + hex(body)
         }
         let middle = sent["qop"].map { "\(value("nc")):\(value("cnonce")):\($0):" } ?? ""
         let isUser = value("username") == (value("userhash") == "true" ? hex("\(username):r") : username)

@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Digest", .timeLimit(.minutes(5)))
@@ -205,21 +206,37 @@ struct DigestTests {
         }
     }
 
-    @Test("hostile challenges are ignored or met within linear time (R-37, R-75)")
+    @Test("hostile challenges are ignored or met (R-37, R-75)")
     func hostile() async throws {
-        let parameters = (0..<10_000).map { "p\($0)=\"\\\"\($0)\"" }.joined(separator: ", ")
-        let values = [
-            "Digest \(parameters)", "Digest \(parameters), realm=r, nonce=n, qop=auth, algorithm=SHA-256",
-            String(repeating: "Unknown a=b, ", count: 10_000) + "Digest realm=r, nonce=n, algorithm=SHA-256",
-            "Digest qop=\"" + String(repeating: "x,", count: 10_000) + "auth\", nonce=n, algorithm=SHA-256",
-            "Digest nonce=\"" + String(repeating: "\\\"", count: 50_000) + "\", algorithm=SHA-256",
-        ]
         let authenticator = DigestAuthenticator(username: "u", password: "p")
-        for (index, value) in values.enumerated() {
-            let header: Header = [Field(name: .wwwAuthenticate, value: value)]
+        for (index, make) in Self.repeatedParts.enumerated() {
+            let header: Header = [Field(name: .wwwAuthenticate, value: make(10_000))]
             let field = try authenticator.fieldValue(for: header.challenges, method: .get, target: "/")
             #expect((field != nil) == (index > 0), "\(index)")
         }
+    }
+
+    /// Challenges with a number of repeated parts; all but the first can be met.
+    private static let repeatedParts: [@Sendable (Int) -> String] = [
+        { "Digest " + (0..<$0).map { "p\($0)=\"\\\"\($0)\"" }.joined(separator: ", ") },
+        {
+            "Digest " + (0..<$0).map { "p\($0)=\"\\\"\($0)\"" }.joined(separator: ", ")
+                + ", realm=r, nonce=n, qop=auth, algorithm=SHA-256"
+        },
+        { String(repeating: "Unknown a=b, ", count: $0) + "Digest realm=r, nonce=n, algorithm=SHA-256" },
+        { "Digest qop=\"" + String(repeating: "x,", count: $0) + "auth\", nonce=n, algorithm=SHA-256" },
+        { "Digest nonce=\"" + String(repeating: "\\\"", count: $0) + "\", algorithm=SHA-256" },
+        { String(repeating: "Digest realm=r, nonce=n, algorithm=SHA-256, ", count: $0) + "Basic realm=r" },
+    ]
+
+    @Test("the time to meet a challenge grows linearly with its length (R-75)", arguments: repeatedParts.indices)
+    func linear(index: Int) async throws {
+        let authenticator = DigestAuthenticator(username: "u", password: "p")
+        let ratio = try await Growth.ratio(size: 500) { size in
+            let header: Header = [Field(name: .wwwAuthenticate, value: Self.repeatedParts[index](size))]
+            return { _ = try authenticator.fieldValue(for: header.challenges, method: .get, target: "/") }
+        }
+        #expect(ratio <= Growth.limit)
     }
 
     @Test("a body that is a file or a stream is hashed before it is sent, and one that can be sent once is refused")
@@ -230,28 +247,67 @@ struct DigestTests {
         let authenticated = executor.authenticating(
             with: authenticator, within: try #require(RequestEnvironment(string: "http://e.com")))
         let target = try TargetURI("http://e.com/a")
-        let chunks = [Data("a".utf8), Data("b".utf8)]
+        let folder = try TestFolder()
+        try folder.write("content of a file", to: "file")
         func stream(isReplayable: Bool) -> RequestBody {
-            .stream(length: 2, isReplayable: isReplayable) { Chunks(chunks: chunks) }
+            .stream(length: 2, isReplayable: isReplayable) { Chunks(chunks: [Data("a".utf8), Data("b".utf8)]) }
         }
-        _ = try await authenticated.execute(PreparedRequest(method: .put, target: target, body: .bytes(Data())))
-        _ = try await authenticated.execute(
-            PreparedRequest(method: .put, target: target, body: stream(isReplayable: true)))
-        let sent = executor.recordedRequests.last?.header[.authorization] ?? ""
-        let challenge = AuthenticationChallenge(
-            scheme: "Digest",
-            parameters: ["realm": "r", "nonce": "nonce-0", "opaque": "o", "algorithm": "SHA-256", "qop": "auth-int"])
-        let parameters = try #require(AuthenticationChallenge.challenges(in: sent).first?.parameters)
-        #expect(parameters["qop"] == "auth-int" && parameters["nc"] == "00000003" || parameters["nc"] == "00000002")
+        // The server computes the hash of each body itself.
+        let bodies: [RequestBody] = [
+            .bytes(Data("x".utf8)), .file(path: folder.path("file")), stream(isReplayable: true), .none,
+        ]
+        for (number, body) in bodies.enumerated() {
+            let response = try await authenticated.execute(PreparedRequest(method: .put, target: target, body: body))
+            #expect(response.status == .ok)
+            server.state.withLock { #expect($0.accepted == number + 1 && $0.problems == [] && $0.challenges == 1) }
+        }
+        let count = executor.recordedCount
         let error = await failure { () async throws(RequestError) in
             try await authenticated.execute(
                 PreparedRequest(method: .put, target: target, body: stream(isReplayable: false)))
         }
-        #expect(error?.reason == .bodyNotReplayable)
-        let expected = try DigestAuthenticator(
-            username: "planted-user", password: "planted-password", hashes: SystemHashes.shared
-        ) { "c" }.fieldValue(for: [challenge], method: .put, target: "/a", body: Data("ab".utf8))
-        #expect(expected?.contains("qop=auth-int") == true)
+        #expect(error?.reason == .bodyNotReplayable && executor.recordedCount == count)
+    }
+
+    @Test("a request uses one session, even if another challenge is met while its body is read (R-37)")
+    func snapshot() async throws {
+        let gate = RefreshGate()
+        let isReplaced = Lock(false)
+        let executor = MockExecutor { request in
+            let nonce = isReplaced.withLock { $0 } ? "b" : "a"
+            let sent = request.header[.authorization] ?? ""
+            if request.method == .put || sent.contains("nonce=\"\(nonce)\"") { return .ok("in") }
+            let others = nonce == "a" ? "qop=auth-int, algorithm=SHA-256" : "qop=auth, algorithm=SHA-512-256"
+            let challenge = "Digest realm=r, nonce=\(nonce), stale=true, \(others)"
+            return .status(401).adding(headerField: Field(name: .wwwAuthenticate, value: challenge))
+        }
+        let client = client(executor)
+        #expect(await get(client) == nil)
+        let body = RequestBody.stream(length: 1, isReplayable: true) { Held(gate: gate) }
+        let upload = Task {
+            await failure { () async throws(RequestError) in
+                try await client.perform { $0.put(BodyProvider { _ in body }, to: "/a") }
+            }
+        }
+        while !gate.isWaited { await Task.yield() }
+        isReplaced.withLock { $0 = true }
+        #expect(await get(client) == nil)
+        gate.open()
+        #expect(await upload.value == nil)
+        let value = executor.recordedRequests.last { $0.method == .put }?.header[.authorization] ?? ""
+        let sent = try #require(AuthenticationChallenge.challenges(in: value).first?.parameters)
+        #expect(sent["nonce"] == "a" && sent["algorithm"] == "SHA-256" && sent["qop"] == "auth-int")
+    }
+
+    /// A source that waits at a gate.
+    private struct Held: RequestBody.Source {
+        let gate: RefreshGate
+        var chunk: Data? = Data("x".utf8)
+
+        mutating func next() async throws -> Data? {
+            await gate.wait()
+            return chunk.take()
+        }
     }
 
     private struct Chunks: RequestBody.Source {

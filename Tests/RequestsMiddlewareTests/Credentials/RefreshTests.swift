@@ -39,25 +39,6 @@ struct RefreshTests {
         #expect(authenticator.credential == "planted-2")
     }
 
-    @Test(
-        "requests that are rejected together share a refresh over every executor (T-52, R-38)",
-        arguments: Transport.allCases)
-    func transports(transport: Transport) async throws {
-        let served = server.executor
-        try await transport.run(serving: served) { api, executor in
-            let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
-            let client = Client(api, executor: executor).authenticating(with: authenticator)
-            server.state.withLock {
-                $0.valid = "planted-other"
-                $0.held = 3
-            }
-            await withTaskGroup { group in
-                for _ in 0..<3 { group.addTask { #expect(await get(client) == nil) } }
-            }
-        }
-        #expect(server.refreshes == 1 && served.recordedCount == 6)
-    }
-
     @Test("a refused refresh returns every 401, a failed one fails every request, and neither is repeated (T-52, R-38)")
     func refused() async {
         struct Refused: Error {}
@@ -116,18 +97,52 @@ struct RefreshTests {
         let slot = Lock<Client<AnonymousRequestProvider>?>(nil)
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in
             let client = slot.withLock { $0 }
-            // Directly, in a task, and in a blocking call on another thread.
+            // Directly, in a task, and in a blocking call.
             let error = await get(client ?? self.client(NumberedTokens()))
             let other = await Task { await get(client ?? self.client(NumberedTokens())) }.value
-            nested.withLock { $0 += [error, other].map { $0?.request?.header[.authorization] ?? "none" } }
-            #expect(error?.status == 401 && other?.status == 401)
+            let blocking = Self.blocked { () throws(RequestError) in
+                try client?.performAndWait { $0.get(.text, from: "/a") }
+            }
+            guard case .failure(let last) = blocking else { return nil }
+            nested.withLock { $0 += [error, other, last].map { $0?.request?.header[.authorization] ?? "none" } }
+            #expect(error?.status == 401 && other?.status == 401 && last.status == 401)
             return server.renew()
         }
         let client = client(authenticator, executor)
         slot.withLock { $0 = client }
         expire()
         #expect(await get(client) == nil)
-        #expect(server.refreshes == 1 && nested.withLock { $0 } == ["none", "none"])
+        #expect(server.refreshes == 1 && nested.withLock { $0 } == ["none", "none", "none"])
+        slot.withLock { $0 = nil }
+    }
+
+    @Test("a task that a refresh has created is no part of it after its end, nor of the next one (T-53, PM-96)")
+    func afterRefresh() async {
+        let slot = Lock<Client<AnonymousRequestProvider>?>(nil)
+        let later = Lock<Task<RequestError?, Never>?>(nil)
+        let gate = RefreshGate()
+        let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { old in
+            let client = slot.withLock { $0 }
+            if old == "planted-1" {
+                let task = Task { () -> RequestError? in
+                    await gate.wait()
+                    guard let client else { return nil }
+                    return await get(client)
+                }
+                later.withLock { $0 = task }
+            }
+            return server.renew()
+        }
+        let client = client(authenticator)
+        slot.withLock { $0 = client }
+        expire()
+        #expect(await get(client) == nil)
+        // The task begins its request after the refresh, with a token that is rejected, so it begins the next refresh.
+        expire()
+        gate.open()
+        #expect(await later.withLock { $0 }?.value == nil)
+        #expect(server.refreshes == 2 && authenticator.credential == "planted-3")
+        slot.withLock { $0 = nil }
     }
 
     @Test("a refresh that waits for itself fails instead (PM-96)")

@@ -44,7 +44,7 @@ struct RetryBoundTests {
         var allowsAnother: Bool { [.notSent, .unavailable, .redirect].contains(self) }
     }
 
-    private static func policy(_ numbers: inout Numbers) -> (policy: RetryPolicy, ignores: Bool) {
+    static func policy(_ numbers: inout Numbers) -> (policy: RetryPolicy, ignores: Bool) {
         let strategies: [RetryPolicy.Strategy] = [
             .retryOnce, .retryTwiceWithDefaultDelay,
             .exponentialBackoff(maximumRetries: Int.random(in: 0...5, using: &numbers)),

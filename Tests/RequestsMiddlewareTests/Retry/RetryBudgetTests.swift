@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry budgets")
 struct RetryBudgetTests {
-    @Test("a server that always fails receives at most a tenth more requests (R-66)", arguments: [100, 1000])
+    @Test("a server that always fails receives at most ten and a tenth more requests (R-66)", arguments: [100, 1000])
     func bound(calls: Int) async throws {
         let script = ResponseScript(.failure(RequestError(.connectionFailed)))
         let executor = script.executor.retrying(.retryNetworkFailure(with: .retryTwiceWithDelay(.zero)))
@@ -54,6 +54,48 @@ struct RetryBudgetTests {
     private let request: PreparedRequest
 
     init() throws { request = try preparedRequest() }
+
+    @Test("retries and hedging of one executor share a budget, in both orders, and a request adds to it once (R-66)")
+    func sharedByHedging() async throws {
+        let clock = ManualClock()
+        let policy = RetryPolicy.retryNetworkFailure(with: .retryTwiceWithDelay(.zero))
+        let environment = try #require(RequestEnvironment(baseURL: URL("http://e.com")))
+        let orders: [@Sendable (any RequestExecutor) -> any RequestExecutor] = [
+            { $0.hedging(after: .zero, clock: clock.clock()).retrying(policy) },
+            { $0.retrying(policy).hedging(after: .zero, clock: clock.clock()) },
+            { $0.hedging(after: .zero, clock: clock.clock()).decodingContent().retrying(policy) },
+            {
+                $0.withStandardMiddleware(
+                    within: environment, retrying: policy, hedgingAfter: .zero, clock: clock.clock())
+            },
+        ]
+        for make in orders {
+            // Slower than the delay, so that each request would be hedged.
+            let script = ResponseScript(.failure(RequestError(.connectionFailed)))
+            let slow = script.executor.intercepting { request, next in
+                for _ in 0..<3 { await Task.yield() }
+                return try await next.execute(request)
+            }
+            let executor = make(slow)
+            for _ in 0..<200 {
+                _ = await failure { () async throws(RequestError) in try await executor.execute(request) }
+            }
+            #expect(script.count > 200 && script.count <= 200 + 10 + 20, "\(script.count)")
+        }
+    }
+
+    @Test("hedging with a budget of its own is limited to ten and a tenth of the requests (R-66)")
+    func hedgingAlone() async throws {
+        let script = ResponseScript(.failure(RequestError(.connectionFailed)))
+        let executor = script.executor.intercepting { request, next in
+            for _ in 0..<3 { await Task.yield() }
+            return try await next.execute(request)
+        }.hedging(after: .zero, clock: ManualClock().clock())
+        for _ in 0..<200 {
+            _ = await failure { () async throws(RequestError) in try await executor.execute(request) }
+        }
+        #expect(script.count > 200 && script.count <= 200 + 10 + 20, "\(script.count)")
+    }
 
     @Test("extreme numbers are limited")
     func extremes() {

@@ -126,7 +126,9 @@ struct RetryingTests {
         #expect(script.executor.recordedRequests.map(\.method) == [.post, .get, .get, .get, .get])
     }
 
-    @Test("middleware below sees every attempt with the original request, middleware above sees one exchange (PM-100)")
+    @Test(
+        "middleware below sees every attempt with the original request, middleware above one exchange for each decoding (PM-100)"
+    )
     func original() async throws {
         let script = ResponseScript(.status(503), .failure(RequestError(.connectionLost)), .json("[1,"), .json("[1]"))
         let below = Lock([Header]())

@@ -121,7 +121,8 @@ struct SecuredExchangeTests {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in
             guard line.receiveRequest() != nil else { return }
             line.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno")
-            line.waitForEnd()
+            // Nothing more is read, so that the upload cannot end.
+            line.waitForStop()
         }
         let body = Data(repeating: 97, count: 64 << 20)
         let request = try peer.securedRequest(.post, body: .bytes(body))
@@ -129,6 +130,7 @@ struct SecuredExchangeTests {
         let response = try await call.response(to: request, over: executor)
         #expect(response.status == 413 && response.text == "no")
         #expect(executor.connections.idle == 0)
+        peer.stop()
     }
 
     @Test("uploads from memory, a file and a stream arrive as they are (S-49)", arguments: SecuredCall.allCases)
@@ -147,7 +149,7 @@ struct SecuredExchangeTests {
                 .stream(length: bytes.count, isReplayable: true) { PieceSource(bytes) },
                 .stream(length: nil, isReplayable: true) { PieceSource(bytes) },
             ] {
-                var request = try PreparedRequest(method: .post, url: server.baseURL, body: body)
+                var request = try PreparedRequest(method: .post, url: server.baseURL, body: body).patient()
                 request.delivery = .collected(limit: 1 << 20)
                 let response = try await call.response(to: request, over: executor)
                 guard case .bytes(let data) = response.body else {
@@ -169,13 +171,15 @@ struct SecuredExchangeTests {
                 try await withTestServer(serving: toSecured) { from in
                     let client = Client(
                         AnonymousRequestProvider(baseURL: from.baseURL), executor: try Secured.executor())
-                    #expect(try await client.perform { $0.get(.text, from: "/") } == "arrived")
+                    #expect(
+                        try await client.perform { $0.get(.text, from: "/").with(timeouts: Timeouts(connect: nil)) }
+                            == "arrived")
                 }
                 try await withTestServer(serving: toPlain, tls: .init()) { from in
                     let client = Client(
                         AnonymousRequestProvider(baseURL: from.baseURL), executor: try Secured.executor())
                     let error = await #expect(throws: RequestError.self) {
-                        try await client.perform { $0.get(.text, from: "/") }
+                        try await client.perform { $0.get(.text, from: "/").with(timeouts: Timeouts(connect: nil)) }
                     }
                     #expect(error?.reason == .unexpectedRedirect)
                     var policy = RedirectPolicy.standard

@@ -37,7 +37,7 @@ enum Secured {
     /// Returns an executor that has loaded its settings, so that a short limit covers only the handshake.
     static func loadedExecutor() async throws -> SocketExecutor {
         let executor = try executor()
-        try await executor.reloadTLS()
+        try await executor.reloadTLS(timeout: nil)
         return executor
     }
 }
@@ -50,8 +50,15 @@ extension ScriptedPeer {
     ) throws -> PreparedRequest {
         let port = try #require(address.port)
         return PreparedRequest(
-            method: method, target: try TargetURI("https://\(host):\(port)\(path)"), body: body, delivery: delivery)
+            method: method, target: try TargetURI("https://\(host):\(port)\(path)"), body: body, delivery: delivery
+        ).patient()
     }
+}
+
+extension PreparedRequest {
+    /// Returns this request without a connect limit: other tests can occupy the threads of the pool for longer than
+    /// 10 s, the default.
+    func patient() -> PreparedRequest { with { $0.timeouts.connect = nil } }
 }
 
 /// A way in which the tests make calls.

@@ -111,7 +111,7 @@ struct SecuredTrustTests {
             tls.minimumVersion = version
             tls.maximumVersion = version
             try await withTestServer(serving: MockExecutor(.ok("hello")), tls: tls) { server in
-                let request = try PreparedRequest(url: server.baseURL)
+                let request = try PreparedRequest(url: server.baseURL).patient()
                 let with = try Secured.executor { $0.tls.identity = identity }
                 let response = try await with.execute(request)
                 #expect(response.text == "hello")
@@ -129,7 +129,7 @@ struct SecuredTrustTests {
         var tls = TestServer.TLS()
         tls.maximumVersion = .tls12
         try await withTestServer(serving: MockExecutor(.ok()), tls: tls) { server in
-            let request = try PreparedRequest(url: server.baseURL)
+            let request = try PreparedRequest(url: server.baseURL).patient()
             let response = try await Secured.executor().execute(request)
             #expect(response.metrics.tls?.version == "TLSv1.2")
             let strict = try Secured.executor { $0.tls.minimumVersion = .tls13 }
@@ -160,17 +160,17 @@ struct SecuredTrustTests {
         #expect(executor.connections.idle == 1)
         // A file that cannot be used changes nothing.
         try Data("nothing".utf8).write(to: URL(filePath: path))
-        let failure = await #expect(throws: RequestError.self) { try await executor.reloadTLS() }
+        let failure = await #expect(throws: RequestError.self) { try await executor.reloadTLS(timeout: nil) }
         #expect(failure?.reason == .invalidRequest(.invalidTLSConfiguration))
         #expect(try await executor.execute(peer.securedRequest()).metrics.isReusedConnection)
         // Another authority does not trust the server.
         let other = try CertificateMaker.authority("Another").make(CertificateKey(.p256))
         try other.pem.write(to: URL(filePath: path))
-        try await executor.reloadTLS()
+        try await executor.reloadTLS(timeout: nil)
         #expect(executor.connections.open == 0)
         let reason = await executor.failure(of: try peer.securedRequest())?.reason
         #expect(reason == .certificateRefused(.unknownIssuer))
-        try await executor.reloadTLS(TLSConfiguration(trust: try Secured.trust))
+        try await executor.reloadTLS(TLSConfiguration(trust: try Secured.trust), timeout: nil)
         #expect(try await executor.execute(peer.securedRequest()).text == "ok")
         #expect(peer.connections == 3)
     }
@@ -184,7 +184,7 @@ struct SecuredTrustTests {
         let request = try peer.securedRequest()
         let call = Task { try await executor.execute(request).text }
         await eventually { peer.connections == 1 }
-        try await executor.reloadTLS()
+        try await executor.reloadTLS(timeout: nil)
         peer.resume(2)
         #expect(try await call.value == "ok")
         #expect(executor.connections.open == 0)

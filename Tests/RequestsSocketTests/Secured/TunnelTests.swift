@@ -25,7 +25,7 @@ struct TunnelTests {
     }
 
     private func request(_ url: String, _ header: Header = .empty) throws -> PreparedRequest {
-        PreparedRequest(target: try TargetURI(url), header: header)
+        PreparedRequest(target: try TargetURI(url), header: header).patient()
     }
 
     /// Returns a proxy that answers CONNECT with `response`, and then is the server `origin`.

@@ -22,7 +22,7 @@ struct ParameterSetTests {
     }
 
     @Test(
-        "a request can override where its parameters are sent; another body replaces a form (C14, D-11, PM-40, AF-9, AF-19)"
+        "a request can override where parameters are sent; beside another body they are a query (C14, D-11, PM-40, AF-9, AF-19)"
     )
     func overriding() throws {
         let deleted = try prepared(.delete, ParameterSet(["a": 1], in: .byMethod(queryMethods: [.get])))
@@ -33,7 +33,10 @@ struct ParameterSetTests {
         #expect(try prepared(.get, body).target.query == "a%5B%5D=1")
         #expect(try prepared(.post, body).body.text == #"{"a":[1]}"#)
         let upload = try api.post(.raw(data: Data("x".utf8)), to: "/x").adding(parameters: ["a": 1]).prepared()
-        #expect(upload.body.text == "x" && upload.target.query == nil)
+        #expect(upload.body.text == "x" && upload.target.query == "a=1")
+        let json = try api.post(.json([1]), to: "/x").adding(parameters: ["a": 1])
+            .adding(parameters: ["b": 2], in: .form).prepared()
+        #expect(json.body.text == "[1]" && json.target.query == "a=1")
     }
 
     @Test("parameters follow the query of the base URL and of the request, before a fragment (AF-10, C32, PM-40)")

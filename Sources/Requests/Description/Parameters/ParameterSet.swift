@@ -3,8 +3,9 @@
 /// A request can have several sets. When it is prepared, the sets of one destination are merged: a later value takes
 /// the place of an earlier value of the same name, and the format is that of the last set. A form, JSON and a property
 /// list share the one body, and the kind that was added last is sent. A body that was set with ``Request/sending(_:)``
-/// is not replaced: parameters for the body are then omitted, except that a multipart form takes those of a form or a
-/// property list as fields after its own parts.
+/// is not replaced: parameters for a form, JSON or a property list are then omitted, and those of
+/// ``Destination/byMethod`` go to the query. A multipart form takes those of a form or a property list as fields after
+/// its own parts.
 public struct ParameterSet: Sendable {
     /// The part of a request that parameters are written to.
     public struct Destination: Sendable {
@@ -39,10 +40,11 @@ public struct ParameterSet: Sendable {
         /// The body, as a property list in XML.
         public static let propertyList = Destination(kind: .propertyList)
 
-        /// The query for GET, HEAD and DELETE, and a form in the body for other methods.
+        /// The query for GET, HEAD and DELETE and beside a body of another kind, and otherwise a form in the body.
         public static let byMethod = Destination.byMethod()
 
-        /// Returns a destination in the query for some methods, and in the body for all others.
+        /// Returns a destination in the query for some methods and beside a body of another kind, and in the body
+        /// otherwise.
         ///
         /// - Parameters:
         ///   - format: The format of the query or the form.

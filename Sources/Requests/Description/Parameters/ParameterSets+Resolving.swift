@@ -15,25 +15,28 @@ final class ResolvedParameters {
     private(set) var body: Body?
     private(set) var custom: [(RequestParameters, Apply)] = []
 
-    /// Resolves `sets` for a request with `method`.
+    /// Resolves `sets` for a request with `method` and the provider `own` of a body that was set explicitly.
     ///
     /// - Throws: ``RequestParameters/ParameterError``, or the error of an `Encodable` value.
-    init(_ sets: [ParameterSet], method: HTTPMethod) throws {
-        for set in sets { try assign(try set.parameters(), set.destination.kind, method) }
+    init(_ sets: [ParameterSet], method: HTTPMethod, besides own: BodyProvider) throws {
+        var hasBody = false
+        if case .other = own.kind { hasBody = true }
+        for set in sets { try assign(try set.parameters(), set.destination.kind, method, hasBody: hasBody) }
     }
 
     private func assign(
-        _ parameters: RequestParameters, _ kind: ParameterSet.Destination.Kind, _ method: HTTPMethod
+        _ parameters: RequestParameters, _ kind: ParameterSet.Destination.Kind, _ method: HTTPMethod, hasBody: Bool
     ) throws {
         switch kind {
         case .query(let format): query = (merged(query?.parameters, parameters), format)
         case .byMethod(let format, let body, let queryMethods):
-            if queryMethods.contains(where: { ASCIIFolding.areEqual($0.rawValue, method.rawValue) }) {
+            // A body that takes no parameters leaves them only the query (PM-40).
+            if hasBody || queryMethods.contains(where: { ASCIIFolding.areEqual($0.rawValue, method.rawValue) }) {
                 query = (merged(query?.parameters, parameters), format)
             } else if case .form = body {
-                try assign(parameters, .form(format), method)
+                try assign(parameters, .form(format), method, hasBody: hasBody)
             } else {
-                try assign(parameters, body, method)
+                try assign(parameters, body, method, hasBody: hasBody)
             }
         case .form(let format):
             if case .form(let earlier, _) = body {

@@ -35,17 +35,23 @@ extension DigestAuthenticator {
 
     /// Checks the response digest of Authentication-Info, if there is one (RFC 7616 §3.5).
     ///
+    /// With `auth-int` it covers the body as the server sent it, so it is checked only if the body is in memory and no
+    /// content coding was decoded.
+    ///
     /// - Throws: `RequestError` with `credentialsUnavailable` and ``CredentialError/serverNotAuthenticated`` if it is
     ///   wrong.
-    public func verify(_ response: ResponseHead, token: Token) throws(RequestError) {
+    public func verify(_ response: RawResponse, token: Token) throws(RequestError) {
         guard let proof = token.proof, response.status != 401, let info = response.header.authenticationInfo,
             let found = info["rspauth"]
         else { return }
-        // The digest of a body cannot be verified before the body is read.
-        if let quality = info["qop"], ASCIIFolding.areEqual(quality, "auth-int") { return }
+        var body: Data?
+        if let quality = info["qop"], ASCIIFolding.areEqual(quality, "auth-int") {
+            guard let bytes = response.bytes, response.metrics.contentEncoding == nil else { return }
+            body = bytes
+        }
         let expected: String
         do throws(HashError) {
-            expected = try proof.responseDigest(isProtected: info["qop"] != nil, hashes)
+            expected = try proof.responseDigest(isProtected: info["qop"] != nil, body: body, hashes)
         } catch {
             throw RequestError(error)
         }

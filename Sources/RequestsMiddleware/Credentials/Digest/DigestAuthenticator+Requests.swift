@@ -8,12 +8,16 @@ extension DigestAuthenticator {
     public func credentials(
         for request: PreparedRequest
     ) async throws(RequestError) -> (fields: Header, token: Token)? {
-        guard case .digest(let session) = state.withLock({ $0 }) else { return try availableCredentials(for: request) }
         try checkValues()
-        if let quality = try quality(for: request, session.challenge) { return try credentials(for: request, quality) }
+        // Taken once: while a body is read, another challenge can replace the session.
+        let (state, use) = nextUse()
+        guard let use else { return try credentials(withoutSessionIn: state) }
+        if let quality = try quality(for: request, use.session.challenge) {
+            return try credentials(for: request, quality, use)
+        }
         // Only a body that is a file or a stream has to be read first.
-        let digest = try await request.bodyDigest(with: session.challenge.algorithm, hashes)
-        return try credentials(for: request, .integrity(bodyHash: HexadecimalText.of(digest)))
+        let digest = try await request.bodyDigest(with: use.session.challenge.algorithm, hashes)
+        return try credentials(for: request, .integrity(bodyHash: HexadecimalText.of(digest)), use)
     }
 
     /// Returns the credentials for `request` unless there is a session with the server, whose responses are verified.
@@ -23,18 +27,40 @@ extension DigestAuthenticator {
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
         try checkValues()
-        switch state.withLock({ $0 }) {
-        case .none:
-            // Without hashes no challenge can be met, which is better known before anything is sent.
-            if !fallbacks.contains(.basic) {
-                _ = try wrapping { () throws(HashError) in try hashes.checkAvailability() }
-            }
-            return ([], Token(generation: 0, nonce: nil))
-        case .basic(let generation):
+        let state = state.withLock { $0 }
+        // The credentials of a session identify a response to verify, which blocking calls leave to a task.
+        if case .digest = state { return nil }
+        return try credentials(withoutSessionIn: state)
+    }
+
+    private func credentials(
+        withoutSessionIn state: State
+    ) throws(RequestError) -> (fields: Header, token: Token) {
+        if case .basic(let generation) = state {
             let value = BasicCredentials.fieldValue(username, password)
             return ([Field(name: .authorization, value: value)], Token(generation: generation, nonce: ""))
-        // The credentials of a session identify a response to verify, which blocking calls leave to a task.
-        case .digest: return nil
+        }
+        // Without hashes no challenge can be met, which is better known before anything is sent.
+        if !fallbacks.contains(.basic) {
+            _ = try wrapping { () throws(HashError) in try hashes.checkAvailability() }
+        }
+        return ([], Token(generation: 0, nonce: nil))
+    }
+
+    /// The session as one request uses it.
+    private struct Use {
+        let session: DigestSession
+        let nonce: String
+        let count: UInt32
+    }
+
+    /// Returns the present state, and its session with the next count of its nonce; nil without a session.
+    private func nextUse() -> (state: State, use: Use?) {
+        state.withLock { state in
+            guard case .digest(var session) = state else { return (state, nil) }
+            let (nonce, count) = session.next()
+            state = .digest(session)
+            return (state, Use(session: session, nonce: nonce, count: count))
         }
     }
 
@@ -62,24 +88,19 @@ extension DigestAuthenticator {
     }
 
     private func credentials(
-        for request: PreparedRequest, _ quality: DigestCredentials.Quality
-    ) throws(RequestError) -> (fields: Header, token: Token)? {
-        let used = state.withLock { state -> (DigestSession, nonce: String, count: UInt32)? in
-            guard case .digest(var session) = state else { return nil }
-            let (nonce, count) = session.next()
-            state = .digest(session)
-            return (session, nonce, count)
-        }
-        guard let (session, nonce, count) = used else { return ([], Token(generation: 0, nonce: nil)) }
+        for request: PreparedRequest, _ quality: DigestCredentials.Quality, _ use: Use
+    ) throws(RequestError) -> (fields: Header, token: Token) {
         let message = DigestCredentials.Message(
             method: request.method.rawValue, target: request.target.requestTarget, quality: quality)
         let value = try wrapping { () throws(HashError) in
-            try DigestCredentials.fieldValue(for: message, in: session, nonce: nonce, count: count, hashes)
+            try DigestCredentials.fieldValue(
+                for: message, in: use.session, nonce: use.nonce, count: use.count, hashes)
         }
-        let proof = DigestCredentials.Proof(session: session, target: message.target, nonce: nonce, count: count)
+        let proof = DigestCredentials.Proof(
+            session: use.session, target: message.target, nonce: use.nonce, count: use.count)
         return (
             [Field(name: .authorization, value: value)],
-            Token(generation: session.generation, nonce: nonce, proof: proof)
+            Token(generation: use.session.generation, nonce: use.nonce, proof: proof)
         )
     }
 

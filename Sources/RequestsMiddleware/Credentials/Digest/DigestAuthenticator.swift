@@ -17,10 +17,10 @@ package import RequestsPOSIX
 /// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one
 /// that can be sent only once fails with `bodyNotReplayable`.
 ///
-/// If the server proves in Authentication-Info that it knows the password (`rspauth`), the proof is verified, except
-/// with `auth-int`, which would need the body of the response; a wrong proof ends the call with `credentialsUnavailable`
-/// and ``CredentialError/serverNotAuthenticated``. A server that announces `charset=UTF-8` receives user name and
-/// password in normalization form C (RFC 7616 §4).
+/// If the server proves in Authentication-Info that it knows the password (`rspauth`), the proof is verified; a wrong
+/// one ends the call with `credentialsUnavailable` and ``CredentialError/serverNotAuthenticated``. With `auth-int` the
+/// proof covers the body, so it is verified only for a body in memory whose content coding was not decoded. A server
+/// that announces `charset=UTF-8` receives user name and password in normalization form C (RFC 7616 §4).
 ///
 /// On Linux the hashes are those of the system's libcrypto. Without it, requests fail with `credentialsUnavailable` and
 /// a ``CredentialError`` that names the packages to install, before anything is sent. Apple's CryptoKit has no

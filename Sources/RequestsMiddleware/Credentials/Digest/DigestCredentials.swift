@@ -36,18 +36,24 @@ enum DigestCredentials {
         let nonce: String
         let count: UInt32
 
-        /// Returns the digest of a response without the hash of its body, whose message has no method.
+        /// Returns the digest of a response, whose message has no method.
         ///
         /// - Parameters:
         ///   - isProtected: Whether the server names a quality of protection; there is none in RFC 2069.
+        ///   - body: The body, for `auth-int`; nil for other qualities.
         ///   - hashes: The hash functions.
         /// - Returns: The digest in hexadecimal.
         /// - Throws: `HashError` if its algorithm is unavailable.
-        func responseDigest(isProtected: Bool, _ hashes: any HashProvider) throws(HashError) -> String {
+        func responseDigest(
+            isProtected: Bool, body: Data?, _ hashes: any HashProvider
+        ) throws(HashError) -> String {
             let challenge = session.challenge
-            let message = Message(
-                method: "", target: target,
-                quality: isProtected || challenge.offersAuthentication ? .authentication : .none)
+            var quality = isProtected || challenge.offersAuthentication ? Quality.authentication : .none
+            if let body {
+                quality = .integrity(
+                    bodyHash: HexadecimalText.of(try hashes.digest(of: body, with: challenge.algorithm)))
+            }
+            let message = Message(method: "", target: target, quality: quality)
             return try DigestCredentials.response(
                 to: message, key: session.key, nonce: nonce, count: count, clientNonce: session.clientNonce,
                 challenge.algorithm, hashes)

@@ -143,6 +143,13 @@ enum OAuthText {
         !text.isEmpty && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
     }
 
+    /// Returns whether `text` can identify an app: it is not empty and has no control characters.
+    ///
+    /// RFC 6749 §2.3.1 encodes identifiers as in a form, so servers can accept characters outside ASCII.
+    static func isIdentifier(_ text: String) -> Bool {
+        !text.isEmpty && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
     /// Returns a peer's text without the controls that change the order of the text around it.
     static func withoutDirections(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isBidiControl }))

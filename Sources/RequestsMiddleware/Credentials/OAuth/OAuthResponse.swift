@@ -73,13 +73,22 @@ struct OAuthResponse {
         return text
     }
 
-    /// Returns a number of seconds, which is nil if it is missing or a string: RFC 6749 §5.1 requires a number.
+    /// Returns a number of seconds, which is nil if it is missing or null.
     ///
-    /// - Throws: `RequestError` if it is negative or of another type.
+    /// RFC 6749 §5.1 requires a number. Several servers send its digits as a string, which means the same.
+    ///
+    /// - Throws: `RequestError` if it is negative, another text, or of another type.
     func seconds(_ name: String) throws(RequestError) -> Double? {
-        guard let value = members[name], !value.isNull, value.string == nil else { return nil }
-        guard let seconds = value.double, seconds >= 0 else { throw failure("“\(name)” is not a number of seconds") }
+        guard let value = members[name], !value.isNull else { return nil }
+        let number = value.string.map(Self.number) ?? value.double
+        guard let seconds = number, seconds >= 0 else { throw failure("“\(name)” is not a number of seconds") }
         return min(seconds, Self.longestLifetime)
+    }
+
+    /// Returns the number of a text that consists of digits; nil for any other.
+    private static func number(_ digits: String) -> Double? {
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        return Double(digits)
     }
 }
 

@@ -41,7 +41,7 @@ extension OAuthServer {
         guard OAuthText.isVisible(redirectURI), RedirectText(redirectURI).hasScheme, !redirectURI.containsByte("#"),
             !redirectURI.containsByte(" ")
         else { throw RequestError(Failure.invalidParameter("redirect URI")) }
-        guard OAuthText.isVisible(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
+        guard OAuthText.isIdentifier(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
         let (state, verifier) = (Base64URL.encode(randomBytes(16)), Base64URL.encode(randomBytes(32)))
         let own: [(name: String, value: String?)] = [
             ("response_type", "code"), ("client_id", client.id), ("redirect_uri", redirectURI), ("scope", scope),

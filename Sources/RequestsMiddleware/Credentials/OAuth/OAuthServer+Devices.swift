@@ -12,13 +12,16 @@ extension OAuthServer {
         /// The address that contains the user code, for a QR code; nil if there is none.
         public let completeVerificationURI: URL?
 
-        /// When the codes expire.
+        /// When the codes expire, at most 24 hours after the response.
         public let expiration: Date
 
         /// The least time between two requests, from 1 s to 1 hour.
         public let interval: Duration
 
         let deviceCode: String
+
+        /// The maximum lifetime in seconds; servers send 15 to 30 minutes.
+        static let longestLifetime = 86_400.0
 
         init(_ response: OAuthResponse, receivedAt date: Date) throws(RequestError) {
             deviceCode = try response.requiredText("device_code")
@@ -31,7 +34,8 @@ extension OAuthServer {
             guard let lifetime = try response.seconds("expires_in") else {
                 throw response.failure("“expires_in” is not a number of seconds")
             }
-            expiration = date.addingTimeInterval(lifetime)
+            // A server that sends years would make the app poll that long.
+            expiration = date.addingTimeInterval(min(lifetime, Self.longestLifetime))
             // RFC 8628 §3.2: 5 s if there is none. A server that sends 0 would be flooded.
             interval = .seconds(min(max(1, try response.seconds("interval") ?? 5), 3_600))
         }
@@ -62,7 +66,8 @@ extension Client where API == OAuthServer {
     ///
     /// It requests them each ``OAuthServer/DeviceAuthorization/interval``, on the clock of the server. The interval grows
     /// by 5 s when the server responds with `slow_down`, and doubles when a request times out (RFC 8628 §3.5). It ends
-    /// when the codes expire; cancel the task to end it earlier.
+    /// when the codes expire, and when it has waited as long as they were valid at the beginning, even if the date of the
+    /// system is set back; so it sends at most `lifetime / interval` requests. Cancel the task to end it earlier.
     ///
     /// ```swift
     /// let device = try await tokens.perform { $0.deviceAuthorization() }
@@ -76,11 +81,14 @@ extension Client where API == OAuthServer {
         for device: OAuthServer.DeviceAuthorization
     ) async throws(RequestError) -> OAuthCredential {
         var interval = device.interval
+        func timeLeft() -> Double { device.expiration.timeIntervalSince(api.clock.date()) }
+        var waitingTime = min(timeLeft(), OAuthServer.DeviceAuthorization.longestLifetime)
         while true {
             // A request after the expiry would be refused, so there is no reason to wait for it.
-            guard device.expiration.timeIntervalSince(api.clock.date()) > interval / .seconds(1) else {
+            guard min(timeLeft(), waitingTime) > interval / .seconds(1) else {
                 throw RequestError(OAuthServer.Failure.deviceCodeExpired)
             }
+            waitingTime -= interval / .seconds(1)
             do {
                 try await api.clock.sleep(interval)
             } catch {

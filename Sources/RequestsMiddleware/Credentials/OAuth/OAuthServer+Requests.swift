@@ -88,7 +88,8 @@ extension OAuthServer {
     ///
     /// - Parameters:
     ///   - grantType: The value of `grant_type`.
-    ///   - parameters: Further parameters, whose values are treated as secrets; those without a value are left out.
+    ///   - parameters: Further parameters, whose values are treated as secrets; those without a value are left out. An
+    ///     invalid `code_verifier` is an error (RFC 7636 §4.1).
     ///   - scope: The scope, separated by spaces; nil for that of the server.
     /// - Returns: The request.
     public func token(
@@ -97,9 +98,23 @@ extension OAuthServer {
         token(grantType: grantType, parameters: parameters, scope: scope, renewing: nil)
     }
 
+    /// Returns whether `text` is a code verifier: 43 to 128 unreserved characters (RFC 7636 §4.1).
+    private static func isVerifier(_ text: String) -> Bool {
+        43...128 ~= text.utf8.count
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: [0x2D, 0x2E, 0x5F, 0x7E].contains(byte)
+                }
+            }
+    }
+
     private func token(
         grantType: String, parameters: QueryItems, scope: String?, renewing old: OAuthCredential?
     ) -> Request<OAuthServer, OAuthCredential> {
+        for item in parameters where item.name.hasSameBytes(as: "code_verifier") {
+            guard Self.isVerifier(item.value ?? "") else { return failing(.invalidParameter("code verifier")) }
+        }
         let items = [("grant_type", grantType)] + parameters.map { ($0.name, $0.value) } + [("scope", scope)]
         return request(at: tokenEndpoint, items) { [clock] response throws(RequestError) in
             try OAuthCredential(response, renewing: old, receivedAt: clock.date())
@@ -120,7 +135,7 @@ extension OAuthServer {
     ) -> Request<OAuthServer, Resource> {
         do throws(RequestError) {
             try Self.check(endpoint)
-            guard OAuthText.isVisible(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
+            guard OAuthText.isIdentifier(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
             let items = items + (try clientItems())
             let form = items.compactMap { item in item.value.map { QueryItems.Item(name: item.name, value: $0) } }
             let secrets =

@@ -1,9 +1,28 @@
 @_spi(Lock) internal import Requests
 internal import RequestsPOSIX
+internal import Synchronization
 
-/// The refreshes that the current task is part of, by the identity of their flights.
-enum ActiveRefreshes {
-    @TaskLocal static var flights: [ObjectIdentifier] = []
+/// One refresh, which marks the tasks that are part of it.
+///
+/// A task that a refresh creates can continue after its end, and is then no longer part of it.
+final class RefreshMark: Sendable {
+    /// The identity of the flight.
+    private let flight: ObjectIdentifier
+    private let hasEnded = Atomic(false)
+
+    /// The marks of the current task.
+    @TaskLocal static var current: [RefreshMark] = []
+
+    init(of flight: AnyObject) {
+        self.flight = ObjectIdentifier(flight)
+    }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
+
+    var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    /// Whether the refresh is active and belongs to `flight`.
+    func marks(_ flight: AnyObject) -> Bool { self.flight == ObjectIdentifier(flight) && isActive }
 }
 
 /// Refreshable credentials, the active refresh, and the requests that wait for it.
@@ -41,8 +60,8 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
 
     /// Whether the current task is part of a refresh of these credentials.
     var isRefreshingHere: Bool {
-        let flights = ActiveRefreshes.flights
-        return !flights.isEmpty && flights.contains(ObjectIdentifier(self))
+        let marks = RefreshMark.current
+        return !marks.isEmpty && marks.contains { $0.marks(self) }
     }
 
     /// Performs a step of the rules.
@@ -60,11 +79,13 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
 extension RefreshFlight {
     /// Begins the refresh that the rules have begun.
     func start() {
-        let (flights, suppressed) = (ActiveRefreshes.flights, SuppressedAuthentication.authenticators)
+        let mark = RefreshMark(of: self)
+        // The thread has no task, so the marks of the one that begins the refresh are passed on.
+        let marks = RefreshMark.current.filter(\.isActive) + [mark]
+        let suppressed = SuppressedAuthentication.authenticators
         let run: @Sendable () async -> Void = { [self] in
-            // The thread has no task, so the marks of the one that begins the refresh are passed on.
-            await ActiveRefreshes.$flights.withValue(flights + [ObjectIdentifier(self)]) {
-                await SuppressedAuthentication.$authenticators.withValue(suppressed) { await renew() }
+            await RefreshMark.$current.withValue(marks) {
+                await SuppressedAuthentication.$authenticators.withValue(suppressed) { await renew(mark) }
             }
         }
         do {
@@ -75,7 +96,7 @@ extension RefreshFlight {
         }
     }
 
-    private func renew() async {
+    private func renew(_ mark: RefreshMark) async {
         let credential = step(\.credential)
         let task = Task(executorPreference: CallingThread.current) { [refresh] () -> Result<Credential?, any Error> in
             do {
@@ -90,6 +111,7 @@ extension RefreshFlight {
         }
         if isAbandoned { task.cancel() }
         let result = await task.value
+        mark.end()
         let (outcome, waiters) = state.withLock { state in
             state.task = nil
             let outcome = state.rules.end(result)

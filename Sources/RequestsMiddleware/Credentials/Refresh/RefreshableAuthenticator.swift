@@ -17,8 +17,9 @@
 /// `credentialsUnavailable` and that error. A request that was sent before a refresh failed does not begin another one.
 ///
 /// The refresh belongs to no request: cancelling one that waits ends only its own wait, and so does its deadline.
-/// Requests that the refresh itself performs are sent without these credentials, so they never wait for it; detached
-/// tasks are not recognized as part of it. When the authenticator is released, the refresh is cancelled.
+/// Requests that the refresh itself performs are sent without these credentials, so they never wait for it. Tasks that
+/// it creates are part of it until it ends, except for detached ones, which are not recognized. When the authenticator
+/// is released, the refresh is cancelled.
 ///
 /// Requests that begin during a refresh are sent with the old credentials unless `holdsDuringRefresh` is true. Without
 /// credentials, or with expired ones, requests wait for a refresh before they are sent. A 403 is not handled.

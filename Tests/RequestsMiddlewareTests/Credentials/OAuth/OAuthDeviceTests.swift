@@ -1,4 +1,4 @@
-import Requests
+@_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
 import Testing
@@ -73,7 +73,7 @@ struct OAuthDeviceTests {
             """,
             "{\"device_code\": \"planted\", \"user_code\": \"a\", \"verification_uri\": \"https://e.com\"}",
             """
-            {"device_code": "planted", "user_code": "a", "verification_uri": "https://e.com", "expires_in": "9"}
+            {"device_code": "planted", "user_code": "a", "verification_uri": "https://e.com", "expires_in": "9 s"}
             """,
             """
             {"device_code": "planted", "user_code": "a\\u001b[2J", "verification_uri": "https://e.com", "expires_in": 1}
@@ -110,6 +110,36 @@ struct OAuthDeviceTests {
         }
         #expect(error.oauthFailure == .deviceCodeExpired && executor.recordedCount == 3)
         #expect(clock.sleeps.count == 3)
+    }
+
+    @Test(
+        "polling is limited to a day, whatever the lifetime of the codes is (RFC 8628 §3.5)",
+        arguments: ["1e18", "\"99999999\""])
+    func longLifetime(lifetime: String) async throws {
+        let (result, executor) = try await signIn(
+            "\"expires_in\": \(lifetime), \"interval\": 60", .refusal("authorization_pending"))
+        guard case .failure(let error) = result else {
+            Issue.record("signed in")
+            return
+        }
+        // 86,400 s / 60 s, and none at the expiry itself.
+        #expect(error.oauthFailure == .deviceCodeExpired && executor.recordedCount == 1_439)
+    }
+
+    @Test("polling ends although the date of the system does not advance, or is set back (RFC 8628 §3.5)")
+    func stoppedClock() async throws {
+        let device = try await device(deviceJSON()).get()
+        for change in [0.0, -3_600] {
+            let date = Lock(clock.start)
+            let (client, executor) = tokenClient(.test(clock: clock), .refusal("authorization_pending"))
+            var server = client.api
+            server.clock = Retrying.Clock(
+                date: { date.withLock { $0 } }, sleep: { _ in date.withLock { $0 += change } })
+            let error = await failure { () async throws(RequestError) in
+                try await Client(server, executor: executor).credential(for: device)
+            }
+            #expect(error?.oauthFailure == .deviceCodeExpired && executor.recordedCount == 19)
+        }
     }
 
     @Test("polling ends with the error of the server or the exchange (RFC 8628 §3.5)")

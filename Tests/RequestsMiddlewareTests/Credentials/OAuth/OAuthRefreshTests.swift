@@ -31,13 +31,28 @@ struct OAuthRefreshTests {
 
     @Test("a hundred rejections request one token, and all are sent again with it (AF-64, PM-94)")
     func singleFlight() async {
-        let (tokens, endpoint) = tokenClient(.test(clock: clock), .json(tokenJSON("\"expires_in\": 3600")))
+        let rejected = Lock(0)
+        let allRejected = RefreshGate()
+        // The endpoint responds when all requests have been rejected.
+        let endpoint = MockExecutor { _ in
+            await allRejected.wait()
+            return .ok(tokenJSON("\"expires_in\": 3600"), contentType: .json)
+        }
+        let tokens = Client(OAuthServer.test(clock: clock), executor: endpoint)
         let authenticator = RefreshableAuthenticator(credential(), from: tokens)
-        let executor = served(accepting: "planted-access")
+        let executor = MockExecutor { request in
+            if request.header[.authorization] == "Bearer planted-access" { return .ok("in") }
+            let count = rejected.withLock { count in
+                count += 1
+                return count
+            }
+            if count == 100 { allRejected.open() }
+            return .status(401)
+        }
         await withTaskGroup { group in
             for _ in 0..<100 { group.addTask { #expect(await get(authenticator, executor) == nil) } }
         }
-        #expect(endpoint.recordedCount == 1)
+        #expect(endpoint.recordedCount == 1 && rejected.withLock { $0 } == 100 && executor.recordedCount == 200)
         #expect(authenticator.credential?.refreshToken == "planted-r1")
         #expect(authenticator.credential?.expiration == clock.start + 3600)
     }

@@ -44,10 +44,11 @@ struct OAuthResponseTests {
     }
 
     @Test(
-        "expires_in becomes a date on the clock of the server; text and null are ignored (AF-64)",
+        "expires_in becomes a date on the clock of the server, also from digits in a string; null is ignored (AF-64)",
         arguments: [
             ("3600", 3600.0), ("0", 0), ("1.5", 1.5), ("1e300", 3_155_760_000), ("1000000000000000000", 3_155_760_000),
-            ("\"3600\"", nil), ("\"soon\"", nil), ("null", nil),
+            ("\"3600\"", 3600), ("\"0\"", 0), ("\"\(String(repeating: "9", count: 400))\"", 3_155_760_000),
+            ("null", nil),
         ])
     func lifetimes(text: String, seconds: Double?) async throws {
         let credential = try await respond(tokenJSON("\"expires_in\": \(text)")).get()
@@ -80,6 +81,10 @@ struct OAuthResponseTests {
             ("{\"access_token\": \"planted\"}", "“token_type” is missing"),
             (tokenJSON("\"expires_in\": -1"), "“expires_in” is not a number of seconds"),
             (tokenJSON("\"expires_in\": [3600]"), "“expires_in” is not a number of seconds"),
+            (tokenJSON("\"expires_in\": \"soon\""), "“expires_in” is not a number of seconds"),
+            (tokenJSON("\"expires_in\": \"-5\""), "“expires_in” is not a number of seconds"),
+            (tokenJSON("\"expires_in\": \"\""), "“expires_in” is not a number of seconds"),
+            (tokenJSON("\"expires_in\": \"3600\u{301}\""), "“expires_in” is not a number of seconds"),
             (tokenJSON("\"refresh_token\": \"a\\nb\""), "“refresh_token” contains invalid characters"),
             (tokenJSON("\"refresh_token\": {}"), "“refresh_token” is not a string"),
             ("", "the body is not a JSON object, Content-Type application/json"),
