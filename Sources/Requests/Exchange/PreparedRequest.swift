@@ -44,7 +44,9 @@ public struct PreparedRequest: Sendable {
         /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
         var permitsEncodedStream = false
-        var endpointType: (any Sendable.Type)?
+        // Not `any Endpoint`: the layer of endpoints is above this one (decision 0028).
+        var typedEndpoint: (any Sendable)?
+        var api: (any Sendable)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
 

@@ -1,8 +1,12 @@
 extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method, the URL, the status, the reason and its cause in one line, without secrets.
     ///
-    /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`.
-    public var description: String { line(redactedBy: secrets) }
+    /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`. The lines of a mock's
+    /// report follow, if there is one.
+    public var description: String {
+        let line = line(redactedBy: secrets)
+        return report.map { "\(line)\n\($0)" } ?? line
+    }
 
     /// The ``description``.
     ///
@@ -41,6 +45,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("attempt \(index + 1): \(retry)")
         }
         if let request { lines.append(request.curlCommand()) }
+        // Its lines have their own indentation.
+        if let report { return lines.joined(separator: "\n  ") + "\n" + report }
         return lines.joined(separator: "\n  ")
     }
 
