@@ -4,8 +4,11 @@ struct ResponseDelay: Sendable {
     private let deadline: ContinuousClock.Instant?
     /// The instant at which all waits for a body end; nil if there is none besides the other limits.
     private var end: ContinuousClock.Instant?
+    /// The clock of the pauses; nil for the real time.
+    private let clock: (any Clock<Duration>)?
 
-    init(_ request: PreparedRequest) {
+    init(_ request: PreparedRequest, _ clock: (any Clock<Duration>)? = nil) {
+        self.clock = clock
         timeouts = request.timeouts
         deadline = request.deadline
     }
@@ -20,6 +23,7 @@ struct ResponseDelay: Sendable {
     /// Waits for `pause`; throws if the limit of `phase` or the deadline passes first, or if the task is cancelled.
     func wait(for pause: MockResponse.Pause, phase: RequestError.Phase) async throws(RequestError) {
         if Task.isCancelled { throw RequestError(.cancelled) }
+        if let clock, pause != .lasting(.zero) { return try await wait(for: pause, phase: phase, on: clock) }
         let now = ContinuousClock.now
         let phaseLimit = (phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes).map { now + $0 }
         let limit = [phaseLimit, self.end].compactMap(\.self).min()
@@ -37,5 +41,27 @@ struct ResponseDelay: Sendable {
             let next = [limit, deadline, end].compactMap(\.self).min() ?? now + .seconds(3_600)
             try await CallingThread.sleep(until: next)
         }
+    }
+
+    /// Waits for `pause` on `clock`, whose durations are compared with the limits.
+    private func wait(
+        for pause: MockResponse.Pause, phase: RequestError.Phase, on clock: any Clock<Duration>
+    ) async throws(RequestError) {
+        let now = ContinuousClock.now
+        let phaseLimit = phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes
+        let limits: [(duration: Duration, error: RequestError.Reason)] = [
+            deadline.map { (now.duration(to: $0), .timedOut(.total)) }, phaseLimit.map { ($0, .timedOut(phase)) },
+            end.map { (now.duration(to: $0), .timedOut(phase)) },
+        ].compactMap(\.self)
+        let first = limits.min { $0.duration < $1.duration }
+        let length: Duration? = if case .lasting(let duration) = pause { duration } else { nil }
+        // Without any limit only cancellation ends the wait, and it ends the sleep immediately.
+        let duration = [length, first?.duration].compactMap(\.self).min() ?? .seconds(3_600)
+        repeat {
+            try await RequestError.wrapping(.other) { try await clock.sleep(for: max(.zero, duration)) }
+            if Task.isCancelled { throw RequestError(.cancelled) }
+        } while length == nil && first == nil
+        guard let first, length.map({ first.duration < $0 }) ?? true else { return }
+        throw RequestError(first.error)
     }
 }

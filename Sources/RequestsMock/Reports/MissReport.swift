@@ -1,0 +1,112 @@
+import Requests
+
+/// The report on a request to which no stub responds, without secrets.
+struct MissReport: Sendable {
+    /// The problem in one line.
+    let summary: String
+    /// The nearest stubs, the exhausted and unused ones, and a line that adds a stub.
+    let text: String
+    /// The method and the URL.
+    let request: String
+
+    /// The number of stubs that each part of the report shows.
+    private static let shownStubs = 3
+
+    init(_ request: PreparedRequest, exhausted: Stub?, stubs: [Stub]) {
+        self.request = "\(request.method) \(request.target)"
+        let finder = request.secrets()
+        let redact = { (text: String) in finder.redacted(text) }
+        var lines: [String] = []
+        if let exhausted {
+            summary = "the sequence of the stub has ended"
+            lines += ["the stub:", "  \(exhausted.line(redact))"]
+        } else {
+            summary = stubs.isEmpty ? "the mock has no stubs" : "no stub matches"
+            lines += Self.nearest(to: request, stubs, redact)
+        }
+        let spent = stubs.filter { $0.usage.isExhausted && $0 !== exhausted }
+        lines += Self.list("exhausted stubs:", spent, redact)
+        lines += Self.list("unused stubs:", stubs.filter { $0.usage.calls == 0 }, redact)
+        lines += ["to accept the request, add:", "  \(Self.suggestion(for: request, redact))"]
+        text = redact(lines.map { "  \($0)" }.joined(separator: "\n"))
+    }
+
+    private static func nearest(
+        to request: PreparedRequest, _ stubs: [Stub], _ redact: @escaping (String) -> String
+    ) -> [String] {
+        if stubs.isEmpty { return [] }
+        let candidate = MatchContext(request)
+        let ranked = stubs.map { ($0, RequestDifferences($0, candidate, redactedBy: redact)) }
+            .sorted { ($0.1.distance, $1.0.number) < ($1.1.distance, $0.0.number) }
+        var lines = ["nearest stubs:"]
+        for (stub, differences) in ranked.prefix(shownStubs) {
+            lines.append("  \(stub.line(redact))")
+            lines += differences.lines.prefix(16).map { "    \($0)" }
+        }
+        return lines
+    }
+
+    private static func list(_ title: String, _ stubs: [Stub], _ redact: (String) -> String) -> [String] {
+        if stubs.isEmpty { return [] }
+        let shown = stubs.prefix(shownStubs).map { "  \($0.line(redact))" }
+        return [title] + shown + (stubs.count > shownStubs ? ["  and \(stubs.count - shownStubs) more"] : [])
+    }
+
+    /// Returns a line of code that adds a stub for `request`.
+    static func suggestion(for request: PreparedRequest, _ redact: (String) -> String) -> String {
+        var pattern = request.target.path.splitBytes(at: "/").map { component -> String in
+            // A component with a secret is a parameter, because it cannot be shown.
+            if !redact(String(component)).hasSameBytes(as: component) { return "/:secret" }
+            // A colon at the beginning would make a parameter.
+            return component.hasBytePrefix(":") ? "/%3A\(component.droppingFirstBytes(1))" : "/\(component)"
+        }.joined()
+        if pattern.isEmpty { pattern = "/" }
+        let base = (request.api as? any RequestProviding).flatMap { try? TargetURI($0.baseURL.absoluteString) }
+        if let base, !base.hasSameOrigin(as: request.target) { pattern = "//\(request.target.authority)\(pattern)" }
+        let items = (request.target.query ?? "").splitBytes(at: "&").filter { item in
+            let name = StubPattern.items(of: item).first?.name.text ?? ""
+            return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
+                && redact(String(item)).hasSameBytes(as: item)
+        }
+        if !items.isEmpty { pattern += "?" + items.joined(separator: "&") }
+        let isJSON = request.acceptedTypes.contains { MediaType.json.reads($0) }
+        let result = isJSON ? ".json(\"{}\")" : ".status(200)"
+        return "mock.on(\(literal(of: request.method)), \(literal(of: pattern)), respond: \(result))"
+    }
+
+    private static func literal(of method: HTTPMethod) -> String {
+        let known: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect]
+        return known.contains(method)
+            ? ".\(ASCIIFolding.folded(method.rawValue))" : literal(of: method.rawValue)
+    }
+
+    private static func literal(of text: String) -> String {
+        let escaped = text.replacingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "\""): "\\\""
+            case UInt8(ascii: "\\"): "\\\\"
+            default: nil
+            }
+        }
+        return "\"\(escaped)\""
+    }
+}
+
+extension Stub {
+    /// The stub in one line: its condition, its place and the number of its calls.
+    func line(_ redact: (String) -> String) -> String {
+        let calls = usage.calls
+        return "\(name(redact)) at \(location), called \(calls == 1 ? "once" : "\(calls) times")"
+    }
+
+    private func name(_ redact: (String) -> String) -> String {
+        switch condition {
+        // The values of an endpoint may be secrets.
+        case .endpoint(let matcher): "\(matcher.name)"
+        case .endpointType(_, let name): "\(name).self"
+        case .pattern(let method, let text, _):
+            "\(method.map { "\($0)" } ?? "any method") \(ErrorText.quoted(redact(Redaction.standard.redacted(reference: text)), limit: 120))"
+        case .predicate: "a condition"
+        }
+    }
+}

@@ -1,0 +1,123 @@
+@_spi(Lock) import Requests
+
+/// The condition of a stub for one endpoint: the request is the one that the endpoint describes.
+///
+/// Endpoints need not be comparable, so the requests are compared that both describe for the same API.
+struct EndpointMatcher: Sendable {
+    /// The API of the endpoint.
+    let apiType: ObjectIdentifier
+    /// The type of the endpoint; nil for a `Call` or a `Request`, which a client does not record.
+    let endpointType: ObjectIdentifier?
+    /// The name of the endpoint's type.
+    let name: String
+    private let prepare: @Sendable (_ api: any Sendable) -> Result<PreparedRequest, RequestError>
+    private let cache: PreparedEndpoint
+
+    init<E: Endpoint>(_ endpoint: E, hasIdentity: Bool) {
+        apiType = ObjectIdentifier(E.API.self)
+        endpointType = hasIdentity ? ObjectIdentifier(E.self) : nil
+        name = String(describing: E.self)
+        prepare = { api in
+            guard let api = api as? E.API else {
+                return .failure(RequestError(.other, detail: "the request was prepared for another API"))
+            }
+            return Result { () throws(RequestError) in try endpoint.request(from: api).prepared() }
+        }
+        cache = PreparedEndpoint()
+    }
+
+    /// Returns the request that the endpoint describes for `api`.
+    func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> {
+        if let cached = cache.value.withLock({ $0 }), Self.areEqual(cached.api, api) { return cached.request }
+        let request = prepare(api)
+        cache.value.withLock { $0 = (api, request) }
+        return request
+    }
+
+    /// Returns whether both APIs are known to be equal.
+    static func areEqual(_ api: any Sendable, _ other: any Sendable) -> Bool {
+        guard let api = api as? any Equatable else { return false }
+        return api.isEqual(to: other)
+    }
+
+    /// Returns whether the request is the one that the endpoint describes.
+    ///
+    /// If middleware has changed it, the request that its own endpoint describes is compared.
+    func matches(_ candidate: MatchContext) -> Bool {
+        guard acceptsType(of: candidate.request), let api = candidate.request.api,
+            case .success(let expected) = request(for: api)
+        else { return false }
+        if expected.isSameMessage(as: candidate.request) { return true }
+        return candidate.original.map { expected.isSameMessage(as: $0) } ?? false
+    }
+
+    /// Returns whether `request` was made from an endpoint of this type, or from no endpoint.
+    func acceptsType(of request: PreparedRequest) -> Bool {
+        guard let endpointType, let type = request.endpointType else { return true }
+        return ObjectIdentifier(type) == endpointType
+    }
+}
+
+/// The last request that the endpoint of a stub described, and its API.
+private final class PreparedEndpoint: Sendable {
+    let value = Lock<(api: any Sendable, request: Result<PreparedRequest, RequestError>)?>(nil)
+}
+
+extension Equatable {
+    fileprivate func isEqual(to other: any Sendable) -> Bool {
+        (other as? Self).map { $0 == self } ?? false
+    }
+}
+
+/// A request that stubs are compared with, and what they need of it, which is computed once.
+final class MatchContext {
+    let request: PreparedRequest
+    private(set) lazy var target = ReceivedTarget(request)
+    private(set) lazy var original = request.original
+
+    init(_ request: PreparedRequest) {
+        self.request = request
+    }
+}
+
+extension PreparedRequest {
+    /// The request as its endpoint describes it, before middleware changed it; nil after a redirect, and if the request
+    /// was not made from an endpoint.
+    var original: PreparedRequest? {
+        guard redirectedFrom == nil, let api, let endpoint = typedEndpoint as? any Endpoint else { return nil }
+        return Self.request(of: endpoint, api)
+    }
+
+    private static func request<E: Endpoint>(of endpoint: E, _ api: any Sendable) -> PreparedRequest? {
+        guard let api = api as? E.API else { return nil }
+        return try? endpoint.request(from: api).prepared()
+    }
+
+    /// Returns whether both requests have the same method, target and body; fields are not compared.
+    ///
+    /// A body that is not in memory is equal to every other. Bodies are also equal if they are the same JSON.
+    func isSameMessage(as other: PreparedRequest) -> Bool {
+        method == other.method && target.hasSameOrigin(as: other.target)
+            && target.requestTarget.hasSameBytes(as: other.target.requestTarget) && body.hasSameContent(as: other.body)
+    }
+}
+
+extension RequestBody {
+    /// The bytes in memory, empty if there is no body; nil for other bodies.
+    var bytesInMemory: Data? {
+        switch self {
+        case .none: Data()
+        case .bytes(let data): data
+        default: nil
+        }
+    }
+
+    func hasSameContent(as other: RequestBody) -> Bool {
+        guard let left = bytesInMemory, let right = other.bytesInMemory else { return true }
+        if left == right { return true }
+        // Larger bodies are compared by their bytes only.
+        guard max(left.count, right.count) <= JSONDifference.maximumBytes else { return false }
+        guard let left = try? JSONValue(parsing: left), let right = try? JSONValue(parsing: right) else { return false }
+        return left == right
+    }
+}
