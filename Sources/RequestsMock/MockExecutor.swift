@@ -95,7 +95,8 @@ public struct MockExecutor: RequestExecutor {
 
     /// Returns the response to `request` without recording it.
     package func response(to request: PreparedRequest) async throws -> MockResponse {
-        switch try await reaction(to: request, by: stubs.stub(for: request)) {
+        let script = request.mockedScript
+        switch try await reaction(to: request, script, by: script == nil ? stubs.stub(for: request) : nil) {
         case .response(let response): return response
         case .forward: throw RequestError(.other, detail: "the request passes through the mock")
         }
@@ -118,10 +119,11 @@ public struct MockExecutor: RequestExecutor {
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
         let size = received.body.knownLength ?? 0
-        let stub = request.mockedScript == nil ? stubs.stub(for: received) : nil
+        let script = received.mockedScript
+        let stub = script == nil ? stubs.stub(for: received) : nil
         record.entries.withLock { _ = $0.append(Entry(request: received, stub: stub?.number), size: size) }
         let response: MockResponse
-        switch try await RequestError.wrapping(.other, { try await reaction(to: received, by: stub) }) {
+        switch try await RequestError.wrapping(.other, { try await reaction(to: received, script, by: stub) }) {
         case .response(let made): response = made
         case .forward(let executor):
             var forwarded = request
@@ -147,10 +149,10 @@ extension MockExecutor {
     }
 
     /// Returns the reaction of the request's own mock, of `stub`, or to an unmatched request.
-    private func reaction(to request: PreparedRequest, by stub: Stub?) async throws -> Reaction {
-        if let script = request.mockedScript {
-            return .response(try await script.response(to: request, call: 1))
-        }
+    private func reaction(
+        to request: PreparedRequest, _ script: ResultScript?, by stub: Stub?
+    ) async throws -> Reaction {
+        if let script { return .response(try await script.response(to: request, call: 1)) }
         guard let stub else { return try await reaction(toUnmatched: request, unmatched) }
         let call = stub.beginCall()
         do {

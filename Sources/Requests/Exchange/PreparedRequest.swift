@@ -104,6 +104,12 @@ public struct PreparedRequest: Sendable {
     /// call.
     var redirection: Redirection? { box.parts.redirection }
 
+    /// The endpoint from which a client made the request; nil if there is none.
+    package var typedEndpoint: (any Sendable)? { box.parts.typedEndpoint }
+
+    /// The API that the request was prepared for; nil for a request that is not a `Request`.
+    package var api: (any Sendable)? { box.parts.api }
+
     /// Changes the parts of a copy in place, because moving them takes longer than most changes.
     mutating func change(_ body: (inout Parts) -> Void) {
         let copy = Box(box.parts, isPartOfCall: isPartOfCall)

@@ -34,7 +34,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             let excerpt = hasSecretBodies ? "" : ": \(Self.excerpt(of: body, redactedBy: secrets))"
             lines.append("body: \(ErrorText.bytes(body.count))\(excerpt)")
         }
-        if let underlying {
+        // A report is the text of the underlying error.
+        if let underlying, report == nil {
             // It may quote text of a peer, such as the names of JSON members.
             lines.append("underlying: \(Self.singleLine(secrets.redacted(Self.explanation(of: underlying))))")
         }
@@ -98,7 +99,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     }
 
     /// Returns `text` with spaces in place of scalars that break a line or control a terminal.
-    static func singleLine(_ text: String) -> String {
+    package static func singleLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -13,37 +13,40 @@ struct MissReport: Sendable {
     private static let shownStubs = 3
 
     init(_ request: PreparedRequest, exhausted: Stub?, stubs: [Stub]) {
-        self.request = "\(request.method) \(request.target)"
         let finder = request.secrets()
         let redact = { (text: String) in finder.redacted(text) }
+        self.request = RequestError.singleLine(redact("\(request.method) \(request.target)"))
         var lines: [String] = []
+        var shown: [Stub] = []
         if let exhausted {
             summary = "the sequence of the stub has ended"
             lines += ["the stub:", "  \(exhausted.line(redact))"]
         } else {
             summary = stubs.isEmpty ? "the mock has no stubs" : "no stub matches"
-            lines += Self.nearest(to: request, stubs, redact)
+            let nearest = Self.nearest(to: request, stubs, redact)
+            shown = nearest.map(\.stub)
+            if !nearest.isEmpty { lines.append("nearest stubs:") }
+            for (stub, differences) in nearest {
+                lines.append("  \(stub.line(redact))")
+                lines += differences.lines.prefix(16).map { "    \($0)" }
+            }
         }
         let spent = stubs.filter { $0.usage.isExhausted && $0 !== exhausted }
         lines += Self.list("exhausted stubs:", spent, redact)
-        lines += Self.list("unused stubs:", stubs.filter { $0.usage.calls == 0 }, redact)
+        let unused = stubs.filter { stub in stub.usage.calls == 0 && !shown.contains { $0 === stub } }
+        lines += Self.list("other unused stubs:", unused, redact)
         lines += ["to accept the request, add:", "  \(Self.suggestion(for: request, redact))"]
-        text = redact(lines.map { "  \($0)" }.joined(separator: "\n"))
+        // Redacted before control characters are replaced, because a secret may contain them.
+        text = lines.map { "  \(RequestError.singleLine(redact($0)))" }.joined(separator: "\n")
     }
 
     private static func nearest(
         to request: PreparedRequest, _ stubs: [Stub], _ redact: @escaping (String) -> String
-    ) -> [String] {
-        if stubs.isEmpty { return [] }
+    ) -> [(stub: Stub, differences: RequestDifferences)] {
         let candidate = MatchContext(request)
         let ranked = stubs.map { ($0, RequestDifferences($0, candidate, redactedBy: redact)) }
             .sorted { ($0.1.distance, $1.0.number) < ($1.1.distance, $0.0.number) }
-        var lines = ["nearest stubs:"]
-        for (stub, differences) in ranked.prefix(shownStubs) {
-            lines.append("  \(stub.line(redact))")
-            lines += differences.lines.prefix(16).map { "    \($0)" }
-        }
-        return lines
+        return Array(ranked.prefix(shownStubs))
     }
 
     private static func list(_ title: String, _ stubs: [Stub], _ redact: (String) -> String) -> [String] {
@@ -61,8 +64,9 @@ struct MissReport: Sendable {
             return component.hasBytePrefix(":") ? "/%3A\(component.droppingFirstBytes(1))" : "/\(component)"
         }.joined()
         if pattern.isEmpty { pattern = "/" }
-        let base = (request.api as? any RequestProviding).flatMap { try? TargetURI($0.baseURL.absoluteString) }
-        if let base, !base.hasSameOrigin(as: request.target) { pattern = "//\(request.target.authority)\(pattern)" }
+        if let base = request.baseTarget, !base.hasSameOrigin(as: request.target) {
+            pattern = "//\(request.target.authority)\(pattern)"
+        }
         let items = (request.target.query ?? "").splitBytes(at: "&").filter { item in
             let name = StubPattern.items(of: item).first?.name.text ?? ""
             return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
@@ -96,7 +100,7 @@ extension Stub {
     /// The stub in one line: its condition, its place and the number of its calls.
     func line(_ redact: (String) -> String) -> String {
         let calls = usage.calls
-        return "\(name(redact)) at \(location), called \(calls == 1 ? "once" : "\(calls) times")"
+        return "\(name(redact)) at \(location), called \(calls == 1 ? "once" : calls == 2 ? "twice" : "\(calls) times")"
     }
 
     private func name(_ redact: (String) -> String) -> String {

@@ -20,8 +20,7 @@ struct RequestDifferences {
             add("endpoint", name, request.redirectedFrom == nil ? received : "a redirect", 6)
         case .pattern(_, let text, .failure(let error)):
             add(line: "pattern: \(ErrorText.quoted(url: text)) is malformed: \(error)", 40)
-        case .pattern(let method, let text, .success(let pattern)):
-            compare(with: method, text, pattern, candidate.target)
+        case .pattern(let method, _, .success(let pattern)): compare(with: method, pattern, candidate.target)
         case .predicate: add(line: "condition: returned false", 20)
         }
     }
@@ -42,7 +41,7 @@ struct RequestDifferences {
         // The endpoint of the stub may have other secrets than the request.
         let (finder, redact) = (expected.secrets(), redact)
         self.redact = { finder.redacted(redact($0)) }
-        if expected.method != request.method { add("method", "\(expected.method)", "\(request.method)", 2) }
+        if expected.method != request.method { add("method", "\(expected.method)", "\(request.method)", 3) }
         if !expected.target.hasSameOrigin(as: request.target) {
             add("origin", expected.target.origin, request.target.origin, 4)
         }
@@ -54,10 +53,10 @@ struct RequestDifferences {
     }
 
     private mutating func compare(
-        with method: HTTPMethod?, _ text: String, _ pattern: StubPattern, _ target: ReceivedTarget
+        with method: HTTPMethod?, _ pattern: StubPattern, _ target: ReceivedTarget
     ) {
         if let method, !ASCIIFolding.areEqual(method.rawValue, request.method.rawValue) {
-            add("method", "\(method)", "\(request.method)", 2)
+            add("method", "\(method)", "\(request.method)", 3)
         }
         if let scheme = pattern.scheme, !scheme.hasSameBytes(as: request.target.scheme) {
             add("scheme", scheme, request.target.scheme, 2)
@@ -72,9 +71,9 @@ struct RequestDifferences {
         }
         let components = pattern.comparedComponents(of: target)
         if components.map(pattern.matchesPath) != true {
-            let path = text.splitBytes(at: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
-            let received = components == nil ? request.target.path : pattern.isRooted ? request.target.path : nil
-            compare(path: String(path), received ?? (components ?? []).map(\.text).joined(separator: "/"))
+            // A relative pattern is compared with the path below the environment.
+            let below = pattern.isRooted ? nil : components.map { $0.map(\.text).joined(separator: "/") }
+            compare(path: pattern.path, below ?? request.target.path)
         }
         let missing = pattern.query.filter { !target.query.contains($0) }
         compare(missing, target.query, 1, isSubset: true)
@@ -133,7 +132,9 @@ struct RequestDifferences {
                 let text = { (value: JSONValue?) in
                     difference.isSecret && value != nil ? Redaction.placeholder : value.map { $0.description }
                 }
-                add("body\(difference.path)", text(difference.expected), text(difference.received), 1)
+                let (left, right) = (shown(json: text(difference.expected)), shown(json: text(difference.received)))
+                // The names of members are the peer's text.
+                add(line: "body\(redact(difference.path)): expected \(left), received \(right)", 1)
             }
             if differences.count > 10 { add(line: "body: more differences", 1) }
             return
@@ -168,6 +169,13 @@ struct RequestDifferences {
 
     private mutating func add(_ label: String, _ expected: String?, _ received: String?, _ distance: Int) {
         add(line: "\(label): expected \(shown(expected)), received \(shown(received))", distance)
+    }
+
+    private func shown(json value: String?) -> String {
+        guard let value else { return "nothing" }
+        let text = redact(value)
+        return text.unicodeScalars.count > ErrorText.peerTextLimit
+            ? String(text.unicodeScalars.prefix(ErrorText.peerTextLimit)) + "…" : text
     }
 
     private func shown(_ value: String?) -> String {

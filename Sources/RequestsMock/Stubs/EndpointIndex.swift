@@ -15,6 +15,12 @@ struct EndpointIndex {
     private var all: Set<Int> = []
     /// The API value that the paths are for.
     private var api: (any Sendable)?
+    private let areEqual: EndpointMatcher.APIEquality?
+
+    /// Creates an index without stubs, for an API whose values `areEqual` compares.
+    init(comparingAPIsBy areEqual: EndpointMatcher.APIEquality?) {
+        self.areEqual = areEqual
+    }
     private var keys: [Int: Key] = [:]
 
     /// Adds the stub `number`.
@@ -57,7 +63,7 @@ struct EndpointIndex {
     ///   - original: The request before middleware changed it.
     /// - Returns: The stubs for the path of `original`, or all of them if their paths may be others for `api`.
     func otherStubs(for api: any Sendable, _ original: PreparedRequest?) -> [Int] {
-        guard let known = self.api, EndpointMatcher.areEqual(known, api) else { return Array(all) }
+        guard let known = self.api, let areEqual, areEqual(known, api) else { return Array(all) }
         return original.map { stubs(for: $0) } ?? []
     }
 }

@@ -11,7 +11,12 @@ struct EndpointMatcher: Sendable {
     /// The name of the endpoint's type.
     let name: String
     private let prepare: @Sendable (_ api: any Sendable) -> Result<PreparedRequest, RequestError>
-    private let cache: PreparedEndpoint
+    /// A function that returns whether two values of the API are equal; nil if they cannot be compared.
+    let areEqual: APIEquality?
+    private let cache = PreparedEndpoint()
+
+    /// A function that compares two values of one type.
+    typealias APIEquality = @Sendable (any Sendable, any Sendable) -> Bool
 
     init<E: Endpoint>(_ endpoint: E, hasIdentity: Bool) {
         apiType = ObjectIdentifier(E.API.self)
@@ -23,21 +28,23 @@ struct EndpointMatcher: Sendable {
             }
             return Result { () throws(RequestError) in try endpoint.request(from: api).prepared() }
         }
-        cache = PreparedEndpoint()
+        // Determined once, because a conditional cast to a protocol is slow.
+        areEqual = (E.API.self as? any (Equatable & SendableMetatype).Type).map { Self.equality(of: $0) }
+    }
+
+    private static func equality<Value: Equatable & SendableMetatype>(of type: Value.Type) -> APIEquality {
+        { left, right in
+            guard let left = left as? Value, let right = right as? Value else { return false }
+            return left == right
+        }
     }
 
     /// Returns the request that the endpoint describes for `api`.
     func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> {
-        if let cached = cache.value.withLock({ $0 }), Self.areEqual(cached.api, api) { return cached.request }
+        if let areEqual, let cached = cache.value.withLock({ $0 }), areEqual(cached.api, api) { return cached.request }
         let request = prepare(api)
         cache.value.withLock { $0 = (api, request) }
         return request
-    }
-
-    /// Returns whether both APIs are known to be equal.
-    static func areEqual(_ api: any Sendable, _ other: any Sendable) -> Bool {
-        guard let api = api as? any Equatable else { return false }
-        return api.isEqual(to: other)
     }
 
     /// Returns whether the request is the one that the endpoint describes.
@@ -61,12 +68,6 @@ struct EndpointMatcher: Sendable {
 /// The last request that the endpoint of a stub described, and its API.
 private final class PreparedEndpoint: Sendable {
     let value = Lock<(api: any Sendable, request: Result<PreparedRequest, RequestError>)?>(nil)
-}
-
-extension Equatable {
-    fileprivate func isEqual(to other: any Sendable) -> Bool {
-        (other as? Self).map { $0 == self } ?? false
-    }
 }
 
 /// A request that stubs are compared with, and what they need of it, which is computed once.

@@ -26,7 +26,9 @@ final class StubBook: Sendable {
             let stub = Stub(number, condition, reaction, location)
             state.stubs[number] = stub
             switch condition {
-            case .endpoint(let matcher): state.endpoints[matcher.apiType, default: EndpointIndex()].insert(number)
+            case .endpoint(let matcher):
+                let index = EndpointIndex(comparingAPIsBy: matcher.areEqual)
+                state.endpoints[matcher.apiType, default: index].insert(number)
             case .endpointType(let type, _): state.types[type, default: []].append(number)
             case .pattern(_, _, .success(let pattern)) where pattern.isRooted:
                 state.rooted.insert(number, at: pattern.components)
@@ -67,9 +69,6 @@ final class StubBook: Sendable {
     /// The stubs, oldest first.
     var stubs: [Stub] { state.withLock { Array($0.stubs.values) }.sorted { $0.number < $1.number } }
 
-    /// Whether there are no stubs.
-    var isEmpty: Bool { state.withLock { $0.stubs.isEmpty } }
-
     /// The requests that no stub matched, oldest first, and their number.
     var misses: (reports: [MissReport], count: Int) { state.withLock { ($0.misses, $0.missCount) } }
 
@@ -87,15 +86,21 @@ final class StubBook: Sendable {
 extension StubBook {
     /// Returns the newest stub that matches `request`; nil if there is none.
     func stub(for request: PreparedRequest) -> Stub? {
-        if isEmpty { return nil }
-        prepareEndpoints(for: request)
+        // Conditions and endpoints are code of the test, so they do not run inside the lock.
+        var (found, tasks) = state.withLock { ($0.candidates(for: request), $0.tasks(before: request)) }
+        if tasks.isEmpty && found.isEmpty { return nil }
         let candidate = MatchContext(request)
-        // Conditions are checked outside the lock, because they are code of the test.
-        let target = state.withLock { $0.hasPatterns } ? candidate.target : nil
-        let found = state.withLock { $0.candidates(for: request, target) }
+        if tasks.contains(.prepareEndpoints), let api = request.api {
+            prepareEndpoints(for: api)
+            found = state.withLock { $0.candidates(for: request) }
+        }
+        if tasks.contains(.comparePatterns) {
+            let target = candidate.target
+            found += state.withLock { $0.patterns(matching: target) }
+        }
         if let stub = Self.newest(of: found, matching: candidate) { return stub }
         // Middleware may have changed the path, or the request may be for another API value of the same type.
-        guard let api = request.api, state.withLock({ $0.hasEndpoints(of: api) }) else { return nil }
+        guard tasks.contains(.compareEndpoints), let api = request.api else { return nil }
         let original = candidate.original
         let others = state.withLock { $0.otherStubs(for: api, original) }
         return Self.newest(of: others, matching: candidate)
@@ -106,14 +111,10 @@ extension StubBook {
         return stubs.sorted { $0.number > $1.number }.first { $0.matches(candidate) }
     }
 
-    /// Prepares the stubs for endpoints of the API of `request` that have not been prepared.
-    private func prepareEndpoints(for request: PreparedRequest) {
-        guard let api = request.api else { return }
+    /// Prepares the stubs for endpoints of `api` that have not been prepared.
+    private func prepareEndpoints(for api: any Sendable) {
         let type = ObjectIdentifier(Swift.type(of: api))
-        let pending = state.withLock { state in
-            state.endpoints[type]?.pending.isEmpty == false ? state.takePending(of: type) : []
-        }
-        if pending.isEmpty { return }
+        let pending = state.withLock { $0.takePending(of: type) }
         let requests = pending.map { stub -> (Int, PreparedRequest?) in
             guard case .endpoint(let matcher) = stub.condition else { return (stub.number, nil) }
             return (stub.number, try? matcher.request(for: api).get())
@@ -122,35 +123,53 @@ extension StubBook {
             for (number, request) in requests { state.endpoints[type]?.setRequest(request, of: number, for: api) }
         }
     }
+
+    /// What must be done, besides checking the candidates, to find the stub for a request.
+    fileprivate struct Tasks: OptionSet {
+        let rawValue: UInt8
+
+        static let prepareEndpoints = Tasks(rawValue: 1)
+        static let comparePatterns = Tasks(rawValue: 2)
+        static let compareEndpoints = Tasks(rawValue: 4)
+    }
 }
 
 extension StubBook.State {
-    var hasPatterns: Bool { !rooted.isEmpty || !relative.isEmpty }
+    func tasks(before request: PreparedRequest) -> StubBook.Tasks {
+        var tasks: StubBook.Tasks = rooted.isEmpty && relative.isEmpty ? [] : .comparePatterns
+        if !endpoints.isEmpty, let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
+            tasks.insert(.compareEndpoints)
+            if !index.pending.isEmpty { tasks.insert(.prepareEndpoints) }
+        }
+        return tasks
+    }
 
     mutating func takePending(of type: ObjectIdentifier) -> [Stub] {
         (endpoints[type]?.takePending() ?? []).compactMap { stubs[$0] }
     }
 
-    /// Returns the stubs that may match `request`, in any order.
-    func candidates(for request: PreparedRequest, _ target: ReceivedTarget?) -> [Stub] {
-        var numbers = predicates
-        if let type = request.endpointType { numbers += types[ObjectIdentifier(type)] ?? [] }
-        if let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
-            numbers += index.stubs(for: request)
+    /// Returns the stubs other than those for patterns that may match `request`, in any order.
+    func candidates(for request: PreparedRequest) -> [Stub] {
+        var found = predicates.isEmpty ? [] : predicates.compactMap { stubs[$0] }
+        if !types.isEmpty, let type = request.endpointType, let numbers = types[ObjectIdentifier(type)] {
+            found += numbers.compactMap { stubs[$0] }
         }
-        if let target {
-            numbers += rooted.stubs(matching: target.components[...])
-            if !relative.isEmpty, let components = target.componentsBelowBase {
-                numbers += relative.stubs(matching: components)
-            }
+        if !endpoints.isEmpty, let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
+            for number in index.stubs(for: request) { if let stub = stubs[number] { found.append(stub) } }
+        }
+        return found
+    }
+
+    /// Returns the stubs whose patterns match the path of `target`, in any order.
+    func patterns(matching target: ReceivedTarget) -> [Stub] {
+        var numbers = rooted.stubs(matching: target.components[...])
+        if !relative.isEmpty, let components = target.componentsBelowBase {
+            numbers += relative.stubs(matching: components)
         }
         return numbers.compactMap { stubs[$0] }
     }
 
-    /// Returns whether there are stubs for endpoints of `api`.
-    func hasEndpoints(of api: any Sendable) -> Bool { endpoints[ObjectIdentifier(type(of: api))] != nil }
-
-    /// Returns the stubs for endpoints that ``candidates(for:_:)`` does not contain.
+    /// Returns the stubs for endpoints that ``candidates(for:)`` does not contain.
     func otherStubs(for api: any Sendable, _ original: PreparedRequest?) -> [Stub] {
         let numbers = endpoints[ObjectIdentifier(type(of: api))]?.otherStubs(for: api, original) ?? []
         return numbers.compactMap { stubs[$0] }

@@ -60,6 +60,17 @@ struct StubPattern: Sendable {
         }
     }
 
+    /// The path as text, without the other parts of a URL.
+    var path: String {
+        let path = components.map { component in
+            switch component {
+            case .literal(let literal): literal.text
+            case .parameter(let name): ":\(name)"
+            }
+        }.joined(separator: "/")
+        return isRooted ? "/" + path : path
+    }
+
     /// Returns the end of the scheme of an absolute URL, at its colon; nil if there is no scheme.
     private static func schemeEnd(of text: Substring) -> Substring.Index? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
@@ -131,6 +142,13 @@ extension StubPattern {
     }
 }
 
+extension PreparedRequest {
+    /// The target of the base URL of the API; nil if the request has no API.
+    var baseTarget: TargetURI? {
+        (api as? any RequestProviding).flatMap { try? BaseTargets.target(of: $0.baseURL.absoluteString) }
+    }
+}
+
 /// The parts of a request's target that patterns are compared with.
 struct ReceivedTarget {
     let target: TargetURI
@@ -143,7 +161,7 @@ struct ReceivedTarget {
         target = request.target
         components = StubPattern.pathComponents(of: request.target.path)
         query = request.target.query.map(StubPattern.items) ?? []
-        base = (request.api as? any RequestProviding).flatMap { try? TargetURI($0.baseURL.absoluteString) }
+        base = request.baseTarget
     }
 
     /// The components below the path of the environment; nil if the target is elsewhere.
