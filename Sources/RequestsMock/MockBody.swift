@@ -9,7 +9,8 @@ extension PreparedRequest {
     func received(reportingTo progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
         var received = self
         // In memory there is no proxy that would receive these fields.
-        received.header.removeAll { $0.name.isForProxies }
+        // Checked first, because a change copies the whole request.
+        if header.contains(where: \.name.isForProxies) { received.header.removeAll { $0.name.isForProxies } }
         progress.progress.bytesExpectedToSend = body.knownLength
         switch body {
         case .none, .bytes: break

@@ -13,8 +13,16 @@ public struct MockClock: Clock {
     public struct Instant: InstantProtocol {
         let offset: Duration
 
-        /// Returns the instant `duration` after this one.
-        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// Returns the instant `duration` after this one, at most 2⁶⁰ s from the creation of the clock.
+        public func advanced(by duration: Duration) -> Instant {
+            // Limited, because the sum of a few of the longest durations would overflow.
+            Instant(offset: Self.limited(offset + Self.limited(duration)))
+        }
+
+        private static func limited(_ duration: Duration) -> Duration {
+            let limit = Int64(1) << 60
+            return min(max(duration, .seconds(-limit)), .seconds(limit))
+        }
 
         /// Returns the time between this instant and `other`, negative if `other` is earlier.
         public func duration(to other: Instant) -> Duration { other.offset - offset }

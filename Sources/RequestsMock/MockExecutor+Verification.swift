@@ -23,6 +23,7 @@ extension MockExecutor {
             default: break
             }
         }
+        if lines.count > 10 { lines = lines.prefix(10) + ["and \(lines.count - 10) more stubs"] }
         let misses = stubs.misses
         for report in misses.reports.prefix(5) {
             lines.append("unmatched request: \(report.request): \(report.summary)")

@@ -114,7 +114,9 @@ public struct MockExecutor: RequestExecutor {
     private func exchange(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try request.validate()
         if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
-        if let deadline = request.deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
+        if request.hasDeadline, let deadline = request.deadline, deadline <= .now {
+            throw RequestError(.timedOut(.total)).beforeSending()
+        }
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
@@ -128,7 +130,7 @@ public struct MockExecutor: RequestExecutor {
         case .forward(let executor):
             var forwarded = request
             // A body that can be read once has been read.
-            forwarded.body = received.body
+            if case .stream = request.body { forwarded.body = received.body }
             return try await executor.execute(forwarded)
         }
         let delay = ResponseDelay(request, clock)
@@ -155,6 +157,8 @@ extension MockExecutor {
         if let script { return .response(try await script.response(to: request, call: 1)) }
         guard let stub else { return try await reaction(toUnmatched: request, unmatched) }
         let call = stub.beginCall()
+        // Most results need no other function.
+        if let response = try stub.immediateResponse(to: request) { return .response(response) }
         do {
             return .response(try await stub.response(to: request, call: call))
         } catch is ResultScript.Exhausted {

@@ -81,6 +81,23 @@ struct HostileMockTests {
         #expect(try await mock.execute(long).head.status == 204)
     }
 
+    @Test("1,000 stubs that differ in their bodies respond to bodies that are the same JSON")
+    func manyBodies() async throws {
+        let mock = MockExecutor()
+        let api = StubbedLibrary.main
+        let text = String(repeating: "x", count: 10_000)
+        for number in 0..<1_000 {
+            let body = Data("{\"text\": \"\(text)\", \"number\": \(number)}".utf8)
+            mock.on(api.post(.raw(data: body), to: "/data").receiving(.text), respond: .text("\(number)"))
+        }
+        for number in [0, 500, 999] {
+            let body = Data("{\"number\":\(number),\"text\":\"\(text)\"}".utf8)
+            #expect(try await mock.perform(api.post(.raw(data: body), to: "/data").receiving(.text)) == "\(number)")
+        }
+        let error = await requestError { try await mock.perform(api.post(.raw(data: Data("{}".utf8)), to: "/data")) }
+        #expect("\(try #require(error))".utf8.count < 10_000)
+    }
+
     @Test("JSON bodies that nest deeply are compared without overflowing the stack")
     func depth() async throws {
         let nested = { (value: String) in

@@ -134,6 +134,26 @@ struct MockResultTests {
         #expect(await requestError { try await task.value }?.reason == .cancelled)
     }
 
+    @Test("each result of a sequence is used once by concurrent calls (PM-121)")
+    func concurrentSequence() async throws {
+        let mock = MockExecutor()
+        mock.on(.get, "/x", respond: .sequence((0..<100).map { .text("\($0)") }))
+        let values = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await mock.perform(api.get(.text, from: "/x")) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(values == Set((0..<100).map(String.init)))
+    }
+
+    @Test("a clock that has slept for the longest durations neither overflows nor goes back")
+    func longestSleeps() async throws {
+        let clock = MockClock()
+        for _ in 0..<100 { try await clock.sleep(for: .seconds(Int64.max)) }
+        let end = clock.elapsed
+        try await clock.sleep(for: .seconds(Int64.min))
+        #expect(clock.elapsed == end && end == .seconds(Int64(1) << 60))
+    }
+
     @Test("the state of a stub counts 100 concurrent calls (PM-122, T-70)")
     func state() async throws {
         let mock = MockExecutor()

@@ -119,6 +119,17 @@ struct TypedStubTests {
         #expect(try await library(changing).perform(StubbedBooks.add(emma)) == emma)
     }
 
+    @Test("a stub that redirects does not respond to the redirected request, which keeps its endpoint")
+    func redirects() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), respond: .response(.redirect(to: "/moved")))
+        mock.on(StubbedBooks.self) { _ in .response(.redirect(to: "/moved")) }.optional()
+        mock.on(.get, "/moved", respond: .json(#"{"title": "moved", "year": 1}"#))
+        #expect(try await library(mock).perform(StubbedBooks.titled("Emma")).title == "moved")
+        #expect(try await library(mock).perform(StubbedBooks.titled("Orlando")).title == "moved")
+        #expect(mock.recordedCount == 4)
+    }
+
     @Test("a value for a decoder that does not read JSON fails with an explanation; text and data are sent as they are")
     func otherDecoders() async throws {
         let api = StubbedLibrary.main

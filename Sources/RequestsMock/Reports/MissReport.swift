@@ -44,9 +44,12 @@ struct MissReport: Sendable {
         to request: PreparedRequest, _ stubs: [Stub], _ redact: @escaping (String) -> String
     ) -> [(stub: Stub, differences: RequestDifferences)] {
         let candidate = MatchContext(request)
-        let ranked = stubs.map { ($0, RequestDifferences($0, candidate, redactedBy: redact)) }
-            .sorted { ($0.1.distance, $1.0.number) < ($1.1.distance, $0.0.number) }
-        return Array(ranked.prefix(shownStubs))
+        let differences = { (stub: Stub, isDetailed: Bool) in
+            RequestDifferences(stub, candidate, isDetailed: isDetailed, redactedBy: redact)
+        }
+        let ranked = stubs.map { (stub: $0, distance: differences($0, false).distance) }
+            .sorted { ($0.distance, $1.stub.number) < ($1.distance, $0.stub.number) }
+        return ranked.prefix(shownStubs).map { ($0.stub, differences($0.stub, true)) }
     }
 
     private static func list(_ title: String, _ stubs: [Stub], _ redact: (String) -> String) -> [String] {

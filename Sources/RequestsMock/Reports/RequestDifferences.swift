@@ -8,9 +8,16 @@ struct RequestDifferences {
     private(set) var distance = 0
 
     private let request: PreparedRequest
+    private let candidate: MatchContext
+    /// Whether bodies are compared in detail, which takes long for many stubs.
+    private let isDetailed: Bool
     private var redact: (String) -> String
 
-    init(_ stub: Stub, _ candidate: MatchContext, redactedBy redact: @escaping (String) -> String) {
+    init(
+        _ stub: Stub, _ candidate: MatchContext, isDetailed: Bool, redactedBy redact: @escaping (String) -> String
+    ) {
+        self.candidate = candidate
+        self.isDetailed = isDetailed
         request = candidate.request
         self.redact = redact
         switch stub.condition {
@@ -119,14 +126,14 @@ struct RequestDifferences {
     private func hidden(_ values: [String]) -> String? { values.isEmpty ? nil : Redaction.placeholder }
 
     private mutating func compare(_ body: RequestBody, _ expected: PreparedRequest) {
-        guard !body.hasSameContent(as: request.body), let left = body.bytesInMemory,
-            let right = request.body.bytesInMemory
-        else { return }
+        guard let left = body.bytesInMemory, let right = request.body.bytesInMemory, left != right else { return }
+        guard isDetailed else { return distance += 3 }
+        let parsed = ParsedBody(body)
+        guard !body.hasSameContent(as: request.body, parsed, candidate.body) else { return }
         if expected.hasSecretBodies || request.hasSecretBodies {
             return add(line: "body: differs; it is not shown, because it may contain secrets", 2)
         }
-        let isSmall = max(left.count, right.count) <= JSONDifference.maximumBytes
-        if isSmall, let left = try? JSONValue(parsing: left), let right = try? JSONValue(parsing: right) {
+        if let left = parsed.json, let right = candidate.body.json {
             let differences = JSONDifference.all(left, right, limit: 11)
             for difference in differences.prefix(10) {
                 let text = { (value: JSONValue?) in

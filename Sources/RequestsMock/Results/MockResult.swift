@@ -104,7 +104,7 @@ extension MockResult where Resource: Encodable & Sendable {
     /// ``data(_:contentType:status:)``.
     public static func value(_ value: Resource) -> MockResult {
         let encoded = EncodedValue(value)
-        return MockResult(.make { request in try encoded.response(to: request) })
+        return MockResult(.encoded { request in try encoded.response(to: request) })
     }
 }
 

@@ -4,6 +4,8 @@ import Requests
 indirect enum ResultScript: Sendable {
     case response(MockResponse)
     case make(MockExecutor.Handler)
+    /// A value and the function that encodes it.
+    case encoded(@Sendable (PreparedRequest) throws -> MockResponse)
     case failure(RequestError)
     case sequence([ResultScript], repeatsLast: Bool)
     case delayed(MockResponse.Pause, ResultScript)
@@ -27,6 +29,7 @@ extension ResultScript {
             switch script {
             case .response(let response): return Self.applying(wrappers, to: response)
             case .make(let make): return Self.applying(wrappers, to: try await make(request))
+            case .encoded(let make): return Self.applying(wrappers, to: try make(request))
             case .failure(let error): throw error
             case .sequence(let scripts, let repeatsLast):
                 let next = scripts.indices.contains(call - 1) ? scripts[call - 1] : repeatsLast ? scripts.last : nil
@@ -43,6 +46,15 @@ extension ResultScript {
                 script = inner
             case .onCall(let number, let replacement, let inner): script = call == number ? replacement : inner
             }
+        }
+    }
+
+    /// Returns the response that is the same in every call; nil if there is none.
+    func immediateResponse(to request: PreparedRequest) throws -> MockResponse? {
+        switch self {
+        case .response(let response): response
+        case .encoded(let make): try make(request)
+        default: nil
         }
     }
 

@@ -7,15 +7,23 @@ package enum WireSnapshot {
 
     /// Returns the deterministic and redacted text of the request of `endpoint`.
     package static func text<E: Endpoint>(of endpoint: E, from api: E.API) throws(WireSnapshotError) -> String {
-        let request: PreparedRequest
+        try text(of: request(of: endpoint, from: api), "\(E.self)")
+    }
+
+    private static func request<E: Endpoint>(
+        of endpoint: E, from api: E.API
+    ) throws(WireSnapshotError) -> PreparedRequest {
         do throws(RequestError) {
-            request = try endpoint.request(from: api).prepared()
+            return try endpoint.request(from: api).prepared()
         } catch {
             throw WireSnapshotError(.notPrepared, "\(E.self): \(error)")
         }
+    }
+
+    private static func text(of request: PreparedRequest, _ name: String) throws(WireSnapshotError) -> String {
         let text = request.wireText
         guard text.utf8.count <= maximumBytes else {
-            throw WireSnapshotError(.tooLarge, "\(E.self): the wire text has \(ErrorText.bytes(text.utf8.count))")
+            throw WireSnapshotError(.tooLarge, "\(name): the wire text has \(ErrorText.bytes(text.utf8.count))")
         }
         guard let boundary = request.boundary else { return text }
         return SecretFinder([boundary]).redacted(text)
@@ -27,9 +35,11 @@ package enum WireSnapshot {
     ) throws(WireSnapshotError) -> String {
         var parts: [String] = []
         for endpoint in type.allCases {
+            let request = try request(of: endpoint, from: api)
             // Without the values of the case, which may be secrets.
-            let name = "\(endpoint)".splitBytes(at: "(", maxSplits: 1)[0]
-            parts.append("### \(name)\n\(trimmed(try text(of: endpoint, from: api)))\n")
+            let name = String("\(endpoint)".splitBytes(at: "(", maxSplits: 1).first ?? "")
+            let shown = RequestError.singleLine(request.secrets().redacted(name))
+            parts.append("### \(shown)\n\(trimmed(try text(of: request, "\(type)")))\n")
         }
         return parts.joined(separator: "\n")
     }

@@ -40,22 +40,29 @@ struct EndpointMatcher: Sendable {
     }
 
     /// Returns the request that the endpoint describes for `api`.
-    func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> {
-        if let areEqual, let cached = cache.value.withLock({ $0 }), areEqual(cached.api, api) { return cached.request }
-        let request = prepare(api)
-        cache.value.withLock { $0 = (api, request) }
-        return request
+    func request(for api: any Sendable) -> Result<PreparedRequest, RequestError> { prepared(for: api).request }
+
+    private func prepared(for api: any Sendable) -> PreparedEndpoint.Value {
+        if let areEqual, let cached = cache.value.withLock({ $0 }), areEqual(cached.api, api) { return cached }
+        let value = PreparedEndpoint.Value(api: api, request: prepare(api))
+        cache.value.withLock { $0 = value }
+        return value
     }
 
     /// Returns whether the request is the one that the endpoint describes.
     ///
     /// If middleware has changed it, the request that its own endpoint describes is compared.
     func matches(_ candidate: MatchContext) -> Bool {
-        guard acceptsType(of: candidate.request), let api = candidate.request.api,
-            case .success(let expected) = request(for: api)
-        else { return false }
-        if expected.isSameMessage(as: candidate.request) { return true }
-        return candidate.original.map { expected.isSameMessage(as: $0) } ?? false
+        guard acceptsType(of: candidate.request), let api = candidate.request.api else { return false }
+        let expected = prepared(for: api)
+        guard case .success(let request) = expected.request else { return false }
+        if request.isSameTarget(as: candidate.request),
+            request.body.hasSameContent(as: candidate.request.body, expected.body, candidate.body)
+        {
+            return true
+        }
+        guard let original = candidate.original, request.isSameTarget(as: original) else { return false }
+        return request.body.hasSameContent(as: original.body, expected.body, candidate.originalBody)
     }
 
     /// Returns whether `request` was made from an endpoint of this type, or from no endpoint.
@@ -67,7 +74,41 @@ struct EndpointMatcher: Sendable {
 
 /// The last request that the endpoint of a stub described, and its API.
 private final class PreparedEndpoint: Sendable {
-    let value = Lock<(api: any Sendable, request: Result<PreparedRequest, RequestError>)?>(nil)
+    struct Value: Sendable {
+        let api: any Sendable
+        let request: Result<PreparedRequest, RequestError>
+        let body: ParsedBody
+
+        init(api: any Sendable, request: Result<PreparedRequest, RequestError>) {
+            self.api = api
+            self.request = request
+            body = ParsedBody(try? request.get().body)
+        }
+    }
+
+    let value = Lock<Value?>(nil)
+}
+
+/// A body as JSON, which is parsed at most once.
+final class ParsedBody: Sendable {
+    private let data: Data?
+    private let parsed = Lock<JSONValue??>(nil)
+
+    init(_ body: RequestBody?) {
+        data = body?.bytesInMemory
+    }
+
+    /// The body as JSON; nil if it is not JSON, not in memory or too large to be parsed.
+    var json: JSONValue? {
+        parsed.withLock { parsed in
+            if let parsed { return parsed }
+            let value = data.flatMap { data in
+                data.count <= JSONDifference.maximumBytes ? try? JSONValue(parsing: data) : nil
+            }
+            parsed = .some(value)
+            return value
+        }
+    }
 }
 
 /// A request that stubs are compared with, and what they need of it, which is computed once.
@@ -75,6 +116,8 @@ final class MatchContext {
     let request: PreparedRequest
     private(set) lazy var target = ReceivedTarget(request)
     private(set) lazy var original = request.original
+    private(set) lazy var body = ParsedBody(request.body)
+    private(set) lazy var originalBody = ParsedBody(original?.body)
 
     init(_ request: PreparedRequest) {
         self.request = request
@@ -94,12 +137,10 @@ extension PreparedRequest {
         return try? endpoint.request(from: api).prepared()
     }
 
-    /// Returns whether both requests have the same method, target and body; fields are not compared.
-    ///
-    /// A body that is not in memory is equal to every other. Bodies are also equal if they are the same JSON.
-    func isSameMessage(as other: PreparedRequest) -> Bool {
+    /// Returns whether both requests have the same method and target.
+    func isSameTarget(as other: PreparedRequest) -> Bool {
         method == other.method && target.hasSameOrigin(as: other.target)
-            && target.requestTarget.hasSameBytes(as: other.target.requestTarget) && body.hasSameContent(as: other.body)
+            && target.requestTarget.hasSameBytes(as: other.target.requestTarget)
     }
 }
 
@@ -113,12 +154,14 @@ extension RequestBody {
         }
     }
 
-    func hasSameContent(as other: RequestBody) -> Bool {
+    /// Returns whether the bodies have the same bytes or are the same JSON; a body that is not in memory is equal to
+    /// every other.
+    func hasSameContent(
+        as other: RequestBody, _ parsed: @autoclosure () -> ParsedBody, _ otherParsed: @autoclosure () -> ParsedBody
+    ) -> Bool {
         guard let left = bytesInMemory, let right = other.bytesInMemory else { return true }
         if left == right { return true }
-        // Larger bodies are compared by their bytes only.
-        guard max(left.count, right.count) <= JSONDifference.maximumBytes else { return false }
-        guard let left = try? JSONValue(parsing: left), let right = try? JSONValue(parsing: right) else { return false }
+        guard let left = parsed().json, let right = otherParsed().json else { return false }
         return left == right
     }
 }

@@ -86,6 +86,12 @@ final class Stub: Sendable {
         state.withLock { change(&$0) }
     }
 
+    /// Returns the response that is the same in every call; nil if there is none.
+    func immediateResponse(to request: PreparedRequest) throws -> MockResponse? {
+        guard case .script(let script) = reaction else { return nil }
+        return try script.immediateResponse(to: request)
+    }
+
     /// Returns the response in the call with the number `call`.
     func response(to request: PreparedRequest, call: Int) async throws -> MockResponse {
         switch reaction {

@@ -87,12 +87,12 @@ extension StubBook {
     /// Returns the newest stub that matches `request`; nil if there is none.
     func stub(for request: PreparedRequest) -> Stub? {
         // Conditions and endpoints are code of the test, so they do not run inside the lock.
-        var (found, tasks) = state.withLock { ($0.candidates(for: request), $0.tasks(before: request)) }
+        var (found, tasks) = state.withLock { $0.candidates(for: request) }
         if tasks.isEmpty && found.isEmpty { return nil }
         let candidate = MatchContext(request)
         if tasks.contains(.prepareEndpoints), let api = request.api {
             prepareEndpoints(for: api)
-            found = state.withLock { $0.candidates(for: request) }
+            found = state.withLock { $0.candidates(for: request).stubs }
         }
         if tasks.contains(.comparePatterns) {
             let target = candidate.target
@@ -135,29 +135,24 @@ extension StubBook {
 }
 
 extension StubBook.State {
-    func tasks(before request: PreparedRequest) -> StubBook.Tasks {
-        var tasks: StubBook.Tasks = rooted.isEmpty && relative.isEmpty ? [] : .comparePatterns
-        if !endpoints.isEmpty, let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
-            tasks.insert(.compareEndpoints)
-            if !index.pending.isEmpty { tasks.insert(.prepareEndpoints) }
-        }
-        return tasks
-    }
-
     mutating func takePending(of type: ObjectIdentifier) -> [Stub] {
         (endpoints[type]?.takePending() ?? []).compactMap { stubs[$0] }
     }
 
-    /// Returns the stubs other than those for patterns that may match `request`, in any order.
-    func candidates(for request: PreparedRequest) -> [Stub] {
+    /// Returns the stubs other than those for patterns that may match `request`, in any order, and what else must be
+    /// done.
+    func candidates(for request: PreparedRequest) -> (stubs: [Stub], tasks: StubBook.Tasks) {
         var found = predicates.isEmpty ? [] : predicates.compactMap { stubs[$0] }
         if !types.isEmpty, let type = request.endpointType, let numbers = types[ObjectIdentifier(type)] {
             found += numbers.compactMap { stubs[$0] }
         }
+        var tasks: StubBook.Tasks = rooted.isEmpty && relative.isEmpty ? [] : .comparePatterns
         if !endpoints.isEmpty, let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
             for number in index.stubs(for: request) { if let stub = stubs[number] { found.append(stub) } }
+            tasks.insert(.compareEndpoints)
+            if !index.pending.isEmpty { tasks.insert(.prepareEndpoints) }
         }
-        return found
+        return (found, tasks)
     }
 
     /// Returns the stubs whose patterns match the path of `target`, in any order.
