@@ -33,7 +33,7 @@ extension MockExecutor {
         /// The response is a 500 with a marker, as in PMHTTP (PM-126).
         ///
         /// Its text is `No mock found for URL.`, its fields `Cache-Control: no-store` and `X-PMHTTP-Mock: intercepted`.
-        /// ``/Requests/ResponseHead/isInterceptedByMock`` recognizes it.
+        /// `ResponseHead.isInterceptedByMock` recognizes it.
         public static var intercepting: Unmatched { intercepting(status: 500) }
 
         /// The response is the one of ``intercepting`` with another status.

@@ -1,10 +1,11 @@
 import Requests
 
 extension MockExecutor {
-    /// Checks that every request matched a stub and that every stub was called as expected.
+    /// Checks that no request failed for want of a stub, and that every stub was called as expected.
     ///
     /// Each stub must have been called at least once, or as ``MockStub/expecting(calls:)`` and ``MockStub/optional()``
-    /// specify. A test of Swift Testing or XCTest fails with the thrown error:
+    /// specify. Requests that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or XCTest
+    /// fails with the thrown error:
     ///
     /// ```swift
     /// try mock.verify()

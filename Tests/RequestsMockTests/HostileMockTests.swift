@@ -126,6 +126,35 @@ struct HostileMockTests {
         #expect(try await mock.perform(api.get(.text, from: "/call")) == "abc")
     }
 
+    @Test("the first requests to many stubs can arrive at once")
+    func firstRequests() async throws {
+        for _ in 0..<20 {
+            let mock = MockExecutor()
+            for number in 0..<200 {
+                mock.on(StubbedBooks.titled("T\(number)"), return: StubbedBook(title: "T", year: number))
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        let year = try? await library(mock).perform(StubbedBooks.titled("T\(number * 20)")).year
+                        #expect(year == number * 20)
+                    }
+                }
+            }
+            #expect(mock.recordedCount == 8)
+        }
+    }
+
+    @Test("10,000 query items give a report of limited length")
+    func manyQueryItems() async throws {
+        let mock = MockExecutor()
+        let items = { (prefix: String) in (0..<10_000).map { "\(prefix)\($0)=\($0)" }.joined(separator: "&") }
+        mock.on(.get, "/x?" + items("a"), respond: .status(204))
+        let request = PreparedRequest(target: try TargetURI("http://host.test/x?" + items("b")))
+        let error = try #require(await requestError { try await mock.execute(request) })
+        #expect(try #require(error.underlying as? MockExecutor.UnmatchedRequest).description.utf8.count < 10_000)
+    }
+
     @Test("tasks that add, remove and call stubs at once leave the mock consistent")
     func concurrency() async throws {
         let mock = MockExecutor()

@@ -58,6 +58,9 @@ struct MissReport: Sendable {
         return [title] + shown + (stubs.count > shownStubs ? ["  and \(stubs.count - shownStubs) more"] : [])
     }
 
+    /// The number of bytes up to which query items are part of a suggested pattern.
+    private static let suggestedBytes = 400
+
     /// Returns a line of code that adds a stub for `request`.
     static func suggestion(for request: PreparedRequest, _ redact: (String) -> String) -> String {
         var pattern = request.target.path.splitBytes(at: "/").map { component -> String in
@@ -75,7 +78,12 @@ struct MissReport: Sendable {
             return !Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
                 && redact(String(item)).hasSameBytes(as: item)
         }
-        if !items.isEmpty { pattern += "?" + items.joined(separator: "&") }
+        var separator = "?"
+        // The first items are sufficient, because a pattern matches requests with more.
+        for item in items where pattern.utf8.count + item.utf8.count < suggestedBytes {
+            pattern += separator + item
+            separator = "&"
+        }
         let isJSON = request.acceptedTypes.contains { MediaType.json.reads($0) }
         let result = isJSON ? ".json(\"{}\")" : ".status(200)"
         return "mock.on(\(literal(of: request.method)), \(literal(of: pattern)), respond: \(result))"

@@ -13,6 +13,9 @@ struct RequestDifferences {
     private let isDetailed: Bool
     private var redact: (String) -> String
 
+    /// The number of query items or fields that are compared.
+    private static let comparedNames = 100
+
     init(
         _ stub: Stub, _ candidate: MatchContext, isDetailed: Bool, redactedBy redact: @escaping (String) -> String
     ) {
@@ -103,7 +106,8 @@ struct RequestDifferences {
     ) {
         let names = (expected + (isSubset ? [] : received)).map(\.name)
         var seen: Set<ByteText> = []
-        for name in names where seen.insert(name).inserted {
+        // Limited, because the time grows with the square of the number of items.
+        for name in names.prefix(Self.comparedNames) where seen.insert(name).inserted {
             let left = expected.filter { $0.name == name }.map(Self.text)
             let right = received.filter { $0.name == name }.map(Self.text)
             guard left != right else { continue }
@@ -163,7 +167,7 @@ struct RequestDifferences {
     private mutating func compareFields(_ expected: PreparedRequest) {
         let names = (expected.header.map(\.name) + request.header.map(\.name))
         var seen: Set<Field.Name> = []
-        for name in names where seen.insert(name).inserted {
+        for name in names.prefix(Self.comparedNames) where seen.insert(name).inserted {
             let (left, right) = (expected.header.values(of: name), request.header.values(of: name))
             guard left != right else { continue }
             let isSecret = Redaction.standard.isSecret(name) || request.redirectPolicy.sensitiveFields.contains(name)

@@ -90,7 +90,7 @@ public struct MockResult<Resource>: Sendable {
         sequence(results, repeatsLastResponse: repeatsLastResponse)
     }
 
-    /// Returns one result for each call of the stub, in order; see ``sequence(_:repeatsLastResponse:)-(MockResult...,_)``.
+    /// Returns one result for each call of the stub, in order, from an array.
     public static func sequence(_ results: [MockResult], repeatsLastResponse: Bool = false) -> MockResult {
         MockResult(.sequence(results.map(\.script), repeatsLast: repeatsLastResponse))
     }
@@ -111,8 +111,8 @@ extension MockResult where Resource: Encodable & Sendable {
 extension MockResult {
     /// Returns this result with its response delayed by `duration` on the clock of the mock.
     ///
-    /// The time limits of the request and cancellation end the delay as they end a real wait. In a sequence, write it
-    /// after each result to delay.
+    /// The time limits of the request and cancellation end the delay as they end a real wait. Of a sequence, every
+    /// response is delayed.
     public func delayed(by duration: Duration) -> MockResult {
         MockResult(.delayed(.lasting(duration), script))
     }

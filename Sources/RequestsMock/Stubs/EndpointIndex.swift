@@ -10,8 +10,9 @@ struct EndpointIndex {
     }
 
     private var numbers: [Key: [Int]] = [:]
+    private var keys: [Int: Key] = [:]
     /// The stubs that have not been added to ``numbers``, because they could not be prepared without an API.
-    private(set) var pending: [Int] = []
+    private(set) var pending: Set<Int> = []
     private var all: Set<Int> = []
     /// The API value that the paths are for.
     private var api: (any Sendable)?
@@ -21,34 +22,29 @@ struct EndpointIndex {
     init(comparingAPIsBy areEqual: EndpointMatcher.APIEquality?) {
         self.areEqual = areEqual
     }
-    private var keys: [Int: Key] = [:]
-
     /// Adds the stub `number`.
     mutating func insert(_ number: Int) {
-        pending.append(number)
+        pending.insert(number)
         all.insert(number)
     }
 
     /// Removes the stub `number`.
     mutating func remove(_ number: Int) {
-        pending.removeAll { $0 == number }
+        pending.remove(number)
         all.remove(number)
         if let key = keys.removeValue(forKey: number) { numbers[key]?.removeAll { $0 == number } }
     }
 
     /// Records the request that the stub `number` describes for `api`; nil if it describes none.
+    ///
+    /// Until then the stub is pending, so that a request that arrives meanwhile prepares it too.
     mutating func setRequest(_ request: PreparedRequest?, of number: Int, for api: any Sendable) {
         self.api = self.api ?? api
+        pending.remove(number)
         guard all.contains(number), keys[number] == nil, let request else { return }
         let key = Key(method: request.method, path: ByteText(request.target.path))
         keys[number] = key
         numbers[key, default: []].append(number)
-    }
-
-    /// Removes and returns the pending stubs.
-    mutating func takePending() -> [Int] {
-        defer { pending = [] }
-        return pending
     }
 
     /// Returns the numbers of the stubs that describe the method and the path of `request`.

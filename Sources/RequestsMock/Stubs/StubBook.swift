@@ -114,7 +114,7 @@ extension StubBook {
     /// Prepares the stubs for endpoints of `api` that have not been prepared.
     private func prepareEndpoints(for api: any Sendable) {
         let type = ObjectIdentifier(Swift.type(of: api))
-        let pending = state.withLock { $0.takePending(of: type) }
+        let pending = state.withLock { $0.pendingStubs(of: type) }
         let requests = pending.map { stub -> (Int, PreparedRequest?) in
             guard case .endpoint(let matcher) = stub.condition else { return (stub.number, nil) }
             return (stub.number, try? matcher.request(for: api).get())
@@ -135,8 +135,8 @@ extension StubBook {
 }
 
 extension StubBook.State {
-    mutating func takePending(of type: ObjectIdentifier) -> [Stub] {
-        (endpoints[type]?.takePending() ?? []).compactMap { stubs[$0] }
+    func pendingStubs(of type: ObjectIdentifier) -> [Stub] {
+        (endpoints[type]?.pending ?? []).compactMap { stubs[$0] }
     }
 
     /// Returns the stubs other than those for patterns that may match `request`, in any order, and what else must be
