@@ -81,16 +81,16 @@ struct HostileMockTests {
         #expect(try await mock.execute(long).head.status == 204)
     }
 
-    @Test("1,000 stubs that differ in their bodies respond to bodies that are the same JSON")
+    @Test("200 stubs that differ in their bodies respond to bodies that are the same JSON")
     func manyBodies() async throws {
         let mock = MockExecutor()
         let api = StubbedLibrary.main
         let text = String(repeating: "x", count: 10_000)
-        for number in 0..<1_000 {
+        for number in 0..<200 {
             let body = Data("{\"text\": \"\(text)\", \"number\": \(number)}".utf8)
             mock.on(api.post(.raw(data: body), to: "/data").receiving(.text), respond: .text("\(number)"))
         }
-        for number in [0, 500, 999] {
+        for number in [0, 100, 199] {
             let body = Data("{\"number\":\(number),\"text\":\"\(text)\"}".utf8)
             #expect(try await mock.perform(api.post(.raw(data: body), to: "/data").receiving(.text)) == "\(number)")
         }

@@ -13,7 +13,7 @@ struct RequestDifferences {
     private let isDetailed: Bool
     private var redact: (String) -> String
 
-    /// The number of query items or fields that are compared.
+    /// The number of fields that are compared, because the time grows with its square.
     private static let comparedNames = 100
 
     init(
@@ -85,7 +85,8 @@ struct RequestDifferences {
             let below = pattern.isRooted ? nil : components.map { $0.map(\.text).joined(separator: "/") }
             compare(path: pattern.path, below ?? request.target.path)
         }
-        let missing = pattern.query.filter { !target.query.contains($0) }
+        let received = Set(target.query)
+        let missing = pattern.query.filter { !received.contains($0) }
         compare(missing, target.query, 1, isSubset: true)
     }
 
@@ -105,11 +106,11 @@ struct RequestDifferences {
         _ expected: [StubPattern.QueryItem], _ received: [StubPattern.QueryItem], _ weight: Int, isSubset: Bool = false
     ) {
         let names = (expected + (isSubset ? [] : received)).map(\.name)
+        let (lefts, rights) = (Dictionary(grouping: expected, by: \.name), Dictionary(grouping: received, by: \.name))
         var seen: Set<ByteText> = []
-        // Limited, because the time grows with the square of the number of items.
-        for name in names.prefix(Self.comparedNames) where seen.insert(name).inserted {
-            let left = expected.filter { $0.name == name }.map(Self.text)
-            let right = received.filter { $0.name == name }.map(Self.text)
+        for name in names where seen.insert(name).inserted {
+            let left = lefts[name, default: []].map(Self.text)
+            let right = rights[name, default: []].map(Self.text)
             guard left != right else { continue }
             let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text))
             let label = "query item \(ErrorText.quoted(redact(name.text), limit: 40))"
