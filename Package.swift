@@ -133,7 +133,7 @@ let testTargets = [
             "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
             "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
         ]),
-    tests("RequestsMockTests", ["RequestsMock"]),
+    tests("RequestsMockTests", ["RequestsMock"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),
     tests(
         "RequestsSocketTests",

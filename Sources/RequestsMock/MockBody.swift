@@ -9,7 +9,8 @@ extension PreparedRequest {
     func received(reportingTo progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
         var received = self
         // In memory there is no proxy that would receive these fields.
-        received.header.removeAll { $0.name.isForProxies }
+        // Checked first, because a change copies the whole request.
+        if header.contains(where: \.name.isForProxies) { received.header.removeAll { $0.name.isForProxies } }
         progress.progress.bytesExpectedToSend = body.knownLength
         switch body {
         case .none, .bytes: break
@@ -73,8 +74,9 @@ extension MockResponse {
         let length = hasBody ? announcedLength : 0
         let drain = request.drain(of: head)
         let source = MockBodySource(
-            hasBody ? body : [], length: length, trailers: hasBody ? trailers : .empty,
+            hasBody ? scripted : [], length: length, trailers: hasBody ? trailers : .empty,
             delay: drain.map { delay.ending(after: $0.timeout) } ?? delay, progress: progress)
+        if let pace { source.set(pace) }
         let stream = ResponseStream(length: length, source)
         do throws(RequestError) {
             if let drain {
@@ -88,6 +90,22 @@ extension MockResponse {
         } catch {
             throw error.adding(response: head, body: source.received)
         }
+    }
+
+    /// The events of the body; those of a cut body end with an error.
+    private var scripted: [BodyEvent] {
+        guard var remaining = maximumBytes else { return body }
+        var events: [BodyEvent] = []
+        for event in body {
+            guard case .bytes(let data) = event else {
+                events.append(event)
+                continue
+            }
+            events.append(.bytes(data.prefix(remaining)))
+            remaining -= min(remaining, data.count)
+            if remaining == 0 { break }
+        }
+        return events + [.failure(RequestError(.connectionLost, detail: "cut by a mock"))]
     }
 
     /// Returns the beginning of a redirect's body; errors that do not end the call are ignored (decision 0021).
@@ -144,6 +162,8 @@ final class MockBodySource: ResponseBody.Source {
         var progress: ProgressReporter
         var outcome: Outcome?
         var isReading = false
+        var pace: MockResponse.Pace?
+        var isPauseDue = false
     }
 
     private enum Outcome {
@@ -166,6 +186,11 @@ final class MockBodySource: ResponseBody.Source {
         self.length = length
         self.delay = delay
         finalTrailers = trailers
+    }
+
+    /// Makes the bytes arrive at `pace`.
+    func set(_ pace: MockResponse.Pace) {
+        state.withLock { $0.pace = pace }
     }
 
     /// The first bytes that were read, at most as many as are kept as evidence.
@@ -215,6 +240,10 @@ final class MockBodySource: ResponseBody.Source {
     /// Returns the next event; nil at the end.
     private static func takeEvent(_ state: inout State, length: Int?) -> MockResponse.BodyEvent? {
         if let length, state.count >= length { return complete(&state) }
+        if state.isPauseDue, let pace = state.pace {
+            state.isPauseDue = false
+            return .pause(.lasting(pace.pause))
+        }
         guard let event = state.events.first else {
             guard let length, state.count < length else { return complete(&state) }
             let detail = "\(state.count) of \(ErrorText.bytes(length)) arrived"
@@ -229,9 +258,15 @@ final class MockBodySource: ResponseBody.Source {
             state.chunkIndex += 1
             return receive(make(state.chunkIndex - 1), &state, length)
         }
-        state.events.removeFirst()
-        if case .bytes(let data) = event { return receive(data, &state, length) }
-        return event
+        guard case .bytes(let data) = event, let pace = state.pace, data.count > pace.bytes else {
+            state.events.removeFirst()
+            if case .bytes(let data) = event { return receive(data, &state, length) }
+            return event
+        }
+        // One chunk at a time, because a list of them could be much larger than the body.
+        state.events[state.events.startIndex] = .bytes(data.dropFirst(pace.bytes))
+        state.isPauseDue = true
+        return receive(data.prefix(pace.bytes), &state, length)
     }
 
     private static func complete(_ state: inout State) -> MockResponse.BodyEvent? {

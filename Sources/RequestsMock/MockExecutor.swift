@@ -1,13 +1,18 @@
 @_spi(Lock) import Requests
 
-/// An executor that responds from a function, without a network, and records its requests.
+/// An executor that responds in memory, from stubs or from a function, and records its requests.
 ///
 /// ```swift
-/// let mock = MockExecutor { request in .ok("hello") }
+/// let mock = MockExecutor()
+/// mock.on(Users.named("octocat"), return: User(login: "octocat"))
 /// let github = Client(GitHub.production, executor: mock)
-/// #expect(try await github.perform(Users.me) == …)
-/// #expect(mock.recordedRequests.count == 1)
+/// let user = try await github.perform(Users.named("octocat"))
+/// try mock.verify()
 /// ```
+///
+/// A request that no stub matches fails with a report; ``Unmatched`` has the alternatives. Of several stubs that match,
+/// the newest responds (PM-123). Copies of a mock share its stubs and its record, and two mocks share nothing, so tests
+/// that run in parallel use a mock each.
 ///
 /// It fulfills the contract of ``/Requests/RequestExecutor``: an invalid request is refused, bodies are read and
 /// counted, and delivery, limits, timeouts and cancellation are respected.
@@ -18,36 +23,52 @@ public struct MockExecutor: RequestExecutor {
     /// converted as in `RequestError.wrapping(_:_:)`.
     public typealias Handler = @Sendable (PreparedRequest) async throws -> MockResponse
 
-    private let handler: Handler
+    let stubs: StubBook
+    private let unmatched: Unmatched
+    private let clock: (any Clock<Duration>)?
     private let record: Record
 
-    /// Creates an executor that responds with the result of `handler`.
+    /// Creates an executor without stubs.
+    ///
+    /// - Parameters:
+    ///   - unmatched: The handling of a request that no stub matches.
+    ///   - clock: The clock of the delays in responses, such as a ``MockClock``; nil for the real time. The time limits of
+    ///     a request are compared with the delays and not measured, unless the clock is nil.
+    public init(unmatched: Unmatched = .throwing, clock: (any Clock<Duration>)? = nil) {
+        self.init(StubBook(), unmatched, clock, Recording())
+    }
+
+    /// Creates an executor that responds with the result of `handler` to requests that no stub matches.
     public init(_ handler: @escaping Handler) {
-        self.init(handler, Recording())
+        self.init(StubBook(), Unmatched(kind: .responding(handler)), nil, Recording())
     }
 
-    private init(_ handler: @escaping Handler, _ recording: Recording) {
-        self.handler = handler
-        record = Record(recording)
-    }
-
-    /// Creates an executor that responds to every request with `response`.
+    /// Creates an executor that responds with `response` to every request that no stub matches.
     public init(_ response: MockResponse) {
         self.init { _ in response }
+    }
+
+    private init(
+        _ stubs: StubBook, _ unmatched: Unmatched, _ clock: (any Clock<Duration>)?, _ recording: Recording
+    ) {
+        self.stubs = stubs
+        self.unmatched = unmatched
+        self.clock = clock
+        record = Record(recording)
     }
 
     /// The requests that were sent, oldest first, with their bodies in memory; copies of an executor share them.
     ///
     /// A request is recorded when its body has been read to the end, before the response is made. The newest requests
     /// are kept, within the limits of ``Recording``.
-    public var recordedRequests: [PreparedRequest] { record.requests.withLock { $0.elements } }
+    public var recordedRequests: [PreparedRequest] { record.entries.withLock { $0.elements }.map(\.request) }
 
     /// The number of requests that were sent, including those that ``recordedRequests`` no longer contains.
-    public var recordedCount: Int { record.requests.withLock { $0.total } }
+    public var recordedCount: Int { record.entries.withLock { $0.total } }
 
-    /// Returns an executor with the same responses and its own record, which is empty and has these limits.
+    /// Returns an executor with the same stubs and responses and its own record, which is empty and has these limits.
     public func recording(_ recording: Recording) -> MockExecutor {
-        MockExecutor(handler, recording)
+        MockExecutor(stubs, unmatched, clock, recording)
     }
 
     /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests`` (decision 0026).
@@ -72,9 +93,13 @@ public struct MockExecutor: RequestExecutor {
         public static let none = Recording(requests: 0, bodyBytes: 0)
     }
 
-    /// Returns the result of the function for `request` without recording it.
+    /// Returns the response to `request` without recording it.
     package func response(to request: PreparedRequest) async throws -> MockResponse {
-        try await handler(request)
+        let script = request.mockedScript
+        switch try await reaction(to: request, script, by: script == nil ? stubs.stub(for: request) : nil) {
+        case .response(let response): return response
+        case .forward: throw RequestError(.other, detail: "the request passes through the mock")
+        }
     }
 
     /// Records `request` and responds to it.
@@ -89,26 +114,109 @@ public struct MockExecutor: RequestExecutor {
     private func exchange(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try request.validate()
         if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
-        if let deadline = request.deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
+        if request.hasDeadline, let deadline = request.deadline, deadline <= .now {
+            throw RequestError(.timedOut(.total)).beforeSending()
+        }
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
         let size = received.body.knownLength ?? 0
-        record.requests.withLock { _ = $0.append(received, size: size) }
-        let response = try await RequestError.wrapping(.other) { try await handler(received) }
-        let delay = ResponseDelay(request)
+        let script = received.mockedScript
+        let stub = script == nil ? stubs.stub(for: received) : nil
+        record.entries.withLock { _ = $0.append(Entry(request: received, stub: stub?.number), size: size) }
+        let response: MockResponse
+        switch try await RequestError.wrapping(.other, { try await reaction(to: received, script, by: stub) }) {
+        case .response(let made): response = made
+        case .forward(let executor):
+            var forwarded = request
+            // A body that can be read once has been read.
+            if case .stream = request.body { forwarded.body = received.body }
+            return try await executor.execute(forwarded)
+        }
+        let delay = ResponseDelay(request, clock)
         // Without a delay of the head, too: this checks the deadline and cancellation.
         try await delay.wait(for: response.delay ?? .lasting(.zero), phase: .firstByte)
         var metrics = RawResponse.Metrics()
         metrics.timeToResponseHead = .now - start
         return try await response.delivered(to: request, delay: delay, progress: progress, metrics: metrics)
     }
+}
+
+// MARK: Reactions
+
+extension MockExecutor {
+    private enum Reaction {
+        case response(MockResponse)
+        case forward(any RequestExecutor)
+    }
+
+    /// Returns the reaction of the request's own mock, of `stub`, or to an unmatched request.
+    private func reaction(
+        to request: PreparedRequest, _ script: ResultScript?, by stub: Stub?
+    ) async throws -> Reaction {
+        if let script { return .response(try await script.response(to: request, call: 1)) }
+        guard let stub else { return try await reaction(toUnmatched: request, unmatched) }
+        let call = stub.beginCall()
+        // Most results need no other function.
+        if let response = try stub.immediateResponse(to: request) { return .response(response) }
+        do {
+            return .response(try await stub.response(to: request, call: call))
+        } catch is ResultScript.Exhausted {
+            stub.update { $0.isExhausted = true }
+            if let status = interceptionStatus(of: request) {
+                return .response(.intercepted(status, "Mock sequence exhausted"))
+            }
+            throw miss(of: request, exhausting: stub)
+        }
+    }
+
+    private func reaction(toUnmatched request: PreparedRequest, _ unmatched: Unmatched) async throws -> Reaction {
+        switch unmatched.resolved(for: request) {
+        case .throwing, .choosing: throw miss(of: request, exhausting: nil)
+        case .intercepting(let status): return .response(.intercepted(status, "No mock found for URL."))
+        case .passing(let executor): return .forward(executor)
+        case .responding(let handler): return .response(try await handler(request))
+        }
+    }
+
+    /// The status of an intercepted request; nil if `request` would not be intercepted.
+    private func interceptionStatus(of request: PreparedRequest) -> HTTPStatus? {
+        if case .intercepting(let status) = unmatched.resolved(for: request) { status } else { nil }
+    }
+
+    /// Records that no stub responds to `request`, and returns the error.
+    private func miss(of request: PreparedRequest, exhausting stub: Stub?) -> RequestError {
+        let report = MissReport(request, exhausted: stub, stubs: stubs.stubs)
+        stubs.record(report)
+        // Permanent and before sending, so that no middleware repeats the request.
+        return RequestError(
+            .other, detail: report.summary, underlying: UnmatchedRequest(description: report.text)
+        ).explained(by: report.text).permanent().beforeSending()
+    }
+}
+
+// MARK: Record
+
+extension MockExecutor {
+    /// A recorded request, and the number of the stub that responded to it.
+    struct Entry: Sendable {
+        let request: PreparedRequest
+        let stub: Int?
+    }
 
     private final class Record: Sendable {
-        let requests: Lock<BoundedRecord<PreparedRequest>>
+        let entries: Lock<BoundedRecord<Entry>>
 
         init(_ recording: Recording) {
-            requests = Lock(BoundedRecord(count: recording.requests, size: recording.bodyBytes))
+            entries = Lock(BoundedRecord(count: recording.requests, size: recording.bodyBytes))
         }
+    }
+
+    /// The recorded requests, each with the number of its stub.
+    var entries: [Entry] { record.entries.withLock { $0.elements } }
+
+    /// Returns the recorded requests to which `stub` responded.
+    func requests(of stub: Stub) -> [PreparedRequest] {
+        entries.compactMap { $0.stub == stub.number ? $0.request : nil }
     }
 }

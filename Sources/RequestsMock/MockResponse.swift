@@ -22,6 +22,18 @@ public struct MockResponse: Sendable {
     /// The delay before the head arrives; nil for none.
     public var delay: Pause?
 
+    /// The number of bytes of the body after which the connection is lost; nil for a body that is not cut.
+    var maximumBytes: Int?
+
+    /// The pace at which the body arrives; nil for the chunks of the events.
+    var pace: Pace?
+
+    /// A pace of a body: the size of its chunks and the time between them.
+    struct Pace: Sendable {
+        let bytes: Int
+        let pause: Duration
+    }
+
     /// Creates a response from its parts.
     public init(
         status: HTTPStatus = 200, header: Header = .empty, body: [BodyEvent] = [], trailers: Header = .empty,

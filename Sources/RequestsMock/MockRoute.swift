@@ -64,8 +64,8 @@ extension MockExecutor {
     }
 
     /// Creates an executor that uses the first of `routes` that matches, or ``MockResponse/unmatched(_:)``.
-    public init(routes: MockRoute...) {
-        self.init(routes: routes)
+    public init(routes first: MockRoute, _ others: MockRoute...) {
+        self.init(routes: [first] + others)
     }
 }
 

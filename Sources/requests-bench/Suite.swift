@@ -56,6 +56,7 @@ struct Suite: Sendable {
             .of("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
         ] + comparison + descriptions + (try await WholeCall(rounds: rounds, scale: scale).figures())
             + (try await MiddlewareCost(rounds: rounds, scale: scale).figures())
+            + (try await StubCost(rounds: rounds, scale: scale).figures())
             + (try await Promptness(rounds: rounds).figures())
     }
 

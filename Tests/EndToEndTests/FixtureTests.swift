@@ -57,6 +57,9 @@ struct FixtureTests {
             "19 middleware: GET -|X-Client: middleware|",
             "20 an executor chosen at run time: mock",
             "21 a blocking call: ada",
+            "22 a typed stub: 503, then true, 2 calls",
+            "23 a request without a stub: true true",
+            "24 a snapshot of a request: true",
         ]
         #expect(output == expected.joined(separator: "\n") + "\n")
     }

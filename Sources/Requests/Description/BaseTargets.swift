@@ -1,11 +1,11 @@
 /// A cache of the targets of the base URLs that were used last.
 ///
 /// An API has one base URL and supplies it for each of its requests; the cache avoids parsing it every time.
-enum BaseTargets {
+package enum BaseTargets {
     private static let recent = Lock<[(text: String, target: TargetURI)]>([])
 
     /// Returns the target for the absolute URL `text`.
-    static func target(of text: String) throws(RequestError) -> TargetURI {
+    package static func target(of text: String) throws(RequestError) -> TargetURI {
         if let known = recent.withLock({ $0.first { $0.text.hasSameBytes(as: text) }?.target }) { return known }
         let target = try TargetURI(checking: text)
         recent.withLock { recent in

@@ -23,13 +23,24 @@ public protocol Endpoint<API, Resource>: Sendable {
 }
 
 extension Endpoint {
-    /// Returns the request for `api`, which records the type of this endpoint.
+    /// Returns the request for `api`, which carries this endpoint.
     @inlinable
     func identifiedRequest(from api: API) -> Request<API, Resource> {
         var request = request(from: api)
-        if Self.self != Request<API, Resource>.self { request.parts.endpointType = Self.self }
+        if Self.self != Request<API, Resource>.self { request.parts.typedEndpoint = self }
         return request
     }
+}
+
+extension PreparedRequest {
+    /// Returns the endpoint from which a client made the request, if its type is `type`; nil otherwise.
+    ///
+    /// ```swift
+    /// let users = mock.recordedRequests.compactMap { $0.endpoint(as: Users.self) }
+    /// ```
+    ///
+    /// Redirects keep the endpoint. A request that is its own endpoint has none.
+    public func endpoint<E: Endpoint>(as type: E.Type) -> E? { typedEndpoint as? E }
 }
 
 /// A one-off request that receives its environment when it is performed.

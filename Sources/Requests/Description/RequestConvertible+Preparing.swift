@@ -29,7 +29,7 @@ extension Request {
     @inlinable
     public func prepared() throws(RequestError) -> PreparedRequest {
         try parts.prepared(
-            below: api.baseURL, accepting: responseDecoder.acceptedTypes, responseDecoder.delivery,
+            below: api.baseURL, of: api, accepting: responseDecoder.acceptedTypes, responseDecoder.delivery,
             encodingJSONWith: { api.makeJSONEncoder() })
     }
 

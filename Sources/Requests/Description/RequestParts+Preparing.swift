@@ -4,13 +4,14 @@ extension RequestParts {
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline
     func prepared(
-        below baseURL: URL, accepting: [MediaType], _ delivery: ResponseBody.Delivery,
+        below baseURL: URL, of api: (any Sendable)? = nil, accepting: [MediaType], _ delivery: ResponseBody.Delivery,
         encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
         if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
         let parameters = try resolvedParameters()
         let target = try target(below: baseURL, parameters)
         let request = try PreparedRequest(target: target, template: endpoint.shape) { parts throws(RequestError) in
+            parts.api = api
             try prepare(&parts, with: parameters, accepting, delivery, makeEncoder)
         }
         try request.validate()
@@ -25,7 +26,7 @@ extension RequestParts {
         _ delivery: ResponseBody.Delivery, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         prepared.method = method
-        prepared.endpointType = endpointType
+        prepared.typedEndpoint = typedEndpoint
         prepared.header = header
         prepared.delivery = delivery
         prepared.acceptedTypes = accepting

@@ -15,8 +15,8 @@ struct RequestParts: Sendable {
     private(set) var itemsBeforeParameters: Int?
     @usableFromInline var cachePolicy: PreparedRequest.CachePolicy
     var settings = RequestSettings()
-    /// The type of the endpoint from which a client made the request.
-    @usableFromInline var endpointType: (any Sendable.Type)?
+    /// The endpoint from which a client made the request.
+    @usableFromInline var typedEndpoint: (any Sendable)?
 
     @usableFromInline
     init(

@@ -8,7 +8,7 @@ package enum SecretBodies: RequestAttributes.Key {
 
 extension PreparedRequest {
     /// Whether the bodies of the exchange are not printed.
-    var hasSecretBodies: Bool { secretsOfBodies != nil }
+    package var hasSecretBodies: Bool { secretsOfBodies != nil }
 
     /// The secrets in the request body; nil if the bodies of the exchange may be printed.
     var secretsOfBodies: [String]? { hasAttributes ? attributes[SecretBodies.self] : nil }

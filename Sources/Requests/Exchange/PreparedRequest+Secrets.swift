@@ -1,6 +1,6 @@
 extension PreparedRequest {
     /// Returns a finder of the secrets of this request, for text that may contain them.
-    func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
+    package func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
         let redaction = redaction.including(redirectPolicy.sensitiveFields)
         var secrets: [String] = []
         for field in header where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }

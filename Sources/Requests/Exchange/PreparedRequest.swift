@@ -44,7 +44,9 @@ public struct PreparedRequest: Sendable {
         /// The values that the environment has added; nil without an environment.
         var defaults: AppliedDefaults?
         var permitsEncodedStream = false
-        var endpointType: (any Sendable.Type)?
+        // Not `any Endpoint`: the layer of endpoints is above this one (decision 0028).
+        var typedEndpoint: (any Sendable)?
+        var api: (any Sendable)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
 
@@ -101,6 +103,12 @@ public struct PreparedRequest: Sendable {
     /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
     /// call.
     var redirection: Redirection? { box.parts.redirection }
+
+    /// The endpoint from which a client made the request; nil if there is none.
+    package var typedEndpoint: (any Sendable)? { box.parts.typedEndpoint }
+
+    /// The API that the request was prepared for; nil for a request that is not a `Request`.
+    package var api: (any Sendable)? { box.parts.api }
 
     /// Changes the parts of a copy in place, because moving them takes longer than most changes.
     mutating func change(_ body: (inout Parts) -> Void) {

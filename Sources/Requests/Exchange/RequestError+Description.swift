@@ -1,8 +1,12 @@
 extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method, the URL, the status, the reason and its cause in one line, without secrets.
     ///
-    /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`.
-    public var description: String { line(redactedBy: secrets) }
+    /// For example: `GET https://e.com/repo: 200 OK: could not decode Repo: expected Int at .id`. The lines of a mock's
+    /// report follow, if there is one.
+    public var description: String {
+        let line = line(redactedBy: secrets)
+        return report.map { "\(line)\n\($0)" } ?? line
+    }
 
     /// The ``description``.
     ///
@@ -30,7 +34,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             let excerpt = hasSecretBodies ? "" : ": \(Self.excerpt(of: body, redactedBy: secrets))"
             lines.append("body: \(ErrorText.bytes(body.count))\(excerpt)")
         }
-        if let underlying {
+        // A report is the text of the underlying error.
+        if let underlying, report == nil {
             // It may quote text of a peer, such as the names of JSON members.
             lines.append("underlying: \(Self.singleLine(secrets.redacted(Self.explanation(of: underlying))))")
         }
@@ -43,6 +48,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
             lines.append("attempt \(index + 1): \(retry)")
         }
         if let request { lines.append(request.curlCommand()) }
+        // Its lines have their own indentation.
+        if let report { return lines.joined(separator: "\n  ") + "\n" + report }
         return lines.joined(separator: "\n  ")
     }
 
@@ -94,7 +101,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     }
 
     /// Returns `text` with spaces in place of scalars that break a line or control a terminal.
-    static func singleLine(_ text: String) -> String {
+    package static func singleLine(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -89,6 +89,7 @@ extension RequestError {
         var retries: [RawResponse.Metrics.Retry] = []
         var isPermanent = false
         var tls: TLSConfiguration.Negotiation?
+        var report: String?
     }
 
     /// The shared storage of the values, which are copied when one is added.
@@ -153,6 +154,17 @@ extension RequestError {
     /// Returns this error, marked as one that a repetition of the request does not change.
     package func permanent() -> RequestError {
         changing { $0.isPermanent = true }
+    }
+
+    /// The lines that explain the error below its description; nil if there are none.
+    package var report: String? { evidence.values.report }
+
+    /// Returns this error with lines that explain it below its description.
+    ///
+    /// - Parameter report: The lines, which must not contain secrets and are printed as they are.
+    /// - Returns: The error.
+    package func explained(by report: String) -> RequestError {
+        changing { $0.report = report }
     }
 
     /// Returns this error, marked as thrown before any byte of the request was sent.

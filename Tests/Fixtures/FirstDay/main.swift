@@ -98,6 +98,43 @@ func executors(_ github: Client<GitHub>) async throws {
     let other = try await Client(github.api, executor: executor(named: "memory")).perform { $0.get(.text, from: "/x") }
     report("20 an executor chosen at run time", mocked + other)
     report("21 a blocking call", try blocking(github).login)
+    try await testing(github.api)
+}
+
+func testing(_ api: GitHub) async throws {
+    let mock = MockExecutor()
+    let github = Client(api, executor: mock)
+    let ada = User(id: 1, login: "ada", createdAt: Date(timeIntervalSince1970: 0))
+    let stub = mock.on(Users.named("ada"), respond: .sequence(.status(503), .value(ada)))
+    let status = await error { try await github.perform(Users.named("ada")) }?.status
+    let user = try await github.perform(Users.named("ada"))
+    try mock.verify()
+    report("22 a typed stub", "\(status?.code ?? 0), then \(user == ada), \(stub.callCount) calls")
+    let miss = await error { try await github.perform(Users.named("bo")) }
+    let isExplained = "\(miss.map { "\($0)" } ?? "")".contains("mock.on(.get, \"/users/bo\", respond:")
+    report("23 a request without a stub", "\(miss?.underlying is MockExecutor.UnmatchedRequest) \(isExplained)")
+    let difference = snapshotError { () throws(WireSnapshotError) in
+        try github.assertWire(Users.me, matches: "GET /users HTTP/1.1")
+    }
+    report("24 a snapshot of a request", difference?.problem == .differs)
+}
+
+func error(of operation: () async throws -> some Sendable) async -> RequestError? {
+    do {
+        _ = try await operation()
+        return nil
+    } catch {
+        return error as? RequestError
+    }
+}
+
+func snapshotError(of check: () throws(WireSnapshotError) -> Void) -> WireSnapshotError? {
+    do throws(WireSnapshotError) {
+        try check()
+        return nil
+    } catch {
+        return error
+    }
 }
 
 // Only a synchronous function can block its thread.

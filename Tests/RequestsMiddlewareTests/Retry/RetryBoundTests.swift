@@ -140,4 +140,16 @@ struct RetryBoundTests {
                 })
         }
     }
+
+    @Test("a request that no stub of a mock matches is not repeated, by a retry or a hedge (D-3)")
+    func miss() async throws {
+        let mock = MockExecutor()
+        let request = PreparedRequest(target: try TargetURI("http://host.test/x"))
+        let retrying = mock.retrying(clock: ManualClock().clock())
+        for executor in [retrying, retrying.hedging(after: .seconds(3_600))] as [any RequestExecutor] {
+            let error = await failure { () async throws(RequestError) in try await executor.execute(request) }
+            #expect(error?.underlying is MockExecutor.UnmatchedRequest)
+        }
+        #expect(mock.recordedCount == 2)
+    }
 }

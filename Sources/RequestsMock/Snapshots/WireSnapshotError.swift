@@ -1,0 +1,34 @@
+import Requests
+
+/// The error of a request whose wire text is not the expected one, or whose snapshot cannot be used.
+public struct WireSnapshotError: Error, CustomStringConvertible {
+    /// The problem of a snapshot.
+    @nonexhaustive
+    public enum Problem: Hashable, Sendable {
+        /// The texts differ.
+        case differs
+        /// There is no file, and `REQUESTS_RECORD` is not set.
+        case missing
+        /// The file cannot be read or written.
+        case inaccessible
+        /// The file is not UTF-8 text.
+        case notText
+        /// The file or the wire text has more than 16 MiB.
+        case tooLarge
+        /// Another check of this process has recorded a different text in the same file, which is kept.
+        case recordedTwice
+        /// The endpoint describes a request that cannot be sent.
+        case notPrepared
+    }
+
+    /// The problem.
+    public let problem: Problem
+
+    /// The problem, the name of the snapshot, and the lines that differ; secrets in the wire text are redacted.
+    public let description: String
+
+    init(_ problem: Problem, _ description: String) {
+        self.problem = problem
+        self.description = description
+    }
+}

@@ -1,0 +1,65 @@
+import Requests
+
+/// The stubs for endpoints of one API by the method and the path that they describe.
+///
+/// The paths are those for one API value. Requests to another value of the same type are found one by one.
+struct EndpointIndex {
+    private struct Key: Hashable {
+        let method: HTTPMethod
+        let path: ByteText
+    }
+
+    private var numbers: [Key: [Int]] = [:]
+    private var keys: [Int: Key] = [:]
+    /// The stubs that have not been added to ``numbers``, because they could not be prepared without an API.
+    private(set) var pending: Set<Int> = []
+    private var all: Set<Int> = []
+    /// The API value that the paths are for.
+    private var api: (any Sendable)?
+    private let areEqual: EndpointMatcher.APIEquality?
+
+    /// Creates an index without stubs, for an API whose values `areEqual` compares.
+    init(comparingAPIsBy areEqual: EndpointMatcher.APIEquality?) {
+        self.areEqual = areEqual
+    }
+    /// Adds the stub `number`.
+    mutating func insert(_ number: Int) {
+        pending.insert(number)
+        all.insert(number)
+    }
+
+    /// Removes the stub `number`.
+    mutating func remove(_ number: Int) {
+        pending.remove(number)
+        all.remove(number)
+        if let key = keys.removeValue(forKey: number) { numbers[key]?.removeAll { $0 == number } }
+    }
+
+    /// Records the request that the stub `number` describes for `api`; nil if it describes none.
+    ///
+    /// Until then the stub is pending, so that a request that arrives meanwhile prepares it too.
+    mutating func setRequest(_ request: PreparedRequest?, of number: Int, for api: any Sendable) {
+        self.api = self.api ?? api
+        pending.remove(number)
+        guard all.contains(number), keys[number] == nil, let request else { return }
+        let key = Key(method: request.method, path: ByteText(request.target.path))
+        keys[number] = key
+        numbers[key, default: []].append(number)
+    }
+
+    /// Returns the numbers of the stubs that describe the method and the path of `request`.
+    func stubs(for request: PreparedRequest) -> [Int] {
+        numbers[Key(method: request.method, path: ByteText(request.target.path))] ?? []
+    }
+
+    /// Returns the numbers of the stubs to compare with a request to `api` that ``stubs(for:)`` did not find.
+    ///
+    /// - Parameters:
+    ///   - api: The API of the request.
+    ///   - original: The request before middleware changed it.
+    /// - Returns: The stubs for the path of `original`, or all of them if their paths may be others for `api`.
+    func otherStubs(for api: any Sendable, _ original: PreparedRequest?) -> [Int] {
+        guard let known = self.api, let areEqual, areEqual(known, api) else { return Array(all) }
+        return original.map { stubs(for: $0) } ?? []
+    }
+}

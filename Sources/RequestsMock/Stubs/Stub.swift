@@ -1,0 +1,111 @@
+@_spi(Lock) import Requests
+
+/// A stub of a mock: a condition, a result, where it was written, and its calls.
+final class Stub: Sendable {
+    /// The condition under which a stub responds.
+    enum Condition: Sendable {
+        case endpoint(EndpointMatcher)
+        /// Every endpoint of a type.
+        case endpointType(ObjectIdentifier, name: String)
+        case pattern(HTTPMethod?, text: String, Result<StubPattern, StubPattern.SyntaxError>)
+        case predicate(@Sendable (PreparedRequest) -> Bool)
+    }
+
+    /// The result of a stub.
+    enum Reaction: Sendable {
+        case script(ResultScript)
+        case handler(@Sendable (PreparedRequest, [String: String]) async throws -> MockResponse)
+        case endpointHandler(@Sendable (PreparedRequest) async throws -> ResultScript)
+    }
+
+    /// The place in the source where a stub was written.
+    struct Location: Sendable, CustomStringConvertible {
+        let fileID: StaticString
+        let line: UInt
+
+        var description: String { "\(fileID):\(line)" }
+    }
+
+    /// What is expected of a stub's calls.
+    enum Expectation: Sendable {
+        case used
+        case optional
+        case calls(Int)
+    }
+
+    struct Usage: Sendable {
+        var calls = 0
+        /// Whether a call found no further result in the stub's sequence.
+        var isExhausted = false
+        var expectation = Expectation.used
+    }
+
+    /// The number of the stub, greater than those of the stubs before it.
+    let number: Int
+    let condition: Condition
+    let location: Location
+    private let reaction: Reaction
+    private let state = Lock(Usage())
+
+    init(_ number: Int, _ condition: Condition, _ reaction: Reaction, _ location: Location) {
+        self.number = number
+        self.condition = condition
+        self.reaction = reaction
+        self.location = location
+    }
+
+    /// Returns whether the stub responds to the request.
+    func matches(_ candidate: MatchContext) -> Bool {
+        let request = candidate.request
+        return switch condition {
+        case .endpoint(let matcher): matcher.matches(candidate)
+        case .endpointType(let type, _):
+            // A redirect keeps the endpoint, but its response is that of another resource.
+            request.redirectedFrom == nil && request.endpointType.map { ObjectIdentifier($0) } == type
+        case .pattern(let method, _, .success(let pattern)):
+            (method.map { ASCIIFolding.areEqual($0.rawValue, request.method.rawValue) } ?? true)
+                && pattern.matchesOriginAndQuery(of: candidate.target)
+        case .pattern(_, _, .failure): false
+        case .predicate(let isMatch): isMatch(request)
+        }
+    }
+
+    /// Counts a call and returns its number, counted from 1.
+    func beginCall() -> Int {
+        state.withLock { usage in
+            usage.calls += 1
+            return usage.calls
+        }
+    }
+
+    /// The calls of the stub and what is expected of them.
+    var usage: Usage { state.withLock { $0 } }
+
+    /// Changes ``usage``.
+    func update(_ change: (inout Usage) -> Void) {
+        state.withLock { change(&$0) }
+    }
+
+    /// Returns the response that is the same in every call; nil if there is none.
+    func immediateResponse(to request: PreparedRequest) throws -> MockResponse? {
+        guard case .script(let script) = reaction else { return nil }
+        return try script.immediateResponse(to: request)
+    }
+
+    /// Returns the response in the call with the number `call`.
+    func response(to request: PreparedRequest, call: Int) async throws -> MockResponse {
+        switch reaction {
+        case .script(let script): return try await script.response(to: request, call: call)
+        case .handler(let handler): return try await handler(request, parameters(of: request))
+        case .endpointHandler(let handler):
+            return try await handler(request).response(to: request, call: call)
+        }
+    }
+
+    private func parameters(of request: PreparedRequest) -> [String: String] {
+        guard case .pattern(_, _, .success(let pattern)) = condition,
+            let components = pattern.comparedComponents(of: ReceivedTarget(request))
+        else { return [:] }
+        return pattern.parameters(in: components)
+    }
+}

@@ -1,0 +1,172 @@
+@_spi(Lock) import Requests
+
+/// The stubs of a mock, shared by its copies.
+final class StubBook: Sendable {
+    fileprivate struct State: Sendable {
+        var nextNumber = 1
+        var stubs: [Int: Stub] = [:]
+        var rooted = PatternIndex()
+        var relative = PatternIndex()
+        /// The stubs for endpoints, by the type of their API.
+        var endpoints: [ObjectIdentifier: EndpointIndex] = [:]
+        var types: [ObjectIdentifier: [Int]] = [:]
+        var predicates: [Int] = []
+        /// The requests that no stub matched, oldest first, without those after the first 100.
+        var misses: [MissReport] = []
+        var missCount = 0
+    }
+
+    private let state = Lock(State())
+
+    /// Adds a stub and returns it.
+    func add(_ condition: Stub.Condition, _ reaction: Stub.Reaction, _ location: Stub.Location) -> Stub {
+        state.withLock { state in
+            let number = state.nextNumber
+            state.nextNumber += 1
+            let stub = Stub(number, condition, reaction, location)
+            state.stubs[number] = stub
+            switch condition {
+            case .endpoint(let matcher):
+                let index = EndpointIndex(comparingAPIsBy: matcher.areEqual)
+                state.endpoints[matcher.apiType, default: index].insert(number)
+            case .endpointType(let type, _): state.types[type, default: []].append(number)
+            case .pattern(_, _, .success(let pattern)) where pattern.isRooted:
+                state.rooted.insert(number, at: pattern.components)
+            case .pattern(_, _, .success(let pattern)): state.relative.insert(number, at: pattern.components)
+            case .pattern(_, _, .failure): break
+            case .predicate: state.predicates.append(number)
+            }
+            return stub
+        }
+    }
+
+    /// Removes `stub`; has no effect if it has been removed.
+    func remove(_ stub: Stub) {
+        state.withLock { state in
+            guard state.stubs.removeValue(forKey: stub.number) != nil else { return }
+            switch stub.condition {
+            case .endpoint(let matcher): state.endpoints[matcher.apiType]?.remove(stub.number)
+            case .endpointType(let type, _): state.types[type]?.removeAll { $0 == stub.number }
+            case .pattern(_, _, .success(let pattern)) where pattern.isRooted:
+                state.rooted.remove(stub.number, at: pattern.components)
+            case .pattern(_, _, .success(let pattern)): state.relative.remove(stub.number, at: pattern.components)
+            case .pattern(_, _, .failure): break
+            case .predicate: state.predicates.removeAll { $0 == stub.number }
+            }
+        }
+    }
+
+    /// Removes all stubs and forgets the requests that matched none.
+    func removeAll() {
+        state.withLock { state in
+            let number = state.nextNumber
+            state = State()
+            // Records name stubs by their numbers, so that no number is used again.
+            state.nextNumber = number
+        }
+    }
+
+    /// The stubs, oldest first.
+    var stubs: [Stub] { state.withLock { Array($0.stubs.values) }.sorted { $0.number < $1.number } }
+
+    /// The requests that no stub matched, oldest first, and their number.
+    var misses: (reports: [MissReport], count: Int) { state.withLock { ($0.misses, $0.missCount) } }
+
+    /// Records a request that no stub matched.
+    func record(_ miss: MissReport) {
+        state.withLock { state in
+            state.missCount += 1
+            if state.misses.count < 100 { state.misses.append(miss) }
+        }
+    }
+}
+
+// MARK: Matching
+
+extension StubBook {
+    /// Returns the newest stub that matches `request`; nil if there is none.
+    func stub(for request: PreparedRequest) -> Stub? {
+        // Conditions and endpoints are code of the test, so they do not run inside the lock.
+        var (found, tasks) = state.withLock { $0.candidates(for: request) }
+        if tasks.isEmpty && found.isEmpty { return nil }
+        let candidate = MatchContext(request)
+        if tasks.contains(.prepareEndpoints), let api = request.api {
+            prepareEndpoints(for: api)
+            found = state.withLock { $0.candidates(for: request).stubs }
+        }
+        if tasks.contains(.comparePatterns) {
+            let target = candidate.target
+            found += state.withLock { $0.patterns(matching: target) }
+        }
+        if let stub = Self.newest(of: found, matching: candidate) { return stub }
+        // Middleware may have changed the path, or the request may be for another API value of the same type.
+        guard tasks.contains(.compareEndpoints), let api = request.api else { return nil }
+        let original = candidate.original
+        let others = state.withLock { $0.otherStubs(for: api, original) }
+        return Self.newest(of: others, matching: candidate)
+    }
+
+    private static func newest(of stubs: [Stub], matching candidate: MatchContext) -> Stub? {
+        if stubs.count == 1 { return stubs[0].matches(candidate) ? stubs[0] : nil }
+        return stubs.sorted { $0.number > $1.number }.first { $0.matches(candidate) }
+    }
+
+    /// Prepares the stubs for endpoints of `api` that have not been prepared.
+    private func prepareEndpoints(for api: any Sendable) {
+        let type = ObjectIdentifier(Swift.type(of: api))
+        let pending = state.withLock { $0.pendingStubs(of: type) }
+        let requests = pending.map { stub -> (Int, PreparedRequest?) in
+            guard case .endpoint(let matcher) = stub.condition else { return (stub.number, nil) }
+            return (stub.number, try? matcher.request(for: api).get())
+        }
+        state.withLock { state in
+            for (number, request) in requests { state.endpoints[type]?.setRequest(request, of: number, for: api) }
+        }
+    }
+
+    /// What must be done, besides checking the candidates, to find the stub for a request.
+    fileprivate struct Tasks: OptionSet {
+        let rawValue: UInt8
+
+        static let prepareEndpoints = Tasks(rawValue: 1)
+        static let comparePatterns = Tasks(rawValue: 2)
+        static let compareEndpoints = Tasks(rawValue: 4)
+    }
+}
+
+extension StubBook.State {
+    func pendingStubs(of type: ObjectIdentifier) -> [Stub] {
+        (endpoints[type]?.pending ?? []).compactMap { stubs[$0] }
+    }
+
+    /// Returns the stubs other than those for patterns that may match `request`, in any order, and what else must be
+    /// done.
+    func candidates(for request: PreparedRequest) -> (stubs: [Stub], tasks: StubBook.Tasks) {
+        var found = predicates.isEmpty ? [] : predicates.compactMap { stubs[$0] }
+        if !types.isEmpty, let type = request.endpointType, let numbers = types[ObjectIdentifier(type)] {
+            found += numbers.compactMap { stubs[$0] }
+        }
+        var tasks: StubBook.Tasks = rooted.isEmpty && relative.isEmpty ? [] : .comparePatterns
+        if !endpoints.isEmpty, let api = request.api, let index = endpoints[ObjectIdentifier(type(of: api))] {
+            for number in index.stubs(for: request) { if let stub = stubs[number] { found.append(stub) } }
+            tasks.insert(.compareEndpoints)
+            if !index.pending.isEmpty { tasks.insert(.prepareEndpoints) }
+        }
+        return (found, tasks)
+    }
+
+    /// Returns the stubs whose patterns match the path of `target`, in any order.
+    func patterns(matching target: ReceivedTarget) -> [Stub] {
+        var numbers = rooted.stubs(matching: target.components[...])
+        if !relative.isEmpty, let components = target.componentsBelowBase {
+            numbers += relative.stubs(matching: components)
+        }
+        return numbers.compactMap { stubs[$0] }
+    }
+
+    /// Returns the stubs for endpoints that ``candidates(for:)`` does not contain.
+    func otherStubs(for api: any Sendable, _ original: PreparedRequest?) -> [Stub] {
+        let numbers = endpoints[ObjectIdentifier(type(of: api))]?.otherStubs(for: api, original) ?? []
+        return numbers.compactMap { stubs[$0] }
+    }
+}

@@ -1,0 +1,70 @@
+import RequestsMock
+import Testing
+
+@Suite("Strict mocks")
+struct StrictMockTests {
+    @Test("an unmatched request is an error that no retry repeats, with a report (D-3)")
+    func strict() async throws {
+        let mock = MockExecutor()
+        let error = try #require(await requestError { try await library(mock).perform(StubbedBooks.titled("Emma")) })
+        #expect(error.reason == .other)
+        #expect(error.status == nil)
+        #expect(!error.mayHaveReachedServer)
+        #expect(error.underlying is MockExecutor.UnmatchedRequest)
+        #expect(mock.recordedCount == 1)
+        #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
+    }
+
+    @Test("two mocks share nothing, and copies of one mock share its stubs")
+    func isolation() async throws {
+        let (first, second) = (MockExecutor(), MockExecutor())
+        let copy = first
+        copy.on(StubbedBooks.titled("Emma"), return: emma)
+        #expect(try await library(first).perform(StubbedBooks.titled("Emma")) == emma)
+        #expect(second.recordedCount == 0)
+        await #expect(throws: RequestError.self) { try await library(second).perform(StubbedBooks.titled("Emma")) }
+    }
+
+    @Test("an empty mock, and one whose stubs were called as expected, are verified")
+    func verified() async throws {
+        let mock = MockExecutor()
+        try mock.verify()
+        let twice = mock.on(StubbedBooks.titled("Emma"), return: emma).expecting(calls: 2)
+        mock.on(StubbedBooks.titled("Orlando"), return: orlando).optional()
+        _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+        #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
+        _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+        try mock.verify()
+        #expect(twice.callCount == 2)
+    }
+
+    @Test("the order of calls is verified")
+    func order() async throws {
+        let mock = MockExecutor()
+        let first = mock.on(StubbedBooks.titled("Emma"), return: emma)
+        let second = mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+        _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+        #expect(throws: MockExecutor.VerificationError.self) { try mock.verify(order: first, second) }
+        _ = try await library(mock).perform(StubbedBooks.titled("Orlando"))
+        try mock.verify(order: first, second)
+        #expect(throws: MockExecutor.VerificationError.self) { try mock.verify(order: second, first) }
+    }
+
+    @Test("recorded requests have their endpoints and decoded bodies (D-8, PM-129)")
+    func captured() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.self) { _ in .value(emma) }
+        _ = try await library(mock).perform(StubbedBooks.add(orlando))
+        _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+        let endpoints = mock.endpoints(of: StubbedBooks.self)
+        #expect(endpoints.count == 2)
+        guard case .add(orlando) = endpoints.first else {
+            Issue.record("the first endpoint is not the performed one")
+            return
+        }
+        #expect(mock.endpoints(of: StubbedSummary.self).isEmpty)
+        let request = try #require(mock.recordedRequests.first)
+        #expect(try request.decodedBody(as: StubbedBook.self) == orlando)
+        #expect(throws: RequestError.self) { try request.decodedBody(as: [Int].self) }
+    }
+}

@@ -1,0 +1,92 @@
+@_spi(Lock) import Requests
+import RequestsMock
+import Testing
+
+/// Random stubs and requests, compared with a list that is searched from its end.
+@Suite("Random stubs")
+struct StubModelTests {
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    private struct Model {
+        let method: HTTPMethod?
+        let components: [String]
+        let stub: MockStub
+        let number: Int
+
+        func matches(_ request: PreparedRequest) -> Bool {
+            let path = request.target.path.split(separator: "/").map(String.init)
+            guard method == nil || method == request.method, path.count == components.count else { return false }
+            return zip(components, path).allSatisfy { $0 == ":p" || $0 == $1 || $0 == "%61" && $1 == "a" }
+        }
+    }
+
+    @Test(
+        "after every step, the newest stub that matches responds (PM-123, PM-124)",
+        arguments: [1, 2, 3, 4] as [UInt64])
+    func steps(seed: UInt64) async throws {
+        var numbers = Numbers(state: seed)
+        let mock = MockExecutor(unmatched: .intercepting(status: 599))
+        var model: [Model] = []
+        let methods: [HTTPMethod?] = [nil, .get, .post]
+        for step in 0..<1_000 {
+            let count = Int.random(in: 0...3, using: &numbers)
+            switch Int.random(in: 0..<4, using: &numbers) {
+            case 0:
+                let components = (0..<count).map { _ in ["a", "b", ":p", "%61"].randomElement(using: &numbers) ?? "a" }
+                let method = methods.randomElement(using: &numbers) ?? nil
+                // Doubled and trailing slashes are ignored.
+                let end = step % 3 == 0 && !components.isEmpty ? "/" : ""
+                let pattern = "/" + components.joined(separator: step % 2 == 0 ? "/" : "//") + end
+                let stub = mock.on(method, pattern, respond: .text("\(step)"))
+                model.append(Model(method: method, components: components, stub: stub, number: step))
+            case 1 where model.count > 20:
+                model.remove(at: Int.random(in: 0..<model.count, using: &numbers)).stub.remove()
+            default:
+                let path = (0..<count).map { _ in ["a", "b", "c"].randomElement(using: &numbers) ?? "a" }
+                let target = try TargetURI("http://host.test/" + path.joined(separator: "/"))
+                let request = PreparedRequest(method: step % 2 == 0 ? .get : .post, target: target)
+                let response = try await mock.execute(request)
+                let expected = model.last { $0.matches(request) }
+                if let expected {
+                    guard case .bytes(let body) = response.body else { continue }
+                    #expect(body == Data("\(expected.number)".utf8), "step \(step)")
+                } else {
+                    #expect(response.head.status == 599, "step \(step)")
+                }
+            }
+        }
+    }
+
+    @Test("patterns of random text are accepted or named in the report, and never trap")
+    func patterns() async throws {
+        var numbers = Numbers(state: 5)
+        let pieces = [
+            "/", "//", ":", "::", "?", "&", "=", "#", "%", "%2", "%2F", "%FF", "http", "://", "[", "]", "@", "a", "é",
+            "\u{301}", "\u{200D}", "\u{FE0F}", "\r\n", "\0", " ", "99999999999999999999", "-1", ":name", "..", "{}",
+            "\\",
+        ]
+        for _ in 0..<2_000 {
+            let count = Int.random(in: 0...8, using: &numbers)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &numbers) ?? "/" }.joined()
+            let mock = MockExecutor()
+            mock.on(nil, text, respond: .status(204))
+            let path = text.unicodeScalars.filter { $0.isASCII && $0.value > 0x20 }
+            for url in ["http://host.test/a", "http://host.test/\(String(String.UnicodeScalarView(path)))"] {
+                guard let target = try? TargetURI(url) else { continue }
+                do throws(RequestError) {
+                    #expect(try await mock.execute(PreparedRequest(target: target)).head.status == 204)
+                } catch {
+                    #expect(error.underlying is MockExecutor.UnmatchedRequest)
+                    #expect(!"\(error)".utf8.contains(0x0D) && !"\(error)".utf8.contains(0))
+                }
+            }
+        }
+    }
+}

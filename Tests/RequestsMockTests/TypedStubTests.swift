@@ -1,0 +1,162 @@
+import RequestsMock
+import Testing
+
+@Suite("Typed stubs")
+struct TypedStubTests {
+    @Test("a stub for an endpoint responds with its value, which passes through the wire (PM-120, PM-122)")
+    func values() async throws {
+        let mock = MockExecutor()
+        let stub = mock.on(StubbedBooks.titled("Emma"), return: emma)
+        mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+        #expect(try await library(mock).perform(StubbedBooks.titled("Emma")) == emma)
+        let response = try await library(mock).response(for: StubbedBooks.titled("Orlando"))
+        #expect(response.value == orlando)
+        #expect(response.status == 200)
+        #expect(response.header[.contentType] == "application/json")
+        #expect(response.header[.contentLength] == "\(#"{"title":"Orlando","year":1928}"#.utf8.count)")
+        #expect(stub.callCount == 1)
+        #expect(stub.requests.map(\.target.path) == ["/api/books/Emma"])
+    }
+
+    @Test("the query and the body of an endpoint distinguish its stubs")
+    func distinguishes() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.add(emma), return: emma)
+        mock.on(StubbedBooks.add(orlando), return: orlando)
+        mock.on(StubbedBooks.latest(page: 2), return: orlando)
+        mock.on(StubbedBooks.latest(page: nil), return: emma)
+        let client = library(mock)
+        #expect(try await client.perform(StubbedBooks.add(emma)) == emma)
+        #expect(try await client.perform(StubbedBooks.add(orlando)) == orlando)
+        #expect(try await client.perform(StubbedBooks.latest(page: 2)) == orlando)
+        #expect(try await client.perform(StubbedBooks.latest(page: nil)) == emma)
+        await #expect(throws: RequestError.self) { try await client.perform(StubbedBooks.latest(page: 3)) }
+    }
+
+    @Test("a stub responds for every value of its API, whichever was used first")
+    func environments() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), return: emma)
+        for api in [StubbedLibrary.main, .mirror, .main] {
+            #expect(try await library(mock, api).perform(StubbedBooks.titled("Emma")) == emma)
+        }
+    }
+
+    @Test("the type of an endpoint distinguishes stubs for the same request; a request without one matches both")
+    func identity() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), return: emma)
+        mock.on(StubbedSummary(title: "Emma"), return: "A novel")
+        #expect(try await library(mock).perform(StubbedBooks.titled("Emma")) == emma)
+        #expect(try await library(mock).perform(StubbedSummary(title: "Emma")) == "A novel")
+        #expect(try await library(mock).perform { $0.get(.text, from: "/books/Emma") } == "A novel")
+    }
+
+    @Test("calls and requests can be stubbed like endpoints")
+    func calls() async throws {
+        let mock = MockExecutor()
+        mock.on(Call.books(since: 1900), return: [orlando])
+        mock.on(StubbedLibrary.main.get(.text, from: "/motd"), return: "hello")
+        #expect(try await library(mock).perform(.books(since: 1900)) == [orlando])
+        #expect(try await library(mock).perform { $0.get(.text, from: "/motd") } == "hello")
+        let error = await requestError { try await library(mock).perform(.books(since: 1901)) }
+        #expect(error?.underlying is MockExecutor.UnmatchedRequest)
+    }
+
+    @Test("a stub for a type of endpoint receives the endpoint that was performed (PM-122)")
+    func types() async throws {
+        let mock = MockExecutor()
+        let stub = mock.on(StubbedBooks.self) { book in
+            switch book {
+            case .titled(let title): .value(StubbedBook(title: title, year: 2000))
+            case .add: .status(403)
+            case .latest: .json(#"{"title": "T", "year": 1}"#)
+            }
+        }
+        let client = library(mock)
+        #expect(try await client.perform(StubbedBooks.titled("X")).title == "X")
+        #expect(try await client.perform(StubbedBooks.latest(page: nil)).year == 1)
+        #expect(await requestError { try await client.perform(StubbedBooks.add(emma)) }?.status == 403)
+        #expect(stub.callCount == 3)
+    }
+
+    @Test("values are encoded with the encoder of the API, and decoded with its decoder")
+    func coders() async throws {
+        struct Snake: RequestProviding {
+            let baseURL = URL("https://snake.test")
+            func makeJSONEncoder() -> JSONEncoder {
+                let encoder = JSONEncoder()
+                encoder.keyEncodingStrategy = .convertToSnakeCase
+                return encoder
+            }
+            func makeJSONDecoder() -> JSONDecoder {
+                let decoder = JSONDecoder()
+                decoder.keyDecodingStrategy = .convertFromSnakeCase
+                return decoder
+            }
+        }
+        struct Named: Codable, Sendable, Equatable { let firstName: String }
+        struct Person: Endpoint {
+            func request(from api: Snake) -> Request<Snake, Named> { api.get(.json(), from: "/person") }
+        }
+        let mock = MockExecutor()
+        mock.on(Person(), return: Named(firstName: "Ada"))
+        let client = Client(Snake(), executor: mock)
+        #expect(try await client.perform(Person()) == Named(firstName: "Ada"))
+        #expect(try await client.perform { _ in Snake().get(.text, from: "/person") } == #"{"first_name":"Ada"}"#)
+    }
+
+    @Test("middleware that changes a request does not keep a stub for its endpoint from matching")
+    func middleware() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.add(emma), return: emma)
+        let changing = mock.intercepting { request, next in
+            var request = request
+            request.target = try request.target.resolving("/elsewhere?signature=x")
+            request.body = .bytes(Data("compressed".utf8))
+            return try await next.execute(request)
+        }
+        #expect(try await library(changing).perform(StubbedBooks.add(emma)) == emma)
+    }
+
+    @Test("a stub that redirects does not respond to the redirected request, which keeps its endpoint")
+    func redirects() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), respond: .response(.redirect(to: "/moved")))
+        mock.on(StubbedBooks.self) { _ in .response(.redirect(to: "/moved")) }.optional()
+        mock.on(.get, "/moved", respond: .json(#"{"title": "moved", "year": 1}"#))
+        #expect(try await library(mock).perform(StubbedBooks.titled("Emma")).title == "moved")
+        #expect(try await library(mock).perform(StubbedBooks.titled("Orlando")).title == "moved")
+        #expect(mock.recordedCount == 4)
+    }
+
+    @Test("a value for a decoder that does not read JSON fails with an explanation; text and data are sent as they are")
+    func otherDecoders() async throws {
+        let api = StubbedLibrary.main
+        let mock = MockExecutor()
+        let opaque = api.get(ResponseDecoder { _, data in [data.count] }, from: "/opaque")
+        mock.on(opaque, return: [1])
+        let error = await requestError { try await library(mock).perform(opaque) }
+        #expect(error?.detail?.contains("respond with data(_:contentType:)") == true)
+        mock.on(opaque, respond: .data(Data([1, 2, 3])))
+        #expect(try await library(mock).perform(opaque) == [3])
+        mock.on(api.get(.data, from: "/data"), return: Data([1, 2]))
+        #expect(try await library(mock).perform(api.get(.data, from: "/data")) == Data([1, 2]))
+        mock.on(api.get(.json(String.self), from: "/string"), return: "x")
+        #expect(try await library(mock).perform(api.get(.json(String.self), from: "/string")) == "x")
+    }
+
+    @Test("of two stubs that match, the newest responds; removing it twice is safe (PM-123)")
+    func order() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), return: emma)
+        let newest = mock.on(.get, "books/:title", respond: .json(#"{"title": "newest", "year": 1}"#))
+        let client = library(mock)
+        #expect(try await client.perform(StubbedBooks.titled("Emma")).title == "newest")
+        newest.remove()
+        newest.remove()
+        #expect(try await client.perform(StubbedBooks.titled("Emma")) == emma)
+        mock.removeAllStubs()
+        await #expect(throws: RequestError.self) { try await client.perform(StubbedBooks.titled("Emma")) }
+    }
+}
