@@ -50,13 +50,16 @@ struct SocketConformanceTests {
         try await unixSocket.run(scenario)
     }
 
-    @Test("over TLS", .enabled(if: TestServer.supportsTLS), arguments: Scenario.all(for: patient))
+    @Test(
+        "over TLS", .enabled(if: TestServer.supportsTLS, "libssl is not installed"),
+        arguments: Scenario.all(for: patient))
     func overTLS(scenario: Scenario) async throws {
         try await patient.run(scenario)
     }
 
     @Test(
-        "over TLS, in blocking calls and with callbacks", .enabled(if: TestServer.supportsTLS),
+        "over TLS, in blocking calls and with callbacks",
+        .enabled(if: TestServer.supportsTLS, "libssl is not installed"),
         arguments: Scenario.all(for: secured), [ExecutorUnderTest.CallStyle.blocking, .callback])
     func overTLS(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await (style == .blocking ? secured : patient).using(style).run(scenario)
