@@ -101,9 +101,11 @@ extension SocketExecutor {
 
         /// Returns whether requests for `host`, in lower case, are sent to the proxy.
         package func serves(_ host: String) -> Bool {
-            !excludedHosts.contains { exception in
+            let host = host.hasByteSuffix(".") ? String(host.droppingLastBytes(1)) : host
+            return !excludedHosts.contains { exception in
                 let name = ASCIIFolding.folded(exception)
                 if name.containsByte("/") { return IPAddressText.range(name, contains: host) }
+                if let octets = IPAddressText.octets(name) { return octets == IPAddressText.octets(host) }
                 return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
             }
         }

@@ -60,7 +60,7 @@ extension SocketExecutor.ProxyConfiguration {
     /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional username
     /// and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without a variable
     /// of its own. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which include all names
-    /// below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all. Each variable is read in lower
+    /// below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not supported there. Each variable is read in lower
     /// case first. `HTTP_PROXY` in upper case is ignored in a CGI program, in which a client can set it.
     ///
     /// - Parameter variables: The variables; the default is those of the process.
@@ -91,10 +91,8 @@ extension SocketExecutor.ProxyConfiguration {
             var entry = String(part)
             if entry.hasSameBytes(as: "*") { return nil }
             if entry.hasBytePrefix("*.") { entry = String(entry.droppingFirstBytes(1)) }
-            if entry.containsByte("/") || entry.hasBytePrefix("[") {
+            if entry.containsByte("/") || IPAddressText.octets(entry) != nil {
                 hosts.append(entry)
-            } else if IPAddressText.canonicalIPv6(entry[...]) != nil {
-                hosts.append("[\(entry)]")
             } else {
                 let name = entry.hasBytePrefix(".") ? String(entry.droppingFirstBytes(1)) : entry
                 hosts += [name, ".\(name)"]

@@ -88,7 +88,7 @@ public struct SocketExecutor: BlockingExecutor {
     /// Replaces the settings of TLS connections to origin servers, as when certificates or keys have changed.
     ///
     /// All copies of the executor use the new settings for new connections. Idle connections with the former ones are
-    /// not used again, and those in use are closed after their exchange.
+    /// not used again; those in use, or being established, are closed after their exchange.
     ///
     /// - Parameters:
     ///   - configuration: The new settings; nil reads the files of the former ones again.

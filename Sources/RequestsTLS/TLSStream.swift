@@ -34,6 +34,9 @@ package final class TLSStream {
     var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
+    /// Whether records of a write have been made that has not returned their bytes yet; the peer may have some of them.
+    package var hasPartialWrite: Bool { acceptedBytes > 0 }
+
     /// Whether the handshake is complete.
     package private(set) var isEstablished = false
 

@@ -12,9 +12,10 @@ private struct Steps: ~Copyable {
     init(
         _ request: PreparedRequest, _ arrivals: [ScriptedCarrier.Arrival],
         accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, looksAtOnce: Bool = true,
-        sendsFiles: Bool = false
+        sendsFiles: Bool = false, hasPartialWrite: Bool = false
     ) throws {
-        let carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
+        var carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
+        carrier.hasPartialWrite = hasPartialWrite
         exchange = Exchange(
             try OutgoingRequest(request), on: carrier, isReused: isReused, looksAtOnce: looksAtOnce)
     }
@@ -277,6 +278,18 @@ struct ExchangeTests {
             try steps.exchange.fail(RequestError(.connectionFailed).beforeSending())
         }
         #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+    }
+
+    @Test("a request of which TLS may have sent a part is not sent again, and may have arrived (R-42, R-43)")
+    func partlyWritten() throws {
+        let request = try Self.request(.post, body: .bytes(Data("x".utf8)))
+        var partial = try Steps(request, [.end], accepting: [.failure(32)], isReused: true, hasPartialWrite: true)
+        let error = #expect(throws: RequestError.self) { try partial.advance() }
+        #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
+        // Otherwise nothing can have arrived.
+        var steps = try Steps(request, [.end], accepting: [.failure(32)], isReused: true)
+        try steps.advance()
+        #expect(steps.log == ["connection"])
     }
 
     // MARK: Delivering

@@ -26,12 +26,13 @@ struct ProxyEnvironmentTests {
 
     @Test("hosts of NO_PROXY are excluded with the names below them, addresses and ranges (R-51)")
     func exclusions() async throws {
-        let list = "example.com, .example.org *.example.net,10.0.0.0/8,192.0.2.7,fd00::/8,::1,[::2],localhost,,a..b/c"
+        let list =
+            "example.com, .example.org *.example.net,10.0.0.0/8,192.0.2.7,fd00::/8,0:0::0001,[::2],localhost,,a..b/c"
         let proxies = try #require(try Proxies.environment(["http_proxy": "http://p:1", "no_proxy": list]))
         let proxy = try #require(proxies.http)
         let excluded = [
             "example.com", "a.example.com", "example.org", "b.example.org", "a.example.net", "10.1.2.3", "192.0.2.7",
-            "[fd12::1]", "[::1]", "[::2]", "localhost",
+            "[fd12::1]", "[::1]", "[::2]", "localhost", "example.com.",
         ]
         for host in excluded { #expect(!proxy.serves(host), "\(host)") }
         for host in ["badexample.com", "example.com.test", "11.0.0.1", "192.0.2.70", "[fe80::1]", "[::3]", "b"] {

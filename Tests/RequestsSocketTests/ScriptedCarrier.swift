@@ -30,6 +30,7 @@ struct ScriptedCarrier: Carrier, ~Copyable {
     /// The bytes that were sent.
     private(set) var sent: [UInt8] = []
     let sendsFiles: Bool
+    var hasPartialWrite = false
 
     /// Creates a carrier for a request of `method`.
     ///

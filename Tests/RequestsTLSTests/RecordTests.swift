@@ -269,6 +269,25 @@ struct TLSRecordTests {
         try peers.exchange()
     }
 
+    @Test("a write whose records have been sent in part says so until it returns their bytes (R-42)")
+    func partialWrite() throws {
+        let (near, far) = MemoryLink.pair()
+        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
+        var peers = Peers(
+            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
+            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        peers.connect()
+        try #require(peers.areConnected)
+        far.capacity = 60_000
+        let bytes = [UInt8](repeating: 1, count: 100_000)
+        #expect(!peers.client.hasPartialWrite)
+        #expect(try bytes.withUnsafeBytes { try peers.client.write($0) } == .needs(.writing))
+        #expect(peers.client.hasPartialWrite)
+        far.capacity = .max
+        #expect(try bytes.withUnsafeBytes { try peers.client.write($0) } == .bytes(100_000))
+        #expect(!peers.client.hasPartialWrite)
+    }
+
     @Test("an error that other code left on the thread is ignored (S-59)")
     func leftoverError() throws {
         let peers = try connected()

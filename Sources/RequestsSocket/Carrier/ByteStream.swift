@@ -75,7 +75,9 @@ extension ByteStream {
             switch try secured.read(into: buffer, mayBlock: mayBlock) {
             // Records without data: bytes may have arrived that no wait reports, so only the limits are checked.
             case .bytes(0) where !buffer.isEmpty: directionsToRead = .none
-            case .bytes(let count): return .bytes(count)
+            case .bytes(let count):
+                directionsToRead = .reading
+                return .bytes(count)
             case .end: return .end
             case .needs(let directions): directionsToRead = directions
             }
@@ -120,6 +122,9 @@ extension ByteStream {
         }
     }
 
+    /// Whether the peer may have received bytes that no write has returned.
+    var hasPartialWrite: Bool { secured?.hasPartialWrite ?? false }
+
     /// Sends a part of a file without reading it, which TLS cannot.
     func writeFile(
         _ file: borrowing FileReader, from position: Int64, count: Int
@@ -139,6 +144,7 @@ extension ByteStream {
     /// tried at once.
     func directions(for wanted: Interest) -> Interest {
         if secured == nil { return wanted }
+        if wanted.contains(.reading), directionsToRead.isEmpty { return .none }
         var directions = Interest.none
         if wanted.contains(.reading) { directions.formUnion(directionsToRead) }
         if wanted.contains(.writing) { directions.formUnion(directionsToWrite) }

@@ -16,6 +16,9 @@ package protocol Carrier: ~Copyable, Sendable {
         _ file: borrowing FileReader, from position: Int64, count: Int
     ) throws(StreamError) -> TransferResult
 
+    /// Whether the peer may have received bytes of the request that no call of `send` has returned.
+    var hasPartialWrite: Bool { get }
+
     /// Whether a larger file is sent without reading it (decision 0014).
     var sendsFiles: Bool { get }
 

@@ -33,6 +33,8 @@ extension HTTP1Carrier {
         try connection.stream.writeFile(file, from: position, count: count)
     }
 
+    var hasPartialWrite: Bool { connection.stream.hasPartialWrite }
+
     /// To another machine, sendfile saves a copy.
     ///
     /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the

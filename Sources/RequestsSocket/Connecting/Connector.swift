@@ -33,6 +33,12 @@ struct Connector: Sendable {
 
     private func wait(for need: Establishment.Need, on channel: Channel) async throws(RequestError) {
         do throws(WaitError) {
+            if need.directions.isEmpty {
+                // Bytes may have arrived that no wait reports.
+                if Task.isCancelled { throw .cancelled }
+                if min(timeLimits.connecting, timeLimits.total).hasPassed { throw .timedOut }
+                return await channel.yield()
+            }
             try await channel.wait(
                 for: need.directions, by: min(timeLimits.connecting, timeLimits.total), on: .current)
         } catch {
@@ -44,6 +50,9 @@ struct Connector: Sendable {
     private func steps(to origin: Origin) async throws(RequestError) -> [Establishment.Step] {
         var steps: [Establishment.Step] = []
         if let proxy = origin.proxy {
+            guard let port = origin.peer.effectivePort, (1...65_535).contains(port) else {
+                throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.peer.authority)").beforeSending()
+            }
             if proxy.target.scheme == "https" {
                 let context = try await security.proxy.loaded(timeLimits, on: reactor)
                 steps.append(try Self.securing(proxy.target, context, route: "proxy"))

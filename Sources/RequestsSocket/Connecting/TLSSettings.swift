@@ -15,6 +15,9 @@ final class TLSSettings: Sendable {
         /// The context in use has been loaded.
         var isLoaded = false
         var loading: Loading?
+        /// The number of replacements that have begun, and that of the one in use.
+        var begun = 0
+        var inUse = 0
     }
 
     /// Creates settings; `makeContext` returns the context of a configuration, without loading anything.
@@ -32,7 +35,8 @@ final class TLSSettings: Sendable {
     func loaded(_ timeLimits: SocketTimeLimits, on reactor: Reactor) async throws(RequestError) -> TLSContext {
         let (context, loading) = state.withLock { state -> (TLSContext, Loading?) in
             if state.isLoaded { return (state.context, nil) }
-            let loading = state.loading ?? Loading(of: state.context)
+            let current = state.loading.flatMap { $0.hasFailed ? nil : $0 }
+            let loading = current ?? Loading(of: state.context)
             state.loading = loading
             return (state.context, loading)
         }
@@ -49,7 +53,8 @@ final class TLSSettings: Sendable {
             // A failure is not remembered: a file that was missing may exist the next time.
             throw RequestError(error, ifLost: .connectionFailed).beforeSending()
         }
-        return loading.context
+        // A replacement may have ended meanwhile.
+        return state.withLock { $0.isLoaded ? $0.context : loading.context }
     }
 
     /// Replaces the settings, once the new ones have been loaded; without new ones, files are read again.
@@ -58,7 +63,10 @@ final class TLSSettings: Sendable {
     func replace(
         with configuration: TLSConfiguration?, _ timeLimits: SocketTimeLimits, on reactor: Reactor
     ) async throws(RequestError) {
-        let configuration = configuration ?? state.withLock { $0.configuration }
+        let (number, configuration) = state.withLock { state in
+            state.begun += 1
+            return (state.begun, configuration ?? state.configuration)
+        }
         let loading = Loading(of: makeContext(configuration))
         let result = try await loading.result(timeLimits, on: reactor)
         do throws(TLSError) {
@@ -66,7 +74,13 @@ final class TLSSettings: Sendable {
         } catch {
             throw RequestError(error, ifLost: .connectionFailed).beforeSending()
         }
-        state.withLock { $0 = State(configuration: configuration, context: loading.context, isLoaded: true) }
+        state.withLock { state in
+            // One that began later, and ended before, stays in use.
+            guard number > state.inUse else { return }
+            state = State(
+                configuration: configuration, context: loading.context, isLoaded: true, begun: state.begun,
+                inUse: number)
+        }
     }
 }
 
@@ -83,6 +97,11 @@ private final class Loading: Sendable {
 
     init(of context: TLSContext) {
         self.context = context
+    }
+
+    /// Whether it has ended with an error.
+    var hasFailed: Bool {
+        state.withLock { if case .failure? = $0.result { true } else { false } }
     }
 
     /// Returns the result; the first call starts the thread.

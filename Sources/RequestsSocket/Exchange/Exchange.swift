@@ -156,7 +156,8 @@ extension Exchange where C: ~Copyable {
         case .sending, .blocked, .expecting, .receivingHead:
             let lost = LostTransmission(
                 error: error, isReused: metrics.isReusedConnection,
-                hasBegunResponse: transfer.carrier.hasBegunResponse, hasWritten: transfer.written > 0)
+                hasBegunResponse: transfer.carrier.hasBegunResponse,
+                hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite)
             self.lost = lost
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
             stage = .lost
@@ -207,7 +208,7 @@ extension Exchange where C: ~Copyable {
         guard case .full = sending else { return endSending() }
         if try transfer.hasResponse() { return endSending() }
         stage = .blocked
-        return transfer.needOfSpace
+        return transfer.needOfSpace()
     }
 
     /// Ends sending early: the final response has arrived, or the carrier accepts no more.

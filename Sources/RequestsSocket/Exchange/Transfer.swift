@@ -23,6 +23,8 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var trailers = Header.empty
     /// The deadline for the first byte, which the first wait for it sets.
     private var firstByteLimit: Deadline?
+    /// The deadline for the next byte in either direction, which the first wait for it sets.
+    private var nextByteLimit: Deadline?
     /// The time at which bytes of the head arrived last.
     private var arrived: Deadline?
     /// The time at which the first byte of a response arrived, interim ones included.
@@ -55,6 +57,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// Records that the caller continues, who may have done other work.
     mutating func resume() {
         isLater = true
+        nextByteLimit = nil
     }
 
     /// Whether enough work was done without a wait that other tasks should run first (decision 0014).
@@ -112,6 +115,7 @@ extension Transfer where C: ~Copyable {
 
     private mutating func record(_ count: Int, ofBody bodyCount: Int) {
         written += count
+        nextByteLimit = nil
         reporter.addSent(bodyCount)
         budget.add(count)
     }
@@ -193,6 +197,7 @@ extension Transfer where C: ~Copyable {
         switch result {
         case .bytes(let count):
             budget.add(count)
+            nextByteLimit = nil
             if head == nil {
                 let now = Deadline.now
                 firstByte = firstByte ?? now
@@ -306,7 +311,7 @@ extension Transfer where C: ~Copyable {
         // All bytes that the peer sent before sending failed have been read; no more will arrive.
         if let sendFailure { throw .lost(sendFailure) }
         guard carrier.awaitsResponse else {
-            return .event(.reading, until: timeLimits.betweenBytes(from: now), in: .betweenBytes)
+            return .event(.reading, until: limitOfNextByte(from: now), in: .betweenBytes)
         }
         let limit = firstByteLimit ?? timeLimits.firstByte(from: now)
         firstByteLimit = limit
@@ -314,7 +319,15 @@ extension Transfer where C: ~Copyable {
     }
 
     /// What the transfer needs while the carrier accepts no more: space, or the response.
-    var needOfSpace: ExchangeNeed {
-        .event(.both, until: timeLimits.betweenBytes(from: .now), in: .sending)
+    mutating func needOfSpace() -> ExchangeNeed {
+        .event(.both, until: limitOfNextByte(from: .now), in: .sending)
+    }
+
+    /// Returns the deadline for the next byte: a wait that ends without one, as records of TLS without data end it, does
+    /// not extend it.
+    private mutating func limitOfNextByte(from now: Deadline) -> Deadline {
+        let limit = nextByteLimit ?? timeLimits.betweenBytes(from: now)
+        nextByteLimit = limit
+        return limit
     }
 }
