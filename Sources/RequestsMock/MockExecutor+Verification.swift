@@ -1,7 +1,7 @@
 import Requests
 
 extension MockExecutor {
-    /// Checks that no request failed for want of a stub, and that every stub was called as expected.
+    /// Checks that a stub matched every request, and that every stub was called as expected.
     ///
     /// Each stub must have been called at least once, or as ``MockStub/expecting(calls:)`` and ``MockStub/optional()``
     /// specify. Requests that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or XCTest

@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A request that no stub matches fails with a report; ``Unmatched`` has the alternatives. Of several stubs that match,
-/// the newest responds (PM-123). Copies of a mock share its stubs and its record, and two mocks share nothing, so tests
+/// the newest responds (PM-123). Copies of a mock share its stubs and its record. Two mocks share nothing, so tests
 /// that run in parallel use a mock each.
 ///
 /// It fulfills the contract of ``/Requests/RequestExecutor``: an invalid request is refused, bodies are read and

@@ -10,7 +10,7 @@ public struct MockStub: Sendable {
         self.mock = mock
     }
 
-    /// The number of requests to which the stub responded, with a failure too.
+    /// The number of requests to which the stub responded, failures included.
     public var callCount: Int { stub.usage.calls }
 
     /// The requests to which the stub responded, oldest first, within the limits of ``MockExecutor/Recording``.

@@ -3,7 +3,7 @@ package import RequestsPOSIX
 package import RequestsTLS
 
 extension SocketExecutor {
-    /// The limits and the proxy of an executor.
+    /// The limits, the proxies and the TLS settings of an executor.
     public struct Configuration: Sendable {
         /// The maximum number of connections to one origin, those being established included; the default is 64, the
         /// minimum 1.
@@ -53,8 +53,8 @@ extension SocketExecutor {
         /// The settings of TLS connections to origin servers; the default trusts the certificate authorities of the
         /// system.
         ///
-        /// The library and the certificates are loaded when the first https request needs them. Application protocols
-        /// other than `http/1.1` must not be selected by the server.
+        /// The library and the certificates are loaded when the first https request needs them. A server that selects
+        /// an application protocol other than `http/1.1` is refused.
         public var tls = TLSConfiguration()
 
         /// The settings of TLS connections to a proxy with the scheme https.

@@ -11,10 +11,12 @@ import RequestsPOSIX
 /// down. Reading and writing happen in place, on the thread that runs the calling task, which suspends only if the
 /// kernel is not ready.
 ///
-/// The executor supports http and https. TLS is that of the system's OpenSSL, which is loaded when the first https request
-/// needs it; ``Configuration/tls`` has its settings. On Apple platforms, use RequestsURLSession for https: there, https
-/// fails with ``/Requests/RequestError/Reason/tlsUnavailable``. The executor requests bodies without a content coding (`Accept-Encoding: identity`) unless the
-/// request has an Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
+/// The executor supports http and https. TLS is that of the system's OpenSSL, which is loaded when the first https
+/// request needs it; ``Configuration/tls`` has its settings. On Apple platforms, use RequestsURLSession: there, https
+/// fails with ``/Requests/RequestError/Reason/tlsUnavailable``.
+///
+/// The executor requests bodies without a content coding (`Accept-Encoding: identity`) unless the request has an
+/// Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
 /// `SocketExecutor().decodingContent()` requests gzip and other codings, and decodes them.
 ///
 /// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
@@ -29,7 +31,7 @@ public struct SocketExecutor: BlockingExecutor {
     /// - Parameters:
     ///   - destination: The peer to connect to. An invalid unix path fails with
     ///     ``/Requests/RequestError/InvalidRequest/invalidSocketPath`` when a request is sent.
-    ///   - configuration: The limits of the executor, and its proxy.
+    ///   - configuration: The limits, the proxies and the TLS settings of the executor.
     public init(_ destination: Destination = .url, configuration: Configuration = Configuration()) {
         handle = PoolHandle(ConnectionPool(destination, configuration))
     }

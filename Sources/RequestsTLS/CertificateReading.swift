@@ -16,8 +16,8 @@ extension LoadedTLS {
         if isComplete, !found.isEmpty { return found }
         found.forEach { tls.pointee.X509_free($0) }
         let problem =
-            isComplete ? "contain no certificate" : "contain an invalid certificate (number \(found.count + 1))"
-        throw TLSError(.configuration, "\(name) \(problem): PEM or DER is needed\(causes())")
+            isComplete ? "no certificate found" : "certificate \(found.count + 1) is invalid"
+        throw TLSError(.configuration, "\(name): \(problem); use PEM or DER\(causes())")
     }
 
     /// Appends the certificates of PEM, and returns whether none is invalid.
@@ -67,7 +67,7 @@ extension LoadedTLS {
         }
         let problem =
             if request.wasNeeded, passphrase == nil {
-                "it is encrypted, and the identity has no passphrase"
+                "it is encrypted, and the identity has no passphrase; set one"
             } else if request.hasFailed {
                 "its passphrase is unavailable"
             } else if request.wasNeeded {

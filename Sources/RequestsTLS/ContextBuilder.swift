@@ -83,7 +83,7 @@ struct ContextBuilder {
         var list: [UInt8] = []
         for name in names {
             guard (1...255).contains(name.utf8.count) else {
-                throw TLSError(.configuration, "the name of an application protocol has 1 to 255 bytes (RFC 7301)")
+                throw TLSError(.configuration, "invalid application protocol name: use 1 to 255 bytes (RFC 7301)")
             }
             list.append(UInt8(name.utf8.count))
             list.append(contentsOf: name.utf8)
@@ -100,7 +100,7 @@ struct ContextBuilder {
             _ = try TLSServerName(pin.host)
             guard !pin.publicKeys.isEmpty || !pin.certificates.isEmpty else {
                 throw TLSError(
-                    .configuration, "the pin of \(ErrorText.quoted(pin.host)) has no fingerprint; add one or two")
+                    .configuration, "the pin of \(ErrorText.quoted(pin.host)) has no fingerprint; add at least one")
             }
         }
     }
@@ -137,8 +137,8 @@ extension ContextBuilder {
             // With 1 the context adds a reference of its own.
             try require(Int32(control(Command.chainCertificate, 1, certificate)), "could not use an intermediate")
         }
-        try require(tls.SSL_CTX_use_PrivateKey(object, key), "the private key is not that of the certificate")
-        try require(tls.SSL_CTX_check_private_key(object), "the private key is not that of the certificate")
+        try require(tls.SSL_CTX_use_PrivateKey(object, key), "the private key does not match the certificate")
+        try require(tls.SSL_CTX_check_private_key(object), "the private key does not match the certificate")
     }
 
     private func require(_ result: Int32, _ detail: String) throws(TLSError) {

@@ -101,7 +101,7 @@ package final class TLSContext: Sendable {
             case .server: tls.TLS_server_method()
             }
         guard let object = tls.SSL_CTX_new(method) else {
-            throw TLSError(.unavailable, "TLS is unavailable: \(loaded.takeErrors())")
+            throw TLSError(.unavailable, "could not create a TLS context: \(loaded.takeErrors())")
         }
         do throws(TLSError) {
             try configure(ContextBuilder(loaded: loaded, object: object))

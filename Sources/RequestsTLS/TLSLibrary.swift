@@ -58,11 +58,11 @@ package final class TLSLibrary: Sendable {
 
     private func load() -> Result<LoadedTLS, TLSError> {
         guard rp_tls_is_supported() == 1 else {
-            return .failure(TLSError(.unavailable, "TLS over sockets is unavailable here; use URLSessionExecutor"))
+            return .failure(TLSError(.unavailable, "SocketExecutor supports TLS on Linux only; use URLSessionExecutor"))
         }
         if let cryptoFile, rp_library_open(cryptoFile) == nil {
             let reason = rp_library_error().map { String(cString: $0) } ?? "could not open \(cryptoFile)"
-            let detail = "TLS is unavailable: could not load libcrypto: \(reason); install \(Self.packages)"
+            let detail = "could not load libcrypto: \(reason); install \(Self.packages)"
             return .failure(TLSError(.unavailable, detail))
         }
         do throws(SystemLibrary.Failure) {
@@ -71,7 +71,7 @@ package final class TLSLibrary: Sendable {
             }
             return Self.initialized(table)
         } catch {
-            return .failure(TLSError(.unavailable, "TLS is unavailable: \(error.description)"))
+            return .failure(TLSError(.unavailable, error.description))
         }
     }
 
@@ -84,25 +84,25 @@ package final class TLSLibrary: Sendable {
         let version = functions.OpenSSL_version_num()
         guard isSupported(version: version) else {
             let found = functions.OpenSSL_version(0).map { String(cString: $0) } ?? String(version, radix: 16)
-            let detail = "TLS is unavailable: libssl is \(found); version 3 or 1.1.1 is needed; install \(packages)"
+            let detail = "unsupported libssl version \(found); install version 3 or 1.1.1: \(packages)"
             return .failure(TLSError(.unavailable, detail))
         }
         return inUse.withLock { inUse -> Result<LoadedTLS, TLSError> in
             if let inUse {
                 // The callbacks find the functions of one library (tls.h).
                 let isSame = inUse.tls.pointee.isSameLibrary(as: functions)
-                let detail = "TLS is unavailable: this process uses another libssl already"
+                let detail = "this process already uses another libssl"
                 return isSame ? .success(inUse) : .failure(TLSError(.unavailable, detail))
             }
             let table = UnsafeMutablePointer<rp_tls>.allocate(capacity: 1)
             table.initialize(to: functions)
             let callbacks = UnsafeMutablePointer<rp_tls_callbacks>.allocate(capacity: 1)
             guard rp_tls_initialize(table) == 1 else {
-                return .failure(TLSError(.unavailable, "TLS is unavailable: could not initialize libssl"))
+                return .failure(TLSError(.unavailable, "could not initialize libssl"))
             }
             callbacks.initialize(to: rp_tls_callbacks_make(table))
             guard callbacks.pointee.method != nil else {
-                return .failure(TLSError(.unavailable, "TLS is unavailable: no memory"))
+                return .failure(TLSError(.unavailable, "out of memory"))
             }
             let loaded = LoadedTLS(
                 table: SharedPointer(address: table), callbackTable: SharedPointer(address: callbacks),

@@ -3,7 +3,7 @@ package import Requests
 /// The settings of a server, which only tests and the test server use.
 package struct TLSServerConfiguration: Sendable {
     package var identity: TLSConfiguration.Identity
-    /// The certificates that may issue those of clients; nil if clients are not asked.
+    /// The certificates that may issue those of clients; nil requests none.
     package var clientTrust: TLSConfiguration.Trust?
     /// Whether clients without a certificate are refused.
     package var requiresClientCertificate = false

@@ -30,7 +30,7 @@ package struct TLSServerName: Sendable {
         let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard bytes.count <= 253, labels.allSatisfy(Self.isLabel) else {
             let shown = ErrorText.quoted(host, limit: 100)
-            throw TLSError(.configuration, "\(shown) is not a name of a server that a certificate can have")
+            throw TLSError(.configuration, "invalid server name \(shown): use a DNS name in ASCII or an IP address")
         }
         text = String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
         isAddress = false

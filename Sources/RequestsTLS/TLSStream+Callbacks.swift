@@ -166,11 +166,11 @@ extension TLSStream {
     private func nameMismatch(_ certificate: TLSConfiguration.Certificate?) -> String {
         let name = ErrorText.quoted(serverName?.text ?? "")
         guard let certificate, !certificate.names.isEmpty else {
-            return "no name for \(name); the certificate has no names of hosts (its common name does not count)"
+            return "the certificate is not valid for \(name); it has no subjectAltName, and its common name is ignored"
         }
         let more = certificate.nameCount - certificate.names.count
         let names = certificate.names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        return "no name for \(name); the certificate is for \(names)"
+        return "the certificate is not valid for \(name); its names are \(names)"
     }
 }
 

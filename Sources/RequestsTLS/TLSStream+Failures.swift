@@ -86,7 +86,7 @@ extension TLSStream {
     }
 
     private static func detail(of reason: Int, _ texts: String) -> String {
-        guard let alert = alert(of: reason) else { return "TLS failed: \(texts)" }
+        guard let alert = alert(of: reason) else { return texts }
         return "the peer refused the TLS connection: \(TLSAlert.meaning(of: alert)) (alert \(alert))"
     }
 }

@@ -233,7 +233,7 @@ extension TLSStream {
         let tls = library.tls.pointee
         let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
         return TLSConfiguration.Negotiation(
-            version: version, cipher: cipher.map { String(cString: $0) },
+            version: version, cipherSuite: cipher.map { String(cString: $0) },
             applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
             certificates: certificates)
     }

@@ -127,7 +127,7 @@ extension PreparedRequest {
                 throw RequestError(
                     .invalidRequest(.invalidTLSConfiguration),
                     detail:
-                        "URLSession on Linux never calls a challenge handler; use SocketExecutor for settings of TLS")
+                        "URLSession on Linux never calls a challenge handler; use SocketExecutor and its TLS settings")
             }
             guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
                 throw RequestError(

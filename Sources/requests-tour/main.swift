@@ -4,7 +4,7 @@ import RequestsSocket
 import RequestsURLSession
 
 let usage = """
-    usage: requests-tour [--executor NAME]        perform one API in memory, over TCP with NAME, over a unix socket and over TLS
+    usage: requests-tour [--executor NAME]        perform one API in memory, over TCP with NAME, a unix socket and TLS
            requests-tour [--executor NAME] URL    send a GET to URL and print the response
     NAME: socket, urlsession
     """

@@ -48,7 +48,7 @@ struct ProxyEnvironmentTests {
         #expect(try Proxies.environment(variables.merging(["http_proxy": "a:1"]) { $1 })?.http?.host == "a")
     }
 
-    @Test("a value that is no URL of a proxy is an error without the value (R-74)")
+    @Test("a value that is not a proxy URL is an error without the value (R-74)")
     func invalid() {
         for text in [
             "ftp://secret:hidden@h", "http://", "http://secret:hidden@", "socks4://h", "http://h:99999", "a b",

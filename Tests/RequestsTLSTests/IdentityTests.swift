@@ -62,7 +62,7 @@ struct TLSIdentityTests {
             certificates: try client(authority.key).pem, privateKey: try CertificateKey(.p256).pem())
         let error = #expect(throws: TLSError.self) { try prepare(identity) }
         #expect(error?.problem == .configuration)
-        #expect(error?.detail.contains("private key is not that of the certificate") == true)
+        #expect(error?.detail.contains("private key does not match the certificate") == true)
     }
 
     func prepare(_ identity: TLSConfiguration.Identity) throws {

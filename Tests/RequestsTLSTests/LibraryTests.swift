@@ -18,7 +18,7 @@ struct TLSLibraryTests {
             name: "libssl", files: ["libssl-none.so.3", "/none/libssl.so.1.1"], packages: "libssl3")
         let error = failure(of: TLSLibrary(library))
         #expect(
-            error?.detail.hasPrefix("TLS is unavailable: could not load libssl: libssl-none.so.3: cannot open") == true)
+            error?.detail.hasPrefix("could not load libssl: libssl-none.so.3: cannot open") == true)
         #expect(error?.detail.hasSuffix("install libssl3") == true)
         let paths = failure(of: TLSLibrary(cryptoFile: "/none/libcrypto.so.3", sslFile: "/none/libssl.so.3"))
         #expect(paths?.detail.contains("/none/libcrypto.so.3") == true)

@@ -189,7 +189,7 @@ struct TLSRecordTests {
         #expect(pauses >= count / 64)
     }
 
-    @Test("a peer that is gone while data is sent is an error, and not SIGPIPE (S-48)")
+    @Test("sending to a peer that has closed the connection is an error, and not SIGPIPE (S-48)")
     func reset() throws {
         var peers: Peers? = try connected()
         let client = try #require(peers?.client)

@@ -10,11 +10,11 @@ extension RequestError {
         case unknownIssuer
         /// It is signed with its own key, and not trusted.
         case selfSigned
-        /// The host is none of its names (RFC 9525).
+        /// Its names do not include the host (RFC 9525).
         case nameMismatch
         /// A key is too short, or a signature uses a broken hash function.
         case weak
-        /// The chain is valid, and the pins of the host do not contain any of it.
+        /// The chain is valid, but contains none of the fingerprints pinned for the host.
         case notPinned
         /// ``TLSConfiguration/serverCheck`` refused it.
         case refusedByCheck
@@ -31,7 +31,7 @@ extension RequestError.CertificateProblem: CustomStringConvertible {
         case .notYetValid: "not valid yet"
         case .unknownIssuer: "unknown issuer"
         case .selfSigned: "self-signed"
-        case .nameMismatch: "for another host"
+        case .nameMismatch: "host name mismatch"
         case .weak: "too weak"
         case .notPinned: "not pinned"
         case .refusedByCheck: "refused by the app"

@@ -31,7 +31,7 @@ struct SecuredExchangeTests {
             let response = try await executor.execute(peer.securedRequest())
             #expect(response.text == "ok" && response.metrics.isReusedConnection == isReused)
             let tls = try #require(response.metrics.tls)
-            #expect(tls.version == "TLSv1.3" && tls.cipher?.hasPrefix("TLS_") == true && !tls.isResumed)
+            #expect(tls.version == "TLSv1.3" && tls.cipherSuite?.hasPrefix("TLS_") == true && !tls.isResumed)
             #expect(tls.applicationProtocol == nil && tls.certificates.isEmpty)
             #expect((response.metrics.timeToTLS == nil) == isReused)
             if let connected = response.metrics.timeToConnect {

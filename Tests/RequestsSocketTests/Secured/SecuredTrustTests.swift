@@ -25,7 +25,7 @@ struct SecuredTrustTests {
         for call in SecuredCall.allCases {
             let error = await call.failure(of: try peer.securedRequest(.post), over: try Secured.executor())
             #expect(error?.reason == .certificateRefused(.nameMismatch))
-            #expect(error?.detail == "no name for “127.0.0.1”; the certificate is for other.test")
+            #expect(error?.detail == "the certificate is not valid for “127.0.0.1”; its names are other.test")
             #expect(error?.tls?.certificates.first?.names == ["other.test"] && error?.tls?.version == "TLSv1.3")
             #expect(error?.mayHaveReachedServer == false)
             #expect(error?.debugDescription.contains("tls: TLSv1.3") == true)
@@ -101,7 +101,7 @@ struct SecuredTrustTests {
         #expect(peer.notes.isEmpty)
     }
 
-    @Test("a client certificate is sent, and a missing one is no lost connection and not repeated (S-30, R-51)")
+    @Test("a client certificate is sent, and a missing one is a TLS failure that is not retried (S-30, R-51)")
     func clientCertificate() async throws {
         let identity = try TestCertificates.shared().identity(for: ["client.test"])
         var tls = TestServer.TLS()
@@ -183,7 +183,8 @@ struct SecuredTrustTests {
         let executor = try Secured.executor()
         let request = try peer.securedRequest()
         let call = Task { try await executor.execute(request).text }
-        await eventually { peer.connections == 1 }
+        // The suite has the time limit: other tests can occupy the threads of the pool for long.
+        while peer.connections == 0 { await Task.yield() }
         try await executor.reloadTLS(timeout: nil)
         peer.resume(2)
         #expect(try await call.value == "ok")

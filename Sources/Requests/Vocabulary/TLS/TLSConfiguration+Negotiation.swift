@@ -6,17 +6,17 @@ extension TLSConfiguration {
         /// The values of all copies, so that metrics remain small.
         private final class Values: Hashable, Sendable {
             let version: String
-            let cipher: String?
+            let cipherSuite: String?
             let applicationProtocol: String?
             let isResumed: Bool
             let certificates: [Certificate]
 
             init(
-                _ version: String, _ cipher: String?, _ applicationProtocol: String?, _ isResumed: Bool,
+                _ version: String, _ cipherSuite: String?, _ applicationProtocol: String?, _ isResumed: Bool,
                 _ certificates: [Certificate]
             ) {
                 self.version = version
-                self.cipher = cipher
+                self.cipherSuite = cipherSuite
                 self.applicationProtocol = applicationProtocol
                 self.isResumed = isResumed
                 self.certificates = certificates
@@ -30,7 +30,7 @@ extension TLSConfiguration {
 
             /// The bytes of the version, the cipher suite and the protocol, empty if there is none.
             private var texts: [String.UTF8View] {
-                [version.utf8, (cipher ?? "").utf8, (applicationProtocol ?? "").utf8]
+                [version.utf8, (cipherSuite ?? "").utf8, (applicationProtocol ?? "").utf8]
             }
 
             func hash(into hasher: inout Hasher) {
@@ -42,22 +42,22 @@ extension TLSConfiguration {
         ///
         /// - Parameters:
         ///   - version: The version, such as `TLSv1.3`.
-        ///   - cipher: The name of the cipher suite.
+        ///   - cipherSuite: The name of the cipher suite.
         ///   - applicationProtocol: The selected application protocol.
         ///   - isResumed: Whether an earlier session was resumed.
         ///   - certificates: The certificates that the peer sent, its own first.
         public init(
-            version: String, cipher: String? = nil, applicationProtocol: String? = nil, isResumed: Bool = false,
+            version: String, cipherSuite: String? = nil, applicationProtocol: String? = nil, isResumed: Bool = false,
             certificates: [Certificate] = []
         ) {
-            values = Values(version, cipher, applicationProtocol, isResumed, certificates)
+            values = Values(version, cipherSuite, applicationProtocol, isResumed, certificates)
         }
 
         /// The version, such as `TLSv1.3`.
         public var version: String { values.version }
 
         /// The name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`; nil before one has been chosen.
-        public var cipher: String? { values.cipher }
+        public var cipherSuite: String? { values.cipherSuite }
 
         /// The selected application protocol, such as `http/1.1` (RFC 7301); nil for none.
         public var applicationProtocol: String? { values.applicationProtocol }
@@ -130,6 +130,6 @@ extension TLSConfiguration.Negotiation: CustomStringConvertible {
         let peer = certificates.first.map { certificate in
             "\(certificate.subject), issued by \(certificate.issuer), valid until \(certificate.notAfter)"
         }
-        return [version, cipher, isResumed ? "resumed" : nil, peer].compactMap(\.self).joined(separator: ", ")
+        return [version, cipherSuite, isResumed ? "resumed" : nil, peer].compactMap(\.self).joined(separator: ", ")
     }
 }

@@ -1,9 +1,9 @@
 extension TLSConfiguration {
-    /// The fingerprints that the chain of certain hosts must contain, after it has been verified.
+    /// The pinned hosts, with fingerprints of which the verified certificate chain must contain at least one.
     ///
-    /// A host is looked up by labels: a pin for `example.com` applies to `example.com` and `api.example.com`, and not to
-    /// `evilexample.com`. If several pins apply, those with the longest name do. Connections to a host without a pin are
-    /// verified as usual. A chain without any of the fingerprints is refused before anything is sent.
+    /// Hosts are compared by labels: a pin for `example.com` applies to `example.com` and `api.example.com`, not to
+    /// `evilexample.com`. If several pins apply, only those with the longest host name are used. Connections to other
+    /// hosts are verified as usual. A chain without any of the fingerprints is refused before anything is sent.
     ///
     /// Pin at least two keys, one of which is not in use yet: otherwise the app cannot connect any more when the server
     /// replaces its key.

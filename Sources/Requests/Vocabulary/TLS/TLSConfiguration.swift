@@ -38,7 +38,7 @@ public struct TLSConfiguration: Sendable {
     /// It also replaces the host when ``pins`` are looked up.
     public var serverName: String?
 
-    /// The fingerprints that the chain of certain hosts must contain.
+    /// The pinned hosts; the verified chain of each must contain at least one of its fingerprints.
     public var pins: Pins
 
     /// A check of the server after its chain, its name and its pins; nil for none.
@@ -58,7 +58,7 @@ public struct TLSConfiguration: Sendable {
     ///   - identity: The certificate and key of the client.
     ///   - applicationProtocols: The names of the application protocols to offer.
     ///   - serverName: The name to verify instead of the host of the URL.
-    ///   - pins: The fingerprints that the chain of certain hosts must contain.
+    ///   - pins: The pinned hosts; the verified chain of each must contain at least one of its fingerprints.
     public init(
         trust: Trust = .system, minimumVersion: Version = .tls12, identity: Identity? = nil,
         applicationProtocols: [String] = ["http/1.1"], serverName: String? = nil, pins: Pins = []
