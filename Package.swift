@@ -50,7 +50,7 @@ let privacyExclusions: [String] = []
 #endif
 
 let libraries = [
-    target("Requests"),
+    target("Requests", ["CRequestsClock"]),
     target("RequestsFoundation", ["Requests"]),
     target("RequestsMiddleware", ["Requests", "RequestsPOSIX"]),
     target("RequestsMock", ["Requests"]),
@@ -68,6 +68,7 @@ let foundations: [Target] = [
         name: "RequestsPOSIX", dependencies: ["Requests", "CRequestsPOSIX"], exclude: privacyExclusions,
         resources: privacyResources, swiftSettings: settings),
     target("RequestsTLS", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
+    .systemLibrary(name: "CRequestsClock"),
     .systemLibrary(name: "CRequestsPOSIX"),
 ]
 
@@ -130,8 +131,8 @@ let testTargets = [
     tests(
         "RequestsMiddlewareTests",
         [
-            "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX", "RequestsSocket",
-            "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
+            "CRequestsPOSIX", "RequestsFoundation", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX",
+            "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
         ]),
     tests("RequestsMockTests", ["RequestsMock"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),

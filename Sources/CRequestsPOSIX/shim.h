@@ -71,13 +71,9 @@ static const int rp_open_creating = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_
 #if defined(__APPLE__)
 // Darwin has no such flag; SO_NOSIGPIPE, set when a socket is created, has the same effect.
 static const int rp_message_no_signal = 0;
-// The clock of Swift's ContinuousClock on Darwin.
-static const clockid_t rp_clock = CLOCK_MONOTONIC_RAW;
 static inline int rp_has_abstract_names(void) { return 0; }
 #else
 static const int rp_message_no_signal = MSG_NOSIGNAL;
-// The clock of Swift's ContinuousClock on Linux.
-static const clockid_t rp_clock = CLOCK_BOOTTIME;
 static inline int rp_has_abstract_names(void) { return 1; }
 #endif
 
@@ -103,16 +99,9 @@ static inline int rp_poll(int descriptor, short events, int signal, int millisec
     return (watched[0].revents != 0) | (watched[1].revents != 0) << 1;
 }
 
-// MARK: Errors and time
+// MARK: Errors
 
 static inline int rp_errno(void) { return errno; }
-
-/// Returns the nanoseconds of the continuous clock, or 0 if it cannot be read.
-static inline int64_t rp_now(void) {
-    struct timespec time;
-    if (clock_gettime(rp_clock, &time) != 0) { return 0; }
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /// Writes the message for an error number to the buffer; strerror_r has different results in POSIX and GNU.
 static inline void rp_describe_error(int code, char *buffer, size_t size) {
@@ -349,6 +338,9 @@ static inline int rp_open(const char *path, int flags) { return open(path, flags
 
 /// Locks the file for this open file description; fails at once with EWOULDBLOCK if another has the lock.
 static inline int rp_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
+
+/// Returns the time of the last change of a file in seconds since 1970.
+static inline int64_t rp_modified(const struct stat *status) { return (int64_t)status->st_mtime; }
 
 static inline int rp_is_regular(const struct stat *status) { return S_ISREG(status->st_mode); }
 

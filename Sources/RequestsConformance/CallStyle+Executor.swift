@@ -21,7 +21,7 @@ private struct CallbackExecutor: RequestExecutor {
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         let completion = CompletionResult()
         let task = base.execute(request, on: Self.queue, startsImmediately: false, completion: completion.set)
-        let result = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 completion.wait(continuation)
                 task.resume()
@@ -29,7 +29,7 @@ private struct CallbackExecutor: RequestExecutor {
         } onCancel: {
             task.cancel()
         }
-        return try result.get()
+        return try completion.get()
     }
 }
 
@@ -37,7 +37,9 @@ private struct CallbackExecutor: RequestExecutor {
 ///
 /// A second completion resumes the continuation twice, which ends the process.
 private final class CompletionResult: Sendable {
-    typealias Continuation = CheckedContinuation<Result<RawResponse, RequestError>, Never>
+    // The result is read under the lock: the thread sanitizer sees no order in what a continuation passes if it is
+    // resumed before its task has suspended.
+    typealias Continuation = CheckedContinuation<Void, Never>
 
     private let state = Lock<(result: Result<RawResponse, RequestError>?, waiter: Continuation?)>((nil, nil))
 
@@ -46,15 +48,23 @@ private final class CompletionResult: Sendable {
             state.result = result
             return state.waiter
         }
-        waiter?.resume(returning: result)
+        waiter?.resume()
     }
 
     func wait(_ continuation: Continuation) {
-        let result = state.withLock { state in
+        let isComplete = state.withLock { state in
             state.waiter = continuation
-            return state.result
+            return state.result != nil
         }
-        if let result { continuation.resume(returning: result) }
+        if isComplete { continuation.resume() }
+    }
+
+    /// Returns the result, after the continuation was resumed.
+    func get() throws(RequestError) -> RawResponse {
+        guard let result = state.withLock({ $0.result }) else {
+            throw RequestError(.other, detail: "no completion")
+        }
+        return try result.get()
     }
 }
 

@@ -32,8 +32,8 @@ public struct ExecutorUnderTest: Sendable {
         ExecutorUnderTest(transport: .unixSocket, makeExecutor: { path, _ in make(path) }, deviations: deviations)
     }
 
-    /// Returns an executor that reaches servers on 127.0.0.1 over TLS; `make` creates a new one for each server, with the
-    /// settings that trust it.
+    /// Returns an executor that reaches servers on 127.0.0.1 over TLS; `make` creates a new one for each server, with
+    /// the settings that trust it.
     public static func overTLS(
         deviations: [Deviation] = [], _ make: @escaping @Sendable (_ tls: TLSConfiguration) -> any RequestExecutor
     ) -> ExecutorUnderTest {

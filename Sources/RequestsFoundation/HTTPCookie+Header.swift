@@ -34,3 +34,27 @@ extension HTTPCookie {
         self.init(properties: [.name: cookie.name, .value: cookie.value, .domain: host, .path: "/"])
     }
 }
+
+extension ResponseHead {
+    /// Creates the head of a response that sets `cookie`, for a store of cookies; nil if its domain is not a host of a
+    /// URL.
+    ///
+    /// ```swift
+    /// for cookie in HTTPCookieStorage.shared.cookies ?? [] {
+    ///     if let head = ResponseHead(setting: cookie) { store.store(head) }
+    /// }
+    /// ```
+    ///
+    /// A domain that begins with a dot includes the hosts below it.
+    public init?(setting cookie: HTTPCookie) {
+        let isDomain = cookie.domain.hasBytePrefix(".")
+        let host = cookie.domain.droppingFirstBytes(isDomain ? 1 : 0)
+        guard let target = try? TargetURI("\(cookie.isSecure ? "https" : "http")://\(host)/") else { return nil }
+        var value = "\(cookie.name)=\(cookie.value); Path=\(cookie.path)"
+        if isDomain { value += "; Domain=\(host)" }
+        if let expires = cookie.expiresDate { value += "; Expires=\(HTTPDate(expires))" }
+        if cookie.isSecure { value += "; Secure" }
+        if cookie.isHTTPOnly { value += "; HttpOnly" }
+        self.init(status: 200, header: [Field(name: .setCookie, value: value)], target: target)
+    }
+}

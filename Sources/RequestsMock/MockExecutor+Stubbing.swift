@@ -176,6 +176,15 @@ extension MockExecutor {
     /// Removes all stubs (PM-123); the requests that were recorded are kept.
     public func removeAllStubs() { stubs.removeAll() }
 
+    /// Adds a stub for requests to one URL with exactly its query items, which expects `calls` calls.
+    func onExactly(
+        _ method: HTTPMethod, _ url: String, respond result: MockResult<Void>, calls: Int, fileID: StaticString,
+        line: UInt
+    ) {
+        let pattern = Result { () throws(StubPattern.SyntaxError) in try StubPattern(exactly: url) }
+        add(.pattern(method, text: url, pattern), .script(result.script), fileID, line).expecting(calls: calls)
+    }
+
     private func add(
         _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ fileID: StaticString, _ line: UInt
     ) -> MockStub {

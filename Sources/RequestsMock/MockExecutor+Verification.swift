@@ -4,8 +4,8 @@ extension MockExecutor {
     /// Checks that a stub matched every request, and that every stub was called as expected.
     ///
     /// Each stub must have been called at least once, or as ``MockStub/expecting(calls:)`` and ``MockStub/optional()``
-    /// specify. Requests that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or XCTest
-    /// fails with the thrown error:
+    /// specify. Requests that ``Unmatched`` intercepts or passes through are permitted. A test of Swift Testing or
+    /// XCTest fails with the thrown error:
     ///
     /// ```swift
     /// try mock.verify()
@@ -75,8 +75,8 @@ extension PreparedRequest {
     ///
     /// A ``MockExecutor`` records every body in memory.
     ///
-    /// - Throws: ``/Requests/RequestError`` with the reason ``/Requests/RequestError/Reason/decodingFailed`` if the body
-    ///   is not in memory or cannot be decoded.
+    /// - Throws: ``/Requests/RequestError`` with the reason ``/Requests/RequestError/Reason/decodingFailed`` if the
+    ///   body is not in memory or cannot be decoded.
     public func decodedBody<Value: Decodable>(as type: Value.Type = Value.self) throws(RequestError) -> Value {
         guard let data = body.bytesInMemory else {
             throw RequestError(.decodingFailed, detail: "the request body is not in memory", request: self)

@@ -32,8 +32,8 @@ public struct MockExecutor: RequestExecutor {
     ///
     /// - Parameters:
     ///   - unmatched: The handling of a request that no stub matches.
-    ///   - clock: The clock of the delays in responses, such as a ``MockClock``; nil for the real time. The time limits of
-    ///     a request are compared with the delays and not measured, unless the clock is nil.
+    ///   - clock: The clock of the delays in responses, such as a ``MockClock``; nil for the real time. The time limits
+    ///     of a request are compared with the delays and not measured, unless the clock is nil.
     public init(unmatched: Unmatched = .throwing, clock: (any Clock<Duration>)? = nil) {
         self.init(StubBook(), unmatched, clock, Recording())
     }
@@ -113,10 +113,7 @@ public struct MockExecutor: RequestExecutor {
 
     private func exchange(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         try request.validate()
-        if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
-        if request.hasDeadline, let deadline = request.deadline, deadline <= .now {
-            throw RequestError(.timedOut(.total)).beforeSending()
-        }
+        try request.checkTimeBeforeSending()
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)

@@ -1,3 +1,5 @@
+package import Requests
+
 /// A cache of the addresses of names.
 ///
 /// A value without a lock or a clock. The system's resolver does not report how long an address is valid, so entries

@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+package import Requests
 
 extension Socket {
     /// Blocks the calling thread until the socket is ready, with poll(2) and without another thread.

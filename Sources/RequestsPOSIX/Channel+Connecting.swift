@@ -1,3 +1,5 @@
+package import Requests
+
 extension Channel {
     /// Connects to `address`, suspending until the connection is established or has failed.
     ///

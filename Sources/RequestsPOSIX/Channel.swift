@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-@_spi(Lock) import Requests
+@_spi(Lock) package import Requests
 import Synchronization
 
 /// A socket that a task reads and writes in place, suspending only if the kernel is not ready.

@@ -4,8 +4,8 @@ import CRequestsPOSIX
 package enum PrivateFile {
     /// Returns the bytes of the file at `path`; nil if there is none.
     ///
-    /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more than
-    ///   `limit` bytes.
+    /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more
+    ///   than `limit` bytes.
     package static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8]? {
         do throws(FileError) {
             return try contents(of: FileReader(path: path), limit: limit)

@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-@_spi(Lock) import Requests
+@_spi(Lock) package import Requests
 import Synchronization
 
 /// A thread that waits for descriptors and deadlines and resumes the tasks that wait for them.
@@ -164,10 +164,10 @@ final class ReactorCore: WaitClock, Sendable {
     /// Ends the waits whose deadline has passed, if one may have.
     private func sweepIfDue() {
         let wake = nextWake.load(ordering: .acquiring)
-        guard wake != .max, wake <= rp_now() else { return }
+        guard wake != .max, wake <= Deadline.now.nanoseconds else { return }
         // A wait that is parked too late for this sweep sees the mark and sets its own deadline.
         nextWake.store(.max, ordering: .sequentiallyConsistent)
-        let now = rp_now()
+        let now = Deadline.now.nanoseconds
         let points = table.withLock { Array($0.points) }
         let next = points.reduce(Int64.max) { min($0, $1.expire(now: now)) }
         _ = lowerNextWake(to: next)

@@ -1,4 +1,4 @@
-@_spi(Lock) import Requests
+@_spi(Lock) package import Requests
 
 /// The reason why a host name could not be resolved.
 package enum ResolverError: Error, Hashable, Sendable {

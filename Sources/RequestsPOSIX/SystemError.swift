@@ -44,6 +44,8 @@ extension SystemError {
     }
 
     package var isRefused: Bool { code == ECONNREFUSED }
+    /// Whether the disk, or the part of it that the user may use, is full.
+    package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
     package var isNotFound: Bool { code == ENOENT }
     package var isNotPermitted: Bool { code == EACCES || code == EPERM }
     package var isTimeout: Bool { code == ETIMEDOUT }

@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-@_spi(Lock) import Requests
+@_spi(Lock) package import Requests
 
 /// A thread's own wait, with poll(2), for all descriptors that the tasks on that thread wait for, in place of the
 /// reactor.
@@ -113,7 +113,7 @@ extension ThreadPoll {
     /// Ends the waits of `watched` whose deadline has passed.
     private func expire(_ watched: [Watched]) {
         guard watched.contains(where: { $0.deadline != .max }) else { return }
-        let now = rp_now()
+        let now = Deadline.now.nanoseconds
         for entry in watched where entry.deadline <= now { _ = entry.point.expire(now: now) }
     }
 }

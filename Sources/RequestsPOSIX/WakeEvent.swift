@@ -1,4 +1,4 @@
-@_spi(Lock) import Requests
+@_spi(Lock) package import Requests
 
 /// An event that one task waits for and any thread can signal, such as the end of a lookup or a grant of a pool.
 ///

@@ -10,8 +10,8 @@ private final class SocketPause: ThreadPause {
         self.poll = poll
     }
 
-    func wait(until moment: Moment?, then awake: () -> Void) {
-        poll.wait(by: moment.map { Deadline($0.instant) } ?? .distantFuture, then: awake)
+    func wait(until deadline: Deadline?, then awake: () -> Void) {
+        poll.wait(by: deadline ?? .distantFuture, then: awake)
     }
 
     func look() {

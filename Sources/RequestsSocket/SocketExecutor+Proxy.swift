@@ -5,9 +5,9 @@ extension SocketExecutor {
     ///
     /// An HTTP proxy forwards requests with the scheme http (RFC 9112 §3.2.2). A connection to it serves all origins
     /// behind it, so the limits for one origin apply to the proxy, and its 407 is returned like any other response. For
-    /// https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field of a request, and a
-    /// refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides a tunnel for both
-    /// schemes, and resolves the names of hosts (RFC 1928).
+    /// https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field of a request,
+    /// and a refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides a tunnel for
+    /// both schemes, and resolves the names of hosts (RFC 1928).
     public struct Proxy: Hashable, Sendable {
         /// The credentials for a proxy (RFC 9110 §11.7.2), which are never sent to an origin server and never printed.
         public struct Authorization: Hashable, Sendable, CustomStringConvertible, CustomReflectable {

@@ -40,7 +40,8 @@ extension SocketExecutor {
         ///   - host: The host name or address of the proxy; IPv6 addresses may be in brackets.
         ///   - port: The port of the proxy, 1 to 65535.
         ///   - authorization: The credentials for the proxy.
-        ///   - excludedHosts: The hosts that are reached without the proxy, as in ``SocketExecutor/Proxy/excludedHosts``.
+        ///   - excludedHosts: The hosts that are reached without the proxy, as in
+        ///     ``SocketExecutor/Proxy/excludedHosts``.
         public init(
             scheme: Proxy.Scheme = .http, host: String, port: Int, authorization: Proxy.Authorization? = nil,
             excludedHosts: [String] = []
@@ -57,16 +58,17 @@ extension SocketExecutor {
 extension SocketExecutor.ProxyConfiguration {
     /// Returns the proxies that environment variables name; nil if they name none.
     ///
-    /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional username
-    /// and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without a variable
-    /// of its own. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which include all names
-    /// below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not supported there. Each variable is read in lower
-    /// case first. `HTTP_PROXY` in upper case is ignored in a CGI program, in which a client can set it.
+    /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional
+    /// username and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without
+    /// a variable of its own. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which
+    /// include all names below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not
+    /// supported there. Each variable is read in lower case first. `HTTP_PROXY` in upper case is ignored in a CGI
+    /// program, in which a client can set it.
     ///
     /// - Parameter variables: The variables; the default is those of the process.
     /// - Returns: The proxies.
-    /// - Throws: ``/Requests/RequestError`` with ``/Requests/RequestError/InvalidRequest/invalidProxy`` for a value that
-    ///   is not such a URL. Its detail does not contain the value.
+    /// - Throws: ``/Requests/RequestError`` with ``/Requests/RequestError/InvalidRequest/invalidProxy`` for a value
+    ///   that is not such a URL. Its detail does not contain the value.
     public static func environment(
         _ variables: [String: String] = ProcessInfo.processInfo.environment
     ) throws(RequestError) -> Self? {

@@ -52,7 +52,11 @@ public struct SocketExecutor: BlockingExecutor {
     /// It is possible if a connection is idle and the request does not produce its body. Otherwise the exchange, or its
     /// remaining part, is deferred to a task.
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        try SocketExchange.performInPlace(request, over: handle)
+        do throws(RequestError) {
+            return try SocketExchange.performInPlace(request, over: handle)
+        } catch {
+            throw error.adding(request: request)
+        }
     }
 
     /// Accepts no new requests, closes idle connections, and waits until running calls have ended.
@@ -95,8 +99,8 @@ public struct SocketExecutor: BlockingExecutor {
     /// - Parameters:
     ///   - configuration: The new settings; nil reads the files of the former ones again.
     ///   - timeout: The time limit for reading files; the default is 10 s, nil means none.
-    /// - Throws: ``/Requests/RequestError`` if the settings are invalid or a file of them cannot be read; then the former
-    ///   settings remain in use.
+    /// - Throws: ``/Requests/RequestError`` if the settings are invalid or a file of them cannot be read; then the
+    ///   former settings remain in use.
     public func reloadTLS(
         _ configuration: TLSConfiguration? = nil, timeout: Duration? = .seconds(10)
     ) async throws(RequestError) {
@@ -124,4 +128,9 @@ public struct SocketExecutor: BlockingExecutor {
 extension SocketExecutor {
     /// `streamsEncodedBodies`.
     public var traits: ExecutorTraits { [.streamsEncodedBodies, .blocks] }
+}
+
+extension SocketExecutor: CountsConnections {
+    /// The connections of the pool, by origin.
+    package var connectionCounts: [ConnectionCount] { handle.pool.countsByOrigin }
 }

@@ -16,7 +16,7 @@ extension LoadedTLS {
             publicKeyFingerprint: publicKeyFingerprint(of: certificate))
     }
 
-    /// Returns the certificates of a stack, at most `limit`; none if there is no stack.
+    /// Returns the certificates of a stack, at most `limit`; none for nil.
     func certificates(in stack: UnsafeRawPointer?, limit: Int = 10) -> [UnsafeMutableRawPointer] {
         guard let stack else { return [] }
         let count = min(Int(tls.pointee.OPENSSL_sk_num(stack)), limit)

@@ -2,7 +2,6 @@
 ///
 /// It is for objects of OpenSSL that are complete before they are shared, and that synchronize later changes in OpenSSL
 /// (the caches of an SSL_CTX), and for tables that are written once.
-// Unchecked: the creator of the value promises this; a pointer itself is a number.
-struct SharedPointer: @unchecked Sendable {
+struct SharedPointer: @unchecked Sendable {  // the creator promises the above; a pointer itself is a number
     let address: UnsafeMutableRawPointer
 }

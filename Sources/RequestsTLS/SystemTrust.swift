@@ -7,7 +7,7 @@ package struct SystemTrust: Sendable {
     package var usesDefaults: Bool
     /// Files with all certificates; the first that can be loaded is used.
     package var files: [String]
-    /// Folders with certificates by the hash of their names; used if there is no file.
+    /// Folders whose files are named by the hash of a subject, as OpenSSL looks them up; used if no file exists.
     package var folders: [String]
     /// Returns a variable of the environment; nil if it is not set.
     package var environment: @Sendable (String) -> String?
@@ -37,8 +37,8 @@ package struct SystemTrust: Sendable {
 extension ContextBuilder {
     /// Trusts the certificates of all sources.
     ///
-    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if one has no certificate: then every server would
-    ///   be refused later, for a reason that is hard to find.
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if one has no certificate: then every server
+    ///   would be refused later, for a reason that is hard to find.
     func trust(_ trust: TLSConfiguration.Trust, _ system: SystemTrust) throws(TLSError) {
         for source in trust.sources {
             switch source {

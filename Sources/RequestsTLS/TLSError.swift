@@ -53,8 +53,8 @@ extension TLSError {
 }
 
 extension TLSError {
-    /// Whether the connection may have been lost for a reason that has nothing to do with trust: the peer closed or reset
-    /// it.
+    /// Whether the connection may have been lost for a reason that has nothing to do with trust: the peer closed or
+    /// reset it.
     package var isConnectionLoss: Bool {
         switch problem {
         case .closedInHandshake, .truncated: true

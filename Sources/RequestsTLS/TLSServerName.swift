@@ -9,8 +9,8 @@ package struct TLSServerName: Sendable {
 
     /// Creates the name of a server.
     ///
-    /// - Parameter host: A DNS name in ASCII, with or without a trailing dot; or an IPv4 or IPv6 address, the latter with
-    ///   or without brackets and zone.
+    /// - Parameter host: A DNS name in ASCII, with or without a trailing dot; or an IPv4 or IPv6 address, the latter
+    ///   with or without brackets and zone.
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it is neither.
     package init(_ host: String) throws(TLSError) {
         let address = Self.withoutBracketsAndZone(host)

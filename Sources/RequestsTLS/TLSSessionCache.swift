@@ -4,8 +4,8 @@ import CRequestsPOSIX
 /// The sessions that connections of one ``TLSContext`` can resume.
 ///
 /// A session is found only by the connections with its key, and each is returned once: a ticket that is used twice
-/// would let observers link the connections (RFC 8446 §C.4). Trust, identity and pins belong to the context, so a session
-/// cannot reach a connection with others.
+/// would let observers link the connections (RFC 8446 §C.4). Trust, identity and pins belong to the context, so a
+/// session cannot reach a connection with others.
 package final class TLSSessionCache: Sendable {
     /// The greatest number of sessions.
     package let limit: Int

@@ -92,7 +92,8 @@ extension TLSStream {
         guard let serverName else { return nil }
         let pins = context.pins(for: serverName.text)
         if pins.isEmpty { return nil }
-        // Without verification anyone can send the pinned certificate behind one of their own, so only the first counts.
+        // Without verification anyone can send the pinned certificate behind one of their own, so only the first
+        // counts.
         let tls = library.tls.pointee
         let leaf = tls.X509_STORE_CTX_get0_cert(verification)
         let chain =
@@ -175,8 +176,8 @@ extension TLSStream {
 }
 
 extension LoadedTLS {
-    /// X509_CHECK_FLAG_NEVER_CHECK_SUBJECT and _NO_PARTIAL_WILDCARDS: only whole labels of the subjectAltName count (RFC
-    /// 9525 §6.3).
+    /// X509_CHECK_FLAG_NEVER_CHECK_SUBJECT and _NO_PARTIAL_WILDCARDS: only whole labels of the subjectAltName count
+    /// (RFC 9525 §6.3).
     static var nameFlags: UInt32 { 0x20 | 0x4 }
 
     /// Sets the name that a client sends and verifies; returns whether there was memory.

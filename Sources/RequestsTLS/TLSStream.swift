@@ -12,6 +12,27 @@ package enum TLSTransferResult: Equatable, Sendable {
     case needs(Interest)
 }
 
+extension TLSTransferResult {
+    /// The result as that of a socket: a transfer that needs a direction would block.
+    package var transfer: TransferResult {
+        switch self {
+        case .bytes(let count): .bytes(count)
+        case .end: .end
+        case .needs: .wouldBlock
+        }
+    }
+
+    /// The direction to wait for, for a thread that waits for one at a time: what is pending is sent first.
+    package var direction: Direction? {
+        if case .needs(let directions) = self { directions.direction } else { nil }
+    }
+}
+
+extension Interest {
+    /// The direction to wait for, as in ``TLSTransferResult/direction``.
+    package var direction: Direction { contains(.writing) ? .writing : .reading }
+}
+
 /// A TLS connection over a socket.
 ///
 /// No function waits: each returns at once with what it needs, and is called again then. One owner uses a stream, with
@@ -251,8 +272,8 @@ extension TLSStream {
     ///
     /// Wait only after `.needs`: OpenSSL may keep bytes that the socket no longer has.
     ///
-    /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call again,
-    /// after a check of the time limits, because bytes may have arrived that no wait reports.
+    /// The result is `.bytes(0)` for an empty buffer, and if the peer has sent many records without data: then call
+    /// again, after a check of the time limits, because bytes may have arrived that no wait reports.
     ///
     /// - Parameters:
     ///   - buffer: The memory to fill.

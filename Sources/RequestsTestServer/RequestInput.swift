@@ -35,16 +35,25 @@ struct RequestInput {
         var head: ReceivedRequest?
         // The bytes of the body that arrived together: in chunks of one byte they would be many small pieces otherwise.
         var arrived = Data()
+        // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.
+        var deadline = deadline(after: state.limits.idleTime)
+        var hasStarted = false
         while true {
-            switch try event(of: &reader) {
+            let event = try event(of: &reader)
+            if !hasStarted, reader.hasStarted {
+                hasStarted = true
+                deadline = self.deadline(after: state.limits.headTime)
+            }
+            switch event {
             case .needMore:
                 if !arrived.isEmpty { try onBody(arrived) }
                 arrived.removeAll(keepingCapacity: true)
-                if try fill() { continue }
+                if try fill(by: deadline, hasStarted) { continue }
                 guard reader.hasStarted else { return nil }
                 throw .refused(400, "incomplete request")
             case .head(let request):
                 head = request
+                deadline = self.deadline(after: state.limits.bodyTime)
                 try onHead(request)
             case .data(let range): arrived.append(contentsOf: buffer[range])
             case .end(let trailers):
@@ -66,15 +75,26 @@ struct RequestInput {
         }
     }
 
+    private func deadline(after limit: Duration?) -> Deadline { limit.map(Deadline.after) ?? .distantFuture }
+
     /// Waits for more bytes; returns false if the client will send none.
-    private mutating func fill() throws(ConnectionEnd) -> Bool {
+    private mutating func fill(by deadline: Deadline, _ hasStarted: Bool) throws(ConnectionEnd) -> Bool {
         buffer.removeFirst(start)
         start = 0
         while !isAtEnd {
+            // Checked before each read, because a client that always sends never lets the wait end.
+            guard deadline == .distantFuture || .now < deadline else { throw Self.late(hasStarted) }
             if try receive() { return !isAtEnd }
-            _ = try connection.wait(for: .reading)
+            guard try connection.wait(for: .reading, by: deadline == .distantFuture ? nil : deadline) else {
+                throw Self.late(hasStarted)
+            }
         }
         return false
+    }
+
+    /// The end of a connection whose client sends too slowly; without a request, there is nothing to refuse.
+    private static func late(_ hasStarted: Bool) -> ConnectionEnd {
+        hasStarted ? .refused(408, "the request did not arrive in time") : .closed
     }
 
     /// Takes the bytes that have arrived; returns false if there are none.

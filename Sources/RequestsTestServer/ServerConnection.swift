@@ -17,21 +17,25 @@ final class ServerConnection: Sendable {
     let index: Int
     let socket: Socket
     private let onStall: @Sendable () -> Void
+    private let limits: TestServer.Limits
     private let wake: WakeSignal
     private let executor = ThreadExecutor()
     private let currentTask = Lock(CurrentTask())
-    // Only the thread that serves the connection uses these two.
-    nonisolated(unsafe) private var secured: TLSStream?
+    nonisolated(unsafe) private var secured: TLSStream?  // only the thread that serves the connection uses it
     /// The direction that the last transfer over TLS waits for; nil without TLS.
-    nonisolated(unsafe) private var needed: Direction?
+    nonisolated(unsafe) private var needed: Direction?  // as above
 
     private struct CurrentTask {
         var isStopping = false
         var cancel: (@Sendable () -> Void)?
     }
 
-    init(_ index: Int, _ socket: consuming Socket, onStall: @escaping @Sendable () -> Void) throws(SystemError) {
+    init(
+        _ index: Int, _ socket: consuming Socket, _ limits: TestServer.Limits,
+        onStall: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
         self.index = index
+        self.limits = limits
         self.onStall = onStall
         self.socket = socket
         wake = try WakeSignal()
@@ -82,7 +86,7 @@ final class ServerConnection: Sendable {
             case .wouldBlock:
                 if try wait(for: .writing, by: .after(.milliseconds(250))) { continue }
                 onStall()
-                _ = try wait(for: .writing)
+                guard try wait(for: .writing, by: limits.idleTime.map(Deadline.after)) else { throw .closed }
             case .end: throw .closed
             }
         }
@@ -131,12 +135,15 @@ final class ServerConnection: Sendable {
 extension ServerConnection {
     /// Performs the TLS handshake, and returns its result.
     func secure(_ context: TLSContext) throws(ConnectionEnd) -> TLSConfiguration.Negotiation {
+        let deadline = limits.headTime.map(Deadline.after)
         do {
             let stream = try TLSStream(server: context, over: ServerTransport(self))
             secured = stream
             while let directions = try stream.handshake() {
-                needed = directions.contains(.writing) ? .writing : .reading
-                _ = try wait(for: .reading)
+                needed = directions.direction
+                // A client that always sends could make the wait return each time.
+                if let deadline, deadline < .now { throw ConnectionEnd.closed }
+                guard try wait(for: .reading, by: deadline) else { throw ConnectionEnd.closed }
             }
             needed = nil
             return stream.information
@@ -163,14 +170,8 @@ extension ServerConnection {
     }
 
     private func result(_ result: TLSTransferResult) -> TransferResult {
-        needed = nil
-        switch result {
-        case .bytes(let count): return .bytes(count)
-        case .end: return .end
-        case .needs(let directions):
-            needed = directions.contains(.writing) ? .writing : .reading
-            return .wouldBlock
-        }
+        needed = result.direction
+        return result.transfer
     }
 }
 

@@ -55,6 +55,13 @@ extension ServerState {
         }
     }
 
+    /// Records that the response to request `index` has been sent to its end.
+    func recordStatus(_ status: HTTPStatus, of index: Int) {
+        change { record in
+            record.recorded.update(index) { $0.status = status }
+        }
+    }
+
     /// Returns the approximate size of a header in memory, in bytes.
     private static func size(of header: Header) -> Int {
         header.reduce(128) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count + 32 }

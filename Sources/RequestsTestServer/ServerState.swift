@@ -109,7 +109,7 @@ extension ServerState {
     func serve(_ socket: consuming Socket) throws(SystemError) {
         let index = state.withLock { $0.record.acceptedConnections }
         let connection = try ServerConnection(
-            index, socket, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
+            index, socket, limits, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
         state.withLock { $0.connections[index] = connection }
         change { record in
             record.acceptedConnections += 1

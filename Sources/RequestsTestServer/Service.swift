@@ -11,6 +11,8 @@ struct Service {
     private var negotiation: TLSConfiguration.Negotiation?
     /// The body of the request in progress, if the executor receives it.
     private var body = Data()
+    /// The number of the request in progress in the record.
+    private var recordNumber: Int?
 
     init(_ connection: ServerConnection, _ state: ServerState) {
         self.connection = connection
@@ -42,6 +44,8 @@ struct Service {
         let arriving = ArrivingBody()
         let recordedLimit = state.recordedBodyLimit
         var number: Int?
+        recordNumber = nil
+        defer { recordNumber = number }
         var isServed = false
         var length = 0
         let received: (request: ReceivedRequest, trailers: Header)?
@@ -56,7 +60,7 @@ struct Service {
                 }
             } onBody: { bytes throws(ConnectionEnd) in
                 guard bytes.count <= state.limits.bodyBytes - length else { throw state.tooLong }
-                if let number { state.recordBeginning(bytes, after: length, of: number) }
+                let offset = length
                 length += bytes.count
                 // Of a body that the executor does not receive, only the recorded bytes are needed.
                 let kept = isServed ? bytes : bytes.prefix(max(0, recordedLimit - arriving.count))
@@ -68,6 +72,8 @@ struct Service {
                     state.release(kept.count)
                     throw .refused(503, "no memory for the body")
                 }
+                // At last, so that what the record shows is held.
+                if let number { state.recordBeginning(bytes, after: offset, of: number) }
             }
         } catch {
             // The executor will not receive it, so that only the recorded bytes are needed.
@@ -102,6 +108,7 @@ struct Service {
             response.head, framing: plan.framing, length: plan.length, closing: plan.announcesClose, input: &input)
         if plan.hasBody { try send(response, through: &output) }
         try output.appendEnd(trailers: plan.hasBody ? response.finalTrailers : .empty, input: &input)
+        recordStatus(response.status)
         return plan.keepsConnection
     }
 
@@ -151,8 +158,13 @@ struct Service {
         try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
         try output.append(body: body, input: &input)
         try output.appendEnd(trailers: .empty, input: &input)
+        recordStatus(status)
         try endOutput()
         try input.drain()
+    }
+
+    private func recordStatus(_ status: HTTPStatus) {
+        if let recordNumber { state.recordStatus(status, of: recordNumber) }
     }
 
     /// Shuts down the sending side, so that the client receives the end of the connection.

@@ -24,6 +24,20 @@ extension TestServer {
         /// The time for which a connection stays open after a refused request if the client does not close it; the
         /// default is 2 s.
         public var drainTime = Duration.seconds(2)
+        /// The maximum time from the first byte of a head, or from the beginning of a TLS handshake, to its end; nil,
+        /// the default, for no limit.
+        ///
+        /// A later head is refused with the status 408.
+        public var headTime: Duration?
+        /// The maximum time from the end of a head to the end of its body; nil, the default, for no limit.
+        ///
+        /// A later body is refused with the status 408.
+        public var bodyTime: Duration?
+        /// The maximum time for which a connection waits for the next request, or for the client to read a response;
+        /// nil, the default, for no limit.
+        ///
+        /// The connection is then closed.
+        public var idleTime: Duration?
         /// The limits of the requests that are recorded.
         public var recording: Recording
 
@@ -37,6 +51,17 @@ extension TestServer {
             self.methods = methods
             self.recording = recording
         }
+
+        /// Limits for clients that are not trusted: bodies of 5 MiB, heads of 256 KiB, the methods of RFC 9110 without
+        /// CONNECT, and PATCH; 10 s for a head, 60 s for a body, and 30 s without a request.
+        public static let strict: Limits = {
+            var limits = Limits(
+                bodyBytes: 5 << 20, methods: [.get, .head, .post, .put, .patch, .delete, .options, .trace])
+            limits.headTime = .seconds(10)
+            limits.bodyTime = .seconds(60)
+            limits.idleTime = .seconds(30)
+            return limits
+        }()
     }
 
     /// The limits of the requests that a server keeps for ``TestServer/exchanges`` (decision 0026).

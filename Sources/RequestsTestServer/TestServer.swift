@@ -49,6 +49,8 @@ public struct TestServer: Sendable {
         public internal(set) var trailers = Header.empty
         /// Whether the request has been received to its end.
         public internal(set) var isComplete = false
+        /// The status of the response, once the response has been sent to its end; nil before, and after a fault.
+        public internal(set) var status: HTTPStatus?
     }
 
     /// The requests and connections that the server has received until now.

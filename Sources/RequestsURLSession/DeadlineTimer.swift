@@ -7,31 +7,31 @@ import Dispatch
 /// limits that move forward while bytes arrive cost nothing.
 final class DeadlineTimer: Sendable {
     private let queue = DispatchQueue(label: "Requests.URLSessionExecutor.deadlines")
-    private let scheduled = Lock<ContinuousClock.Instant?>(nil)
-    private let onFire: @Sendable (ContinuousClock.Instant) -> ContinuousClock.Instant?
+    private let scheduled = Lock<Deadline?>(nil)
+    private let onFire: @Sendable (Deadline) -> Deadline?
 
     /// Creates a timer that calls `onFire` with the current time.
     ///
     /// The function returns the next instant to fire at, or nil.
-    init(_ onFire: @escaping @Sendable (ContinuousClock.Instant) -> ContinuousClock.Instant?) {
+    init(_ onFire: @escaping @Sendable (Deadline) -> Deadline?) {
         self.onFire = onFire
     }
 
     /// Ensures that the timer fires at `instant` or earlier.
-    func set(for instant: ContinuousClock.Instant) {
+    func set(for instant: Deadline) {
         let isEarlier = scheduled.withLock { scheduled in
             if let scheduled, scheduled <= instant { return false }
             scheduled = instant
             return true
         }
         guard isEarlier else { return }
-        let seconds = max(0, (instant - .now) / .seconds(1))
+        let seconds = instant.remaining / .seconds(1)
         // Capped at one day, because an instant may be arbitrarily far away. The timer then fires early, which has no
         // effect.
         queue.asyncAfter(deadline: .now() + min(seconds, 86_400)) { [weak self] in self?.fire(instant) }
     }
 
-    private func fire(_ instant: ContinuousClock.Instant) {
+    private func fire(_ instant: Deadline) {
         let isCurrent = scheduled.withLock { scheduled in
             guard scheduled == instant else { return false }
             scheduled = nil

@@ -51,7 +51,7 @@ final class ExchangeRegistry: Sendable {
     }
 
     /// Ensures that `expire(_:)` runs at `instant` or earlier.
-    func scheduleExpiration(at instant: ContinuousClock.Instant) {
+    func scheduleExpiration(at instant: Deadline) {
         timer.set(for: instant)
     }
 
@@ -62,7 +62,7 @@ final class ExchangeRegistry: Sendable {
     }
 
     /// Ends the exchanges whose limit has passed at `now`, and returns the next instant to check; nil if there is none.
-    private func expire(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    private func expire(_ now: Deadline) -> Deadline? {
         // Outside the lock, because an exchange that ends removes itself.
         exchanges.withLock({ Array($0.values) }).compactMap { $0.expire(at: now) }.min()
     }

@@ -16,7 +16,7 @@ final class SessionExchange: Sendable {
     let isAlone: Bool
     private let upload: Upload
     let registry: ExchangeRegistry
-    private let startTime = ContinuousClock.now
+    private let startTime = Deadline.now
     private let state: Lock<State>
     /// The reporter of the progress; nil if the request has no progress handler.
     private let progress = Lock<ProgressReporter?>(nil)
@@ -24,7 +24,7 @@ final class SessionExchange: Sendable {
     struct State {
         var timeLimits: SessionTimeLimits
         /// When the registry checks the time limits of this exchange, at the latest.
-        var nextCheck: ContinuousClock.Instant?
+        var nextCheck: Deadline?
         var metrics = RawResponse.Metrics()
         var head: ResponseHead?
         var receiver = ReceivedBody.collected(limit: 0, mustBeWhole: true)
@@ -49,7 +49,7 @@ final class SessionExchange: Sendable {
         var isOver = false
         var cancelsTask = false
         var resumesTask = false
-        var nextCheck: ContinuousClock.Instant?
+        var nextCheck: Deadline?
         var caller: (CheckedContinuation<Outcome, Never>, Outcome)?
         var reader: (CheckedContinuation<Chunk, Never>, Chunk)?
         var pausesReceiving: Bool?
@@ -227,7 +227,7 @@ extension SessionExchange {
     func receive(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse else { return }
         guard response.statusCode >= 200 else { return receiveInterimResponse(response.statusCode) }
-        let elapsed = ContinuousClock.now - startTime
+        let elapsed = Duration.nanoseconds(Deadline.now.nanoseconds(since: startTime))
         update { state, effects in
             guard state.ending == nil, state.head == nil else { return }
             state.metrics.timeToResponseHead = elapsed
@@ -286,8 +286,8 @@ extension SessionExchange {
     }
 
     /// Ends the exchange if a limit has passed at `now`; otherwise returns the next instant to check, nil for none.
-    func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        var next: ContinuousClock.Instant?
+    func expire(at now: Deadline) -> Deadline? {
+        var next: Deadline?
         update { state, effects in
             guard state.ending == nil else { return }
             guard let phase = state.timeLimits.passed(at: now) else {

@@ -5,19 +5,19 @@
 /// body's first byte.
 struct SessionTimeLimits: Sendable {
     let timeouts: Timeouts
-    private let deadline: ContinuousClock.Instant?
+    private let deadline: Deadline
     private var phase = RequestError.Phase.total
-    private var limit: ContinuousClock.Instant?
+    private var limit: Deadline?
 
     init(_ request: PreparedRequest) {
         timeouts = request.timeouts
-        deadline = request.deadline
+        deadline = request.limit
     }
 
     /// The next instant at which a limit may have passed; nil for none.
-    var next: ContinuousClock.Instant? {
-        guard let limit, let deadline else { return limit ?? deadline }
-        return min(limit, deadline)
+    var next: Deadline? {
+        let next = deadline.orEarlier(limit ?? .distantFuture)
+        return next == .distantFuture ? nil : next
     }
 
     /// Starts the limit of `phase`, shortened to `maximum` if that is less.
@@ -30,7 +30,7 @@ struct SessionTimeLimits: Sendable {
             case .sending, .betweenBytes: timeouts.betweenBytes
             case .total: Duration?.none
             }
-        limit = [duration, maximum].compactMap(\.self).min().map { .now + $0 }
+        limit = [duration, maximum].compactMap(\.self).min().map { .after($0) }
     }
 
     /// Stops the running limit; the deadline stays.
@@ -39,8 +39,8 @@ struct SessionTimeLimits: Sendable {
     }
 
     /// Returns the phase whose limit has passed at `now`; nil if none has.
-    func passed(at now: ContinuousClock.Instant) -> RequestError.Phase? {
-        if let deadline, deadline <= now, limit.map({ deadline <= $0 }) ?? true { return .total }
+    func passed(at now: Deadline) -> RequestError.Phase? {
+        if deadline <= now, limit.map({ deadline <= $0 }) ?? true { return .total }
         if let limit, limit <= now { return phase }
         return nil
     }

@@ -40,8 +40,8 @@ public struct URLSessionExecutor: RequestExecutor {
     ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
     ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms.
     ///     Foundation on Linux has no challenges about the connection and never calls the handler: with one, https
-    ///     requests fail there with ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is
-    ///     sent, because it may be what refuses a server. Use SocketExecutor there.
+    ///     requests fail there with ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything
+    ///     is sent, because it may be what refuses a server. Use SocketExecutor there.
     ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(
@@ -135,8 +135,7 @@ extension PreparedRequest {
                     detail: "\(target.host); URLSession on Linux needs a host name or an IPv4 address, and "
                         + "SocketExecutor connects to IPv6 addresses")
             }
-            if Task.isCancelled { throw RequestError(.cancelled) }
-            if let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }
+            try checkTime()
         } catch {
             throw error.beforeSending()
         }

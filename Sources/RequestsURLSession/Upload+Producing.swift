@@ -4,7 +4,7 @@ extension Upload {
     /// Returns the upload of `request`, after storing a streamed body by the request's deadline.
     static func preparing(_ request: PreparedRequest, spoolLimit: Int) async throws(RequestError) -> Upload {
         guard case .stream(let length, _, let make) = request.body else { return try Upload(request.body) ?? .empty }
-        return try await withDeadline(request.deadline) { () async throws(RequestError) in
+        return try await withDeadline(request.limit) { () async throws(RequestError) in
             var collected = CollectedBody(length: length, limit: spoolLimit)
             try await collected.fill(from: make)
             return try collected.finish()
@@ -20,7 +20,7 @@ extension Upload {
     /// Writes the streamed body of `request` to the file at `path`, by the request's deadline.
     static func spool(_ request: PreparedRequest, to path: String, limit: Int) async throws(RequestError) {
         guard case .stream(let length, _, let make) = request.body else { return }
-        try await withDeadline(request.deadline) { () async throws(RequestError) in
+        try await withDeadline(request.limit) { () async throws(RequestError) in
             var collected = try CollectedBody(length: length, limit: limit, path: path)
             try await collected.fill(from: make)
             try collected.finishFile()
@@ -32,14 +32,14 @@ extension Upload {
 
 /// Runs `operation` until the deadline, and throws `timedOut(.total)` if that passes first.
 private func withDeadline<Value: Sendable>(
-    _ deadline: ContinuousClock.Instant?, _ operation: @escaping @Sendable () async throws(RequestError) -> Value
+    _ deadline: Deadline, _ operation: @escaping @Sendable () async throws(RequestError) -> Value
 ) async throws(RequestError) -> Value {
-    guard let deadline else { return try await operation() }
+    guard deadline != .distantFuture else { return try await operation() }
     return try await RequestError.wrapping(.other) {
         try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await operation() }
             group.addTask {
-                try await Task.sleep(until: deadline, clock: .continuous)
+                try await Task.sleep(until: deadline.instant, clock: .continuous)
                 return nil
             }
             defer { group.cancelAll() }

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Generated curl commands",
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "/usr/bin/curl is not installed"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
 struct CurlCommandTests {
     /// The installed shells: at least `/bin/sh`, which POSIX requires.
     static let shells = ["/bin/sh", "/bin/bash", "/bin/zsh"].filter(FileManager.default.isExecutableFile)

@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-@Suite("Programs that use the library", .timeLimit(.minutes(5)))
+@Suite("Programs that use the library", .timeLimit(.minutes(10)))
 struct FixtureTests {
     /// Runs a program that is built with these tests, and returns its exit status and output.
     private func run(_ program: String, _ arguments: String...) throws -> (status: Int32, output: String) {

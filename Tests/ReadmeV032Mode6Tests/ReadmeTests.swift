@@ -64,7 +64,7 @@ struct ReadmeTests {
         #expect(request.value(forHTTPHeaderField: "Authorization") == "Bearer \(authToken)")
     }
 
-    @Test("the calls of URLSession.perform complete as written (RQ-28, RQ-32, C31)", .timeLimit(.minutes(5)))
+    @Test("the calls of URLSession.perform complete as written (RQ-28, RQ-32, C31)", .timeLimit(.minutes(10)))
     func calls() async {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [Server.self]

@@ -3,7 +3,7 @@ import Testing
 
 private let subject = ExecutorUnderTest.inMemory()
 
-@Suite("Conformance: mock (R-72)", .timeLimit(.minutes(5)))
+@Suite("Conformance: mock (R-72)", .timeLimit(.minutes(10)))
 struct MockConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {

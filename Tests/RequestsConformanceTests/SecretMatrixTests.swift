@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Secrets and redirects", .timeLimit(.minutes(5)))
+@Suite("Secrets and redirects", .timeLimit(.minutes(10)))
 struct SecretMatrixTests {
     @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, R-28)")
     func overSockets() async throws {

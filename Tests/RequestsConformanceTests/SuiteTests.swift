@@ -70,7 +70,7 @@ private struct BrokenExecutor: RequestExecutor {
     }
 }
 
-@Suite("Conformance: the suite itself", .timeLimit(.minutes(5)))
+@Suite("Conformance: the suite itself", .timeLimit(.minutes(10)))
 struct SuiteTests {
     private func scenario(_ name: String) throws -> Scenario {
         try #require(Scenario.all.first { $0.name == name })

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Splitting of the fields that Foundation has joined.
-@Suite("Joined fields", .timeLimit(.minutes(5)))
+@Suite("Joined fields", .timeLimit(.minutes(10)))
 struct JoinedFieldTests {
     private static let url = URL("https://e.com/a")
 

@@ -2,7 +2,7 @@ import RequestsMiddleware
 import TestSupport
 import Testing
 
-@Suite("The list of content codings", .timeLimit(.minutes(5)))
+@Suite("The list of content codings", .timeLimit(.minutes(10)))
 struct CodingListTests {
     private static func names(_ value: String) -> [String] {
         ContentCodingList([Field(name: .contentEncoding, value: value)]).names

@@ -7,7 +7,7 @@ import RequestsTestServer
 import Testing
 
 @Suite(
-    "Content decoding: corrupt data and limits", .timeLimit(.minutes(5)),
+    "Content decoding: corrupt data and limits", .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingLimitTests {
     private let folder: TestFolder

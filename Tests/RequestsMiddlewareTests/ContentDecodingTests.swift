@@ -6,7 +6,7 @@ import RequestsSocket
 import RequestsTestServer
 import Testing
 
-@Suite("Content decoding", .timeLimit(.minutes(5)), .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
+@Suite("Content decoding", .timeLimit(.minutes(10)), .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingTests {
     private let folder: TestFolder
     private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)

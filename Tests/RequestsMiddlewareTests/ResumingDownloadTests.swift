@@ -3,7 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-@Suite("Resuming downloads", .timeLimit(.minutes(5)))
+@Suite("Resuming downloads", .timeLimit(.minutes(10)))
 struct ResumingDownloadTests {
     private let folder: TestFolder
     private let content = pattern(300_000)

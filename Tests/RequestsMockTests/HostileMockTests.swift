@@ -20,7 +20,7 @@ private struct SecretEndpoint: Endpoint {
     }
 }
 
-@Suite("Hostile use of mocks", .timeLimit(.minutes(5)))
+@Suite("Hostile use of mocks", .timeLimit(.minutes(10)))
 struct HostileMockTests {
     @Test("no report contains a secret of the request or of a stub")
     func secrets() async throws {

@@ -29,7 +29,7 @@ extension RawResponse {
     fileprivate var stream: ResponseStream? { if case .stream(let stream) = body { stream } else { nil } }
 }
 
-@Suite("Mock executor", .timeLimit(.minutes(5)))
+@Suite("Mock executor", .timeLimit(.minutes(10)))
 struct MockExecutorTests {
     @Test("a text response has the given content type")
     func types() async throws {

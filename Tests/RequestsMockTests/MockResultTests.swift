@@ -2,7 +2,7 @@
 import RequestsMock
 import Testing
 
-@Suite("Results of stubs", .timeLimit(.minutes(5)))
+@Suite("Results of stubs", .timeLimit(.minutes(10)))
 struct MockResultTests {
     private let api = AnonymousRequestProvider("http://host.test")
 

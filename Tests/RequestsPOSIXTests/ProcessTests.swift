@@ -1,11 +1,12 @@
 #if os(Linux)
+import Requests
 import CRequestsPOSIX
 import RequestsPOSIX
 import TestSupport
 import Testing
 
 /// Tests that concern the whole process, each in a child process where no other test runs.
-@Suite("Process", .timeLimit(.minutes(5)))
+@Suite("Process", .timeLimit(.minutes(10)))
 struct ProcessTests {
     @Test("send, sendmsg and sendfile to a closed connection fail with EPIPE, without a signal (R-56)")
     func brokenPipe() async {

@@ -1,8 +1,9 @@
+import Requests
 import RequestsPOSIX
 import TestSupport
 import Testing
 
-@Suite("Reactor", .timeLimit(.minutes(5)))
+@Suite("Reactor", .timeLimit(.minutes(10)))
 struct ReactorTests {
     let reactor: Reactor
 
@@ -306,7 +307,7 @@ struct ReactorTests {
     }
 }
 
-@Suite("Waiting for both directions", .timeLimit(.minutes(5)))
+@Suite("Waiting for both directions", .timeLimit(.minutes(10)))
 struct BothDirectionsTests {
     @Test("a blocked upload resumes when bytes can be read, or when it can write (R-45)")
     func both() async throws {

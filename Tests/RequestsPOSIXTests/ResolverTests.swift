@@ -1,9 +1,10 @@
+import Requests
 import RequestsPOSIX
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Resolver", .timeLimit(.minutes(5)))
+@Suite("Resolver", .timeLimit(.minutes(10)))
 struct ResolverTests {
     let reactor: Reactor
 

@@ -1,8 +1,9 @@
+import Requests
 import RequestsPOSIX
 import TestSupport
 import Testing
 
-@Suite("Socket", .timeLimit(.minutes(5)))
+@Suite("Socket", .timeLimit(.minutes(10)))
 struct SocketTests {
     let reactor: Reactor
 

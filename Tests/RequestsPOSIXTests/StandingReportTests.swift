@@ -1,7 +1,8 @@
+import Requests
 import RequestsPOSIX
 import Testing
 
-@Suite("Standing reports", .timeLimit(.minutes(5)))
+@Suite("Standing reports", .timeLimit(.minutes(10)))
 struct StandingReportTests {
     let reactor: Reactor
 

@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import Requests
 import RequestsPOSIX
 import Synchronization
 import Testing

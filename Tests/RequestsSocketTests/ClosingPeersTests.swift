@@ -5,7 +5,7 @@ import Synchronization
 import TestCorpora
 import Testing
 
-@Suite("Peers that close their connections", .timeLimit(.minutes(5)))
+@Suite("Peers that close their connections", .timeLimit(.minutes(10)))
 struct ClosingPeersTests {
     private typealias Peers = ClosingPeers<Int>
 

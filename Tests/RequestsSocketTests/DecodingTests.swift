@@ -4,7 +4,7 @@ import RequestsSocket
 import Testing
 
 @Suite(
-    "Content codings over sockets", .timeLimit(.minutes(5)),
+    "Content codings over sockets", .timeLimit(.minutes(10)),
     .enabled(if: ContentDecoding.availableCodings.contains("gzip"), "zlib is not installed"))
 struct DecodingTests {
     /// `hello, hello, hello` in gzip.

@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Draining and warming", .timeLimit(.minutes(5)))
+@Suite("Draining and warming", .timeLimit(.minutes(10)))
 struct DrainTests {
     /// A peer that responds when the test resumes it.
     private static func slowPeer() throws -> ScriptedPeer {
@@ -67,9 +67,11 @@ struct DrainTests {
         }
         let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 }
         let api = AnonymousRequestProvider(baseURL: try #require(URL(string: "http://\(peer.authority)")))
-        let redirected = Task { try await executor.perform(api.get(.data, from: "/first")) }
+        let redirected = Task {
+            try await executor.perform(api.get(.data, from: "/first").with(timeouts: Timeouts(connect: nil)))
+        }
         await eventually { peer.connections == 1 }
-        let waiting = try peer.request()
+        let waiting = try peer.request().patient()
         let queued = Task { try await executor.execute(waiting).text }
         await eventually { executor.waiters == 1 }
         let drain = Task { await executor.drain(until: .now.advanced(by: .seconds(60))) }
@@ -112,8 +114,8 @@ struct DrainTests {
         let peer = try ScriptedPeer { line, _, _ in line.respondToAll(ok) }
         for round in 0..<40 {
             let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 1 + round % 4 }
-            // Under load, 16 calls one after the other may take longer than the default limit.
-            let request = try peer.request().with { $0.timeouts.connect = .seconds(120) }
+            // Under load, 16 calls one after the other may take longer than the default limits.
+            let request = try peer.request().patient()
             let outcomes = await withTaskGroup(of: RequestError.Reason?.self) { group in
                 for _ in 0..<16 { group.addTask { await executor.failure(of: request)?.reason } }
                 group.addTask {

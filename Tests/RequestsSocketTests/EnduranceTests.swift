@@ -5,7 +5,7 @@ import RequestsSocket
 import Testing
 
 /// Effects that only many calls show, in a child process if they concern the whole process.
-@Suite("Endurance", .serialized, .timeLimit(.minutes(5)))
+@Suite("Endurance", .serialized, .timeLimit(.minutes(10)))
 struct EnduranceTests {
     @Test("no wait and no registration remain after 10,000 calls (R-49)")
     func manyCalls() async {

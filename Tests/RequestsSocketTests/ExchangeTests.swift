@@ -65,7 +65,7 @@ extension RequestError.Phase {
     }
 }
 
-@Suite("An exchange as a state machine, without sockets", .timeLimit(.minutes(5)))
+@Suite("An exchange as a state machine, without sockets", .timeLimit(.minutes(10)))
 struct ExchangeTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Expect: 100-continue", .timeLimit(.minutes(5)))
+@Suite("Expect: 100-continue", .timeLimit(.minutes(10)))
 struct ExpectingTests {
     private static let upload = RequestBody.bytes(Data("hello".utf8))
     /// A duration longer than any test.

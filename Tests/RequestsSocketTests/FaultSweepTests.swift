@@ -15,10 +15,21 @@ private struct FaultSweep {
 
     let folder = TemporaryDirectory()
     let peer: ScriptedPeer
+    /// Whether the exchanges are over TLS.
+    let isSecured: Bool
 
-    init() throws {
+    init(isSecured: Bool = false) throws {
         try folder.write([UInt8](repeating: 97, count: 70_000), to: "body")
-        peer = try ScriptedPeer { line, _, _ in Self.serve(line) }
+        self.isSecured = isSecured
+        peer = try ScriptedPeer(securedWith: isSecured ? Secured.server() : nil) { line, _, _ in Self.serve(line) }
+    }
+
+    private func request(
+        _ method: HTTPMethod, _ path: String, body: RequestBody = .none,
+        delivery: ResponseBody.Delivery = .collected(limit: 1 << 20)
+    ) throws -> PreparedRequest {
+        guard isSecured else { return try peer.request(method, path, body: body, delivery: delivery) }
+        return try peer.securedRequest(method, path, body: body, delivery: delivery)
     }
 
     /// Responds with the path of the request, in the framing that the path names.
@@ -39,6 +50,7 @@ private struct FaultSweep {
                 line.send("HTTP/1.1 200 OK\r\n\r\n")
                 line.pause()
                 line.send("\(path)")
+                line.tls.end()
                 return
             default:
                 line.send("HTTP/1.1 200 OK\r\nContent-Length: \(path.count)\r\n\r\n")
@@ -71,16 +83,16 @@ private struct FaultSweep {
     func requests(_ id: Int) throws -> [PreparedRequest] {
         let data = RequestBody.bytes(Data("abc".utf8))
         return [
-            try peer.request(.get, "/counted-\(id)"),
-            try peer.request(.get, "/chunked-\(id)", delivery: .streamed),
-            try peer.request(.get, "/close-\(id)"),
-            try peer.request(.get, "/file-\(id)", delivery: .file(path: folder.path(of: "response"))),
-            try peer.request(.post, "/chunked-\(id)", body: data),
-            try peer.request(.put, "/stream-\(id)", body: stream(["ab", "c"]), delivery: .streamed),
-            try peer.request(.put, "/sendfile-\(id)", body: .file(path: folder.path(of: "body"))),
-            try peer.request(.put, "/copied-\(id)", body: .file(path: folder.path(of: "body"))),
-            try peer.request(.post, "/expect-\(id)", body: data).with { $0.continueTimeout = .seconds(300) },
-            try peer.request(.post, "/trailers-\(id)", body: stream(["abc"])).with {
+            try request(.get, "/counted-\(id)"),
+            try request(.get, "/chunked-\(id)", delivery: .streamed),
+            try request(.get, "/close-\(id)"),
+            try request(.get, "/file-\(id)", delivery: .file(path: folder.path(of: "response"))),
+            try request(.post, "/chunked-\(id)", body: data),
+            try request(.put, "/stream-\(id)", body: stream(["ab", "c"]), delivery: .streamed),
+            try request(.put, "/sendfile-\(id)", body: .file(path: folder.path(of: "body"))),
+            try request(.put, "/copied-\(id)", body: .file(path: folder.path(of: "body"))),
+            try request(.post, "/expect-\(id)", body: data).with { $0.continueTimeout = .seconds(300) },
+            try request(.post, "/trailers-\(id)", body: stream(["abc"])).with {
                 $0.trailers = PreparedRequest.Trailers([Field(name: "T", value: "u")])
             },
         ]
@@ -98,7 +110,7 @@ private struct FaultSweep {
     private func onThread(
         _ request: PreparedRequest, by executor: SocketExecutor
     ) async throws(RequestError) -> RawResponse {
-        let first = try RequestError.wrapping(.other) { try peer.request(.get, "/first") }
+        let first = try RequestError.wrapping(.other) { try self.request(.get, "/first") }
         _ = try await executor.execute(first)
         return try await RequestError.wrapping(.other) {
             try await RequestsSocketTests.onThread {
@@ -112,10 +124,13 @@ private struct FaultSweep {
     /// With `inPlace` it is a blocking call on the connection of a previous exchange.
     func run(_ index: Int, _ kind: Kind, inPlace: Bool = false) async throws -> Int {
         for number in 1..<1_000 {
-            let faults = TransferFaults(longestRead: 40, longestWrite: 20_000, kind(number), code: 104)
+            let faults = TransferFaults(
+                longestRead: isSecured ? 400 : 40, longestWrite: 20_000, kind(number), code: 104)
             let request = try requests(number)[index]
+            let trust: TLSConfiguration.Trust = isSecured ? try Secured.trust : .system
             let executor = SocketExecutor.with {
                 $0.faults = faults
+                $0.tls.trust = trust
                 $0.fileSending = request.target.path.hasPrefix("/sendfile") ? .byKernel : .copied
             }
             do throws(RequestError) {
@@ -128,33 +143,47 @@ private struct FaultSweep {
             // No connection is in use, and the idle ones are valid: the next request gets its own response.
             #expect(executor.connections.open == executor.connections.idle, "\(request) \(kind(number))")
             guard faults.hasHappened else { return number }
-            let next = try peer.request(.get, "/next-\(number)")
+            let next = try self.request(.get, "/next-\(number)")
             #expect(try await executor.execute(next).text == "/next-\(number)", "\(request) \(kind(number))")
         }
         return .max
     }
 }
 
-@Suite("Faults in every system call", .timeLimit(.minutes(5)))
+@Suite("Faults in every system call", .timeLimit(.minutes(10)))
 struct FaultSweepTests {
     @Test("a fault in any transfer, wait or connect results in the response or an error, without leaks (R-70)")
     func everything() async {
         await #expect(processExitsWith: .success) {
             let sweep = try FaultSweep()
-            _ = try Reactor.shared()
-            let before = openSockets()
-            let exchanges = try sweep.requests(0).count
-            for index in 0..<exchanges {
-                for (number, kind) in FaultSweep.kinds.enumerated() {
-                    for inPlace in [false, true] {
-                        let last = try await sweep.run(index, kind, inPlace: inPlace)
-                        // Every exchange transfers, waits and connects, and each of these calls has failed once.
-                        #expect(last > 1 && last < 1_000, "exchange \(index), kind \(number), in place \(inPlace)")
-                    }
+            try await Self.run(sweep, exchanges: Array(0..<sweep.requests(0).count))
+        }
+    }
+
+    @Test(
+        "a fault in any transfer, wait or connect of a handshake or exchange over TLS has no leak (R-70, S-49)",
+        .enabled(if: Secured.isAvailable, Secured.comment))
+    func overTLS() async {
+        await #expect(processExitsWith: .success) {
+            // A counted, a chunked and an unframed response, and bodies in memory, streamed and from a file.
+            try await Self.run(FaultSweep(isSecured: true), exchanges: [0, 1, 2, 4, 5, 7])
+        }
+    }
+
+    /// Performs the exchanges with each fault, and checks that nothing is left.
+    private static func run(_ sweep: FaultSweep, exchanges: [Int]) async throws {
+        _ = try Reactor.shared()
+        let before = openSockets()
+        for index in exchanges {
+            for (number, kind) in FaultSweep.kinds.enumerated() {
+                for inPlace in [false, true] {
+                    let last = try await sweep.run(index, kind, inPlace: inPlace)
+                    // Every exchange transfers, waits and connects, and each of these calls has failed once.
+                    #expect(last > 1 && last < 1_000, "exchange \(index), kind \(number), in place \(inPlace)")
                 }
             }
-            await eventually { openSockets() == before }
-            #expect(try Reactor.shared().pendingWaits == 0)
         }
+        await eventually { openSockets() == before }
+        #expect(try Reactor.shared().pendingWaits == 0)
     }
 }

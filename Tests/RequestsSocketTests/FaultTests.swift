@@ -3,7 +3,7 @@ import RequestsSocket
 import Synchronization
 import Testing
 
-@Suite("System errors", .timeLimit(.minutes(5)))
+@Suite("System errors", .timeLimit(.minutes(10)))
 struct FaultTests {
     @Test(
         "a failed transfer ends the call, and the connection is not reused (R-70)",

@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("File bodies", .timeLimit(.minutes(5)))
+@Suite("File bodies", .timeLimit(.minutes(10)))
 struct FileBodyTests {
     private let folder = TemporaryDirectory()
 

@@ -83,7 +83,7 @@ private func slowPeer() throws -> ScriptedPeer {
     }
 }
 
-@Suite("Fork", .timeLimit(.minutes(5)))
+@Suite("Fork", .timeLimit(.minutes(10)))
 struct ForkTests {
     @Test("a child that releases the executor, connections and streams does not affect its parent (R-58)")
     func releasing() async {

@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Resolvers and local addresses", .timeLimit(.minutes(5)))
+@Suite("Resolvers and local addresses", .timeLimit(.minutes(10)))
 struct HostResolverTests {
     private struct Refusal: Error, CustomStringConvertible { let description = "no such service" }
 

@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Keep-alive", .timeLimit(.minutes(5)))
+@Suite("Keep-alive", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
     @Test("sequential requests share one connection (R-60)")
     func sharesConnection() async throws {

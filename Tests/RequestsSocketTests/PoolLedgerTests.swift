@@ -333,7 +333,7 @@ extension Run {
     }
 }
 
-@Suite("Pool ledger", .timeLimit(.minutes(5)))
+@Suite("Pool ledger", .timeLimit(.minutes(10)))
 struct PoolLedgerTests {
     static let limits = [
         PoolLimits(total: 8, perOrigin: 2, idlePerOrigin: 8), PoolLimits(total: 3, perOrigin: 3, idlePerOrigin: 1),

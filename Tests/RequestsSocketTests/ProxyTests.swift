@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("HTTP proxy", .timeLimit(.minutes(5)))
+@Suite("HTTP proxy", .timeLimit(.minutes(10)))
 struct ProxyTests {
     /// Returns a peer that records every request and responds with `response` of the first line.
     private static func peer(_ response: @escaping @Sendable (String) -> String = { _ in ok }) throws -> ScriptedPeer {

@@ -4,7 +4,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Address races", .timeLimit(.minutes(5)))
+@Suite("Address races", .timeLimit(.minutes(10)))
 struct RacingTests {
     /// Returns an address of this machine that is not used elsewhere.
     private static func four(_ number: Int, _ port: UInt16 = 0) throws -> SocketAddress {

@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Receiving responses", .timeLimit(.minutes(5)))
+@Suite("Receiving responses", .timeLimit(.minutes(10)))
 struct ReceivingTests {
     private static let chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

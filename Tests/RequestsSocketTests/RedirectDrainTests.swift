@@ -31,7 +31,7 @@ struct RedirectBody: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Bodies of followed redirects", .timeLimit(.minutes(5)))
+@Suite("Bodies of followed redirects", .timeLimit(.minutes(10)))
 struct RedirectDrainTests {
     /// Returns a peer whose first response on a connection is 200, and whose second is a redirect with `body`.
     private func peer(_ body: RedirectBody) throws -> ScriptedPeer {
@@ -53,7 +53,7 @@ struct RedirectDrainTests {
         -> PreparedRequest
     {
         let request = try peer.request(delivery: delivery).with {
-            $0.redirectPolicy.drainTimeout = .milliseconds(100)
+            $0.redirectPolicy.drainTimeout = .seconds(2)
         }
         return CallState(request, now: .now).request
     }
@@ -80,6 +80,8 @@ struct RedirectDrainTests {
             return
         }
         await check(response, body, executor)
+        // A peer that is released closes its connections.
+        withExtendedLifetime(peer) {}
     }
 
     @Test(

@@ -2,7 +2,7 @@ import RequestsPOSIX
 import RequestsSocket
 import Testing
 
-@Suite("Requests that are not sent", .timeLimit(.minutes(5)))
+@Suite("Requests that are not sent", .timeLimit(.minutes(10)))
 struct RefusalTests {
     @Test(
         "a control character in a field name or value is an error, and no connection is opened (R-1)",

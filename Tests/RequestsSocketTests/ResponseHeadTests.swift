@@ -1,7 +1,7 @@
 import RequestsSocket
 import Testing
 
-@Suite("Response heads", .timeLimit(.minutes(5)))
+@Suite("Response heads", .timeLimit(.minutes(10)))
 struct ResponseHeadTests {
     @Test("a connection that ends after an interim response is lost before the final one (R-18)")
     func interimOnly() async throws {

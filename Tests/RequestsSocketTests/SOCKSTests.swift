@@ -3,7 +3,7 @@ import RequestsSocket
 import RequestsTLS
 import Testing
 
-@Suite("SOCKS 5 proxy", .timeLimit(.minutes(5)))
+@Suite("SOCKS 5 proxy", .timeLimit(.minutes(10)))
 struct SOCKSTests {
     /// Returns a proxy that answers the messages of a client with `replies`, notes them, and is the origin server then.
     private static func proxy(
@@ -119,7 +119,7 @@ struct SOCKSTests {
         }
     }
 
-    @Test("a proxy that stalls or closes after any byte is subject to the limits of connecting (R-51, R-29)")
+    @Test("a proxy that stalls or closes after any byte is subject to the limits of connecting (R-51, R-48)")
     func cuts() async throws {
         let whole: [UInt8] = [5, 0] + Self.accepted
         for count in 0..<whole.count {

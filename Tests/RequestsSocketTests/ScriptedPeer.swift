@@ -40,6 +40,15 @@ final class ScriptedPeer: Sendable {
             return true
         }
 
+        /// Sends `bytes` below TLS, one each 5 ms, until the client has closed the connection or the peer stops.
+        func drip(_ bytes: [UInt8]) {
+            for byte in bytes {
+                let isSent = withUnsafeBytes(of: byte) { byte in (try? socket.send(byte)) != nil }
+                guard isSent, socket.liveness() != .closed else { return }
+                pause()
+            }
+        }
+
         /// Receives the next bytes, or nil if the client has ended the connection or the peer stops.
         func receive(_ limit: Int = 64 << 10) -> [UInt8]? {
             var part = [UInt8](repeating: 0, count: limit)

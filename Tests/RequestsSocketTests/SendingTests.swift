@@ -34,7 +34,7 @@ struct Blocks: RequestBody.Source {
     }
 }
 
-@Suite("Sending bodies", .timeLimit(.minutes(5)))
+@Suite("Sending bodies", .timeLimit(.minutes(10)))
 struct SendingTests {
     @Test(
         "a stream of another length than declared, or that fails, is an error and not sent completely (R-5)",

@@ -6,7 +6,7 @@ import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
-    "Response corpus over sockets", .timeLimit(.minutes(5)),
+    "Response corpus over sockets", .timeLimit(.minutes(10)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct SocketResponseCorpusTests {
     /// The maximum number of bytes of a read.

@@ -25,7 +25,7 @@ extension SocketExecutor {
 
 // All but the storm run in separate processes: beside other tests, a check of the pool can come after a limit has
 // passed.
-@Suite("Blocked threads and pool limits", .timeLimit(.minutes(5)))
+@Suite("Blocked threads and pool limits", .timeLimit(.minutes(10)))
 struct StalledThreadTests {
     @Test(
         "awaited and blocking calls of one task group complete with few connections (R-52, HT-1)",

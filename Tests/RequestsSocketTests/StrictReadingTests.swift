@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Strict parsing over sockets", .timeLimit(.minutes(5)))
+@Suite("Strict parsing over sockets", .timeLimit(.minutes(10)))
 struct StrictReadingTests {
     /// Returns a peer that sends `text` on its first connection, which stays open, and responds with `ok` on others.
     private func peer(_ text: String) throws -> ScriptedPeer {

@@ -3,7 +3,7 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-@Suite("Request trailers", .timeLimit(.minutes(5)))
+@Suite("Request trailers", .timeLimit(.minutes(10)))
 struct TrailerTests {
     private static let end = "\r\n0\r\nX-Sum: 1\r\n\r\n"
 

@@ -5,7 +5,7 @@ import Testing
 private let hasIPv6 = (try? Socket.listening(on: .loopbackIPv6())) != nil
 
 /// A zone identifies the network of an address: it is part of the socket's address and is never sent.
-@Suite("Zones over sockets", .timeLimit(.minutes(5)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
+@Suite("Zones over sockets", .timeLimit(.minutes(10)), .enabled(if: hasIPv6, "no IPv6 on the loopback"))
 struct ZoneTests {
     @Test("an address with a zone has its own connections, and Host does not contain the zone (R-4, R-51)")
     func zones() async throws {

@@ -169,7 +169,7 @@ struct TLSCertificateTests {
         #expect(sent > 200)
     }
 
-    @Test("revocation is not checked, which the documentation states (S-24)")
+    @Test("revocation is not checked: no responder is connected to, and no stapled response required (S-24)")
     func revocation() throws {
         // A responder of OCSP that would be connected to, and the demand for a stapled response (RFC 7633).
         let listener = try Socket.listening(on: .loopback())

@@ -97,7 +97,8 @@ struct TLSCutTests {
     func stalled(version: Int) throws {
         let server = server(version)
         let (nearCount, _) = try lengths(server)
-        for count in stride(from: 0, to: nearCount, by: 7) {
+        // The signatures of two handshakes differ by a few bytes.
+        for count in 0..<nearCount - 6 {
             let (peers, near, far) = try peers(server)
             near.capacity = count
             for _ in 0..<4 {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("TLS: the end of a process", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment), .timeLimit(.minutes(5)))
+@Suite("TLS: the end of a process", .enabled(if: TLSSupport.isAvailable, TLSSupport.comment), .timeLimit(.minutes(10)))
 struct TLSExitTests {
     @Test("a program that exits during handshakes and transfers ends cleanly (S-57)")
     func exits() throws {

@@ -88,7 +88,7 @@ struct TLSPinTests {
         }
     }
 
-    @Test("a session that was pinned otherwise is not resumed (R-63)")
+    @Test("a context with pins checks the chain although another one has a session of the same server (R-63)")
     func sessions() throws {
         let server = TLSSupport.server(TLSServerConfiguration(identity: try leaf.identity()))
         let key = TLSSessionKey(scheme: "https", host: try TLSServerName("a.test"), port: 443)

@@ -33,7 +33,7 @@ struct TLSRecordTests {
         return #expect(throws: TLSError.self) { try client.handshake() }
     }
 
-    @Test("a renegotiation that a server requests is refused, and the connection continues (S-31)")
+    @Test("a renegotiation that a server requests is refused with an alert (S-31)")
     func renegotiation() throws {
         let peers = try connected(0x0303)
         let clear = try #require(
@@ -138,11 +138,7 @@ struct TLSRecordTests {
         let alert = failure(of: alerted, receiving: [21, 3, 3, 0, 2, 2, 40], at: alertLink)
         #expect(alert?.problem == .alert(40))
         // Changed bytes of an established connection are found by its authentication.
-        let (near, far) = MemoryLink.pair()
-        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
-        var peers = Peers(
-            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
-            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        var (peers, near, _) = try Peers.inMemory(authority)
         peers.connect()
         try #require(peers.areConnected)
         try peers.exchange()
@@ -151,7 +147,7 @@ struct TLSRecordTests {
         #expect(forged?.problem == .protocolViolation)
     }
 
-    @Test("a flood of empty records ends the connection (S-44)")
+    @Test("a flood of empty records in the handshake ends the connection (S-44)")
     func emptyRecords() throws {
         for type: UInt8 in [22, 23] {
             let (client, link, _) = try fedClient()
@@ -168,11 +164,7 @@ struct TLSRecordTests {
     func keyUpdateFlood() throws {
         let update = try #require(NativeFunctions.find("SSL_key_update", as: NativeFunctions.OfSSLAndNumber.self))
         let handshake = try #require(NativeFunctions.find("SSL_do_handshake", as: NativeFunctions.OfSSL.self))
-        let (near, far) = MemoryLink.pair()
-        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
-        var peers = Peers(
-            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
-            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        var (peers, near, _) = try Peers.inMemory(authority)
         peers.connect()
         try peers.exchange()
         let count = 1000
@@ -238,11 +230,7 @@ struct TLSRecordTests {
     @Test("a write that has to read, and a read that has to write, do not hang (S-51)")
     func crossedDirections() throws {
         // A write before the handshake performs it, and needs bytes of the peer.
-        let (near, far) = MemoryLink.pair()
-        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
-        var peers = Peers(
-            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
-            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        var (peers, _, far) = try Peers.inMemory(authority)
         let text = Array("early".utf8)
         #expect(try text.withUnsafeBytes { try peers.client.write($0) } == .needs(.reading))
         peers.connect()
@@ -271,11 +259,7 @@ struct TLSRecordTests {
 
     @Test("a write whose records have been sent in part says so until it returns their bytes (R-42)")
     func partialWrite() throws {
-        let (near, far) = MemoryLink.pair()
-        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
-        var peers = Peers(
-            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
-            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        var (peers, _, far) = try Peers.inMemory(authority)
         peers.connect()
         try #require(peers.areConnected)
         far.capacity = 60_000

@@ -152,6 +152,16 @@ struct Peers {
             try TLSStream(server: server, over: channels.1))
     }
 
+    /// Creates peers over a link in memory, and returns them with both ends, that of the client first.
+    static func inMemory(_ authority: TestAuthority) throws -> (Peers, near: MemoryLink, far: MemoryLink) {
+        let (near, far) = MemoryLink.pair()
+        let context = TLSSupport.client(TLSConfiguration(trust: .certificates(authority.root.pem)))
+        let peers = Peers(
+            try TLSStream(context, over: near, to: TLSServerName("www.a.test")),
+            try TLSStream(server: TLSSupport.server(authority.server()), over: far))
+        return (peers, near, far)
+    }
+
     /// Steps both until each has completed the handshake, has failed, or waits for bytes that do not come.
     mutating func connect() {
         for _ in 0..<200 {

@@ -8,7 +8,7 @@ private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 // Counts in /proc only the sockets at the path of this suite, because other suites run at the same time.
 @Suite("Test server: leaks", .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/task")))
 struct LeakTests {
-    @Test("no socket and no path remain after the scope (R-73)", .timeLimit(.minutes(5)))
+    @Test("no socket and no path remain after the scope (R-73)", .timeLimit(.minutes(10)))
     func leaks() async throws {
         let faults: [TestServer.Fault?] = [
             nil, .stallBeforeHead, .resetBeforeHead, .stallBody(atByte: 1), .closeBeforeHead,

@@ -6,7 +6,7 @@ private func post(_ body: String) -> String {
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
 }
 
-@Suite("Test server: recording", .timeLimit(.minutes(5)))
+@Suite("Test server: recording", .timeLimit(.minutes(10)))
 struct RecordingTests {
     /// Serves `requests` on one connection, and returns the record and the bodies that the executor received.
     private func record(

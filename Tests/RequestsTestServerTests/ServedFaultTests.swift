@@ -7,7 +7,7 @@ private let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n\r\n"
 private let chunkedHead = head.replacing("Content-Length: 10", with: "Transfer-Encoding: chunked")
 
-@Suite("Test server: faults", .timeLimit(.minutes(5)))
+@Suite("Test server: faults", .timeLimit(.minutes(10)))
 struct ServedFaultTests {
     private let mock = MockExecutor(.ok("0123456789"))
 

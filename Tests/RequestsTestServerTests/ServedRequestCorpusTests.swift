@@ -5,7 +5,7 @@ import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
-    "Test server: request corpus", .timeLimit(.minutes(5)),
+    "Test server: request corpus", .timeLimit(.minutes(10)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct ServedRequestCorpusTests {
     @Test("each request gets one response, and an error response is the last (R-73)", arguments: Corpora.requests)

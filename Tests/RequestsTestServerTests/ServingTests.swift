@@ -15,7 +15,7 @@ private enum CurrentTask {
     static var hasTaskExecutor: Bool { withUnsafeCurrentTask { $0?.unownedTaskExecutor != nil } }
 }
 
-@Suite("Test server: serving", .timeLimit(.minutes(5)))
+@Suite("Test server: serving", .timeLimit(.minutes(10)))
 struct ServingTests {
     @Test("an executor is served over TCP and over a unix socket (PM-130)", arguments: ServerAddress.allCases)
     func serves(on address: ServerAddress) async throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "Shell words of the curl command",
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/sh"), "/bin/sh is not available"),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
 struct CurlWordTests {
     static let shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/zsh", "/bin/busybox"].filter {
         FileManager.default.isExecutableFile(atPath: $0)
@@ -65,7 +65,8 @@ struct CurlWordTests {
         try check(commands, of: Self.texts, to: target, with: shell)
     }
 
-    /// Checks that `shell` reads every word of each command; the text with the index of the command is its field and body.
+    /// Checks that `shell` reads every word of each command; the text with the index of the command is its field and
+    /// body.
     private func check(
         _ commands: [String], of texts: [String], to target: TargetURI, with shell: String
     ) throws {

@@ -24,7 +24,7 @@ private struct Checked: Codable, Sendable {
 }
 
 // On Linux the main actor can only be asserted, not queried, so a failed check ends a child process.
-@Suite("Isolation", .timeLimit(.minutes(5)))
+@Suite("Isolation", .timeLimit(.minutes(10)))
 struct IsolationTests {
     @MainActor
     private static func encode(_ check: Checked.Check) async throws {

@@ -87,7 +87,8 @@ struct QueryItemsTests {
         "a query of a browser's characters is encoded as in browsers, and every encoding is decoded as the text",
         .enabled(if: Corpora.arePresent, "the case collections are not part of the repository"))
     func corpus() throws {
-        // The characters that browsers leave in the query of an http URL (WHATWG URL, special-query percent-encode set).
+        // The characters that browsers leave in the query of an http URL (WHATWG URL, special-query percent-encode
+        // set).
         let browsers = PercentEncoding(allowing: "!$%&()*+,-./:;=?@[\\]^_`{|}~")
         let items = try #require(Corpora.url).percentEncodingQuery
         #expect(!items.isEmpty)

@@ -2,7 +2,7 @@
 import Testing
 
 /// Middleware that creates the requests it passes on, instead of changing a copy of the one it received.
-@Suite("Requests that middleware creates", .timeLimit(.minutes(5)))
+@Suite("Requests that middleware creates", .timeLimit(.minutes(10)))
 struct RecreatedRequestTests {
     private let secrets: [Field] = ["Authorization", "cookie", "X-API-Key", "X-Own"].map {
         Field(name: Field.Name($0), value: "secret")

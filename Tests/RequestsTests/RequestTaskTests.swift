@@ -56,7 +56,7 @@ private struct EndlessExecutor: RequestExecutor {
 
 private typealias TextResult = Result<TypedResponse<String>, RequestError>
 
-@Suite("Calls with a completion handler", .timeLimit(.minutes(5)))
+@Suite("Calls with a completion handler", .timeLimit(.minutes(10)))
 struct RequestTaskTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let text = api.get(.text, from: "/x")
@@ -252,7 +252,7 @@ struct RequestTaskTests {
     }
 }
 
-@Suite("Queues of completion handlers", .timeLimit(.minutes(5)))
+@Suite("Queues of completion handlers", .timeLimit(.minutes(10)))
 struct CompletionPlaceTests {
     private let queue = DispatchQueue(label: "test.completion")
     private let key = DispatchSpecificKey<Bool>()

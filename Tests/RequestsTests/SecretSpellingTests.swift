@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Secrets repeated in text from outside, in every spelling and next to marks.
-@Suite("Secrets in text from outside", .timeLimit(.minutes(5)))
+@Suite("Secrets in text from outside", .timeLimit(.minutes(10)))
 struct SecretSpellingTests {
     private static let token = "hun/ter+2?Ä\"\\x"
     private static let password = "pa:ss/wo+rd&Ö"

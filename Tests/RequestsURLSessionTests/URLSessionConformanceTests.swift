@@ -5,7 +5,7 @@ import Testing
 private let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { URLSessionExecutor() }
 
 // Each session has its own threads, and a hundred concurrent sessions are too many for a small machine.
-@Suite("Conformance: URLSession (R-72)", .serialized, .timeLimit(.minutes(5)))
+@Suite("Conformance: URLSession (R-72)", .serialized, .timeLimit(.minutes(10)))
 struct URLSessionConformanceTests {
     @Test(arguments: Scenario.all(for: subject))
     func scenario(_ scenario: Scenario) async throws {
@@ -13,8 +13,8 @@ struct URLSessionConformanceTests {
     }
 }
 
-@Suite("Conformance: URLSession, callback and blocking calls", .serialized, .timeLimit(.minutes(5)))
-struct URLSessionFaceConformanceTests {
+@Suite("Conformance: URLSession, callback and blocking calls", .serialized, .timeLimit(.minutes(10)))
+struct URLSessionCallFormConformanceTests {
     @Test(
         "callback and blocking calls (HT-4, C29)", arguments: Scenario.all(for: subject),
         [ExecutorUnderTest.CallStyle.callback, .blocking])

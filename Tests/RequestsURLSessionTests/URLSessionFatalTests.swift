@@ -5,7 +5,7 @@ import Testing
 /// The responses that end the process in Foundation's URLSession on Linux, which an executor cannot prevent.
 ///
 /// When a test fails, Foundation has been fixed, and the deviation can be removed.
-@Suite("URLSession: responses that end the process", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
+@Suite("URLSession: responses that end the process", .timeLimit(.minutes(10)), .enabled(if: Support.isOnLinux))
 struct URLSessionFatalTests {
     @Test("a chunked response with trailers ends the process (D-22)")
     func trailers() async {
@@ -57,7 +57,7 @@ struct URLSessionFatalTests {
     }
 }
 
-@Suite("URLSession: events that do not end the process", .timeLimit(.minutes(5)))
+@Suite("URLSession: events that do not end the process", .timeLimit(.minutes(10)))
 struct URLSessionSurvivalTests {
     @Test("cancelling the task of a redirect does not end the process (R-67, D-22)")
     func cancelledRedirects() async {

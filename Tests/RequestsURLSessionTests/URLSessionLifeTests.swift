@@ -2,7 +2,7 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-@Suite("URLSession: lifecycle of the session", .timeLimit(.minutes(5)))
+@Suite("URLSession: lifecycle of the session", .timeLimit(.minutes(10)))
 struct URLSessionLifeTests {
     @Test("a reset cancels running and unsent calls, keeps received responses, and allows new calls (PM-11, T-62)")
     func reset() async throws {

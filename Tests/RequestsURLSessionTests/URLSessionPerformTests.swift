@@ -42,7 +42,7 @@ extension Outcome {
     }
 }
 
-@Suite("URLSession.perform of 0.3.2", .timeLimit(.minutes(5)))
+@Suite("URLSession.perform of 0.3.2", .timeLimit(.minutes(10)))
 struct URLSessionPerformTests {
     private let session = URLSession(configuration: .ephemeral)
     private let api = ServerAPI(baseURL: URL("http://127.0.0.1:1"))
@@ -181,7 +181,7 @@ struct URLSessionPerformTests {
     }
 }
 
-@Suite("The task of URLSession.perform", .timeLimit(.minutes(5)))
+@Suite("The task of URLSession.perform", .timeLimit(.minutes(10)))
 struct URLSessionPerformTaskTests {
     private let session = URLSession(configuration: .ephemeral)
     private let queue = DispatchQueue(label: "test.completion")

@@ -3,7 +3,7 @@ import RequestsURLSession
 import Synchronization
 import Testing
 
-@Suite("URLSession: requests", .timeLimit(.minutes(5)))
+@Suite("URLSession: requests", .timeLimit(.minutes(10)))
 struct URLSessionRequestTests {
     @Test(
         "only Host, Accept-Encoding, Connection and framing are added to a request (L5, PM-10)",

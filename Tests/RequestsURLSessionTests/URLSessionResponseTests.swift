@@ -2,7 +2,7 @@ import RequestsConformance
 import RequestsURLSession
 import Testing
 
-@Suite("URLSession: responses", .timeLimit(.minutes(5)))
+@Suite("URLSession: responses", .timeLimit(.minutes(10)))
 struct URLSessionResponseTests {
     static let challenges = ["Basic realm=a", "Digest realm=a, nonce=b", "Negotiate", "NTLM", "Bearer"]
 

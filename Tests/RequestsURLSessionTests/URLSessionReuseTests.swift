@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 // The limits are the defaults of `Timeouts`, so a call that hangs exceeds the time limit of the suite.
-@Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(5)))
+@Suite("URLSession: reused connections", .serialized, .timeLimit(.minutes(10)))
 struct URLSessionReuseTests {
     /// Returns a body of every kind.
     private static func bodies(in folder: String) throws -> [RequestBody] {

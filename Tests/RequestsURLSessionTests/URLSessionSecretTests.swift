@@ -4,7 +4,7 @@ import Testing
 
 // The matrix needs hosts that do not exist. The session reaches them through the proxy in `http_proxy`, which libcurl
 // uses, so a child process sets this variable.
-@Suite("URLSession: secrets and redirects", .timeLimit(.minutes(5)), .enabled(if: Support.isOnLinux))
+@Suite("URLSession: secrets and redirects", .timeLimit(.minutes(10)), .enabled(if: Support.isOnLinux))
 struct URLSessionSecretTests {
     @Test("a redirect never sends a secret to another origin, however it is spelled (T-59, R-27, L3, D-22)")
     func matrix() async {

@@ -13,7 +13,7 @@ private func textInPlace(_ request: PreparedRequest, over executor: URLSessionEx
     try? executor.executeAndWait(request).text
 }
 
-@Suite("URLSession: cancellation under load", .timeLimit(.minutes(5)))
+@Suite("URLSession: cancellation under load", .timeLimit(.minutes(10)))
 struct URLSessionStormTests {
     @Test("a cancelled call returns its whole body or fails, in every delivery (R-67, R-20)")
     func cancelled() async throws {

@@ -3,7 +3,7 @@ import RequestsXML
 import Synchronization
 import Testing
 
-@Suite("Depth of XML", .serialized, .timeLimit(.minutes(5)))
+@Suite("Depth of XML", .serialized, .timeLimit(.minutes(10)))
 struct XMLDepthTests {
     private static func nested(_ count: Int, _ name: String = "a") -> String {
         String(repeating: "<\(name)>", count: count) + "x" + String(repeating: "</\(name)>", count: count)

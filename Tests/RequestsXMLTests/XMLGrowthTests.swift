@@ -5,7 +5,7 @@ import Testing
 /// Documents that are long in one respect.
 ///
 /// Reading a document eight times as long takes about eight times as long, not 64 times.
-@Suite("Growth of XML", .serialized, .timeLimit(.minutes(5)))
+@Suite("Growth of XML", .serialized, .timeLimit(.minutes(10)))
 struct XMLGrowthTests {
     struct Shape: CustomStringConvertible, Sendable {
         let description: String

@@ -34,17 +34,7 @@ package struct ForkedChildren {
     package mutating func run(_ body: () -> Bool) -> Bool {
         rounds += 1
         for attempt in 0..<Self.attempts {
-            let child = rp_fork()
-            if child == 0 {
-                // The signal ends the child even if it waits. It is unblocked here, because the library's
-                // threads block signals.
-                var signals = sigset_t()
-                sigemptyset(&signals)
-                sigaddset(&signals, SIGALRM)
-                pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-                alarm(3)
-                rp_exit_child(body() ? 0 : 1)
-            }
+            let child = Self.start(lasting: 3, body)
             guard child > 0 else { return false }
             let status = rp_wait_for_child(child)
             guard status == -SIGALRM else {
@@ -54,6 +44,32 @@ package struct ForkedChildren {
             if attempt == 0 { hangs += 1 }
         }
         return false
+    }
+}
+
+extension ForkedChildren {
+    /// Starts `body` in a forked child, which exits with 0 if it returns true.
+    ///
+    /// - Parameters:
+    ///   - seconds: The time after which the child ends, whatever it does.
+    ///   - closesDescriptors: Whether the child closes all descriptors of the tests that run now. Otherwise their locks
+    ///     last until it ends.
+    ///   - body: The work of the child.
+    /// - Returns: The process of the child.
+    package static func start(lasting seconds: UInt32, closesDescriptors: Bool = false, _ body: () -> Bool) -> Int32 {
+        let child = rp_fork()
+        guard child == 0 else { return child }
+        if closesDescriptors { for number in Int32(3)..<4_096 { close(number) } }
+        // Without the runtime's report of a crash, whose process would outlive the child.
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS] { signal(number, SIG_DFL) }
+        // The alarm ends the child even if it waits. It is unblocked here, because the library's threads block signals.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGALRM)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        alarm(seconds)
+        rp_exit_child(body() ? 0 : 1)
+        return 0
     }
 }
 #endif

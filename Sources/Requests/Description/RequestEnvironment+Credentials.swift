@@ -1,6 +1,6 @@
 extension RequestEnvironment {
-    /// Returns whether credentials for this environment may be sent to `target`: the origin is the same, and the path is
-    /// the base path or below it, without a dot segment that could leave it.
+    /// Returns whether credentials for this environment may be sent to `target`: the origin is the same, and the path
+    /// is the base path or below it, without a dot segment that could leave it.
     package func covers(_ target: TargetURI) -> Bool {
         guard target.hasSameOrigin(as: self.target) else { return false }
         let (path, prefix) = (target.path.utf8, self.target.path.utf8)

@@ -160,7 +160,7 @@ extension URL {
     public init(_ literal: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         guard let url = URL(string: "\(literal)") else {
             // A literal is part of the program, so a malformed one cannot be handled when it runs.
-            // Not `preconditionFailure`, which prints no message in release builds.
+            // `preconditionFailure` prints no message in release builds, so this is `fatalError`.
             fatalError("malformed URL literal: \(literal)", file: file, line: line)
         }
         self = url

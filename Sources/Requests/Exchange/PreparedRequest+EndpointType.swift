@@ -1,7 +1,7 @@
 extension PreparedRequest {
     /// The type of the endpoint from which a ``Client`` made the request, such as an enum of an app's endpoints.
     ///
-    /// It is nil for a request that was not made from an endpoint, or that is its own endpoint. Redirects keep it. Tests
-    /// use it to recognize the requests of an endpoint.
+    /// It is nil for a request that was not made from an endpoint, or that is its own endpoint. Redirects keep it.
+    /// Tests use it to recognize the requests of an endpoint.
     public var endpointType: (any Sendable.Type)? { typedEndpoint.map { type(of: $0) } }
 }

@@ -1,11 +1,16 @@
 extension PreparedRequest {
     /// Returns a finder of the secrets of this request, for text that may contain them.
+    ///
+    /// It finds those that later middleware has added if its values were collected; see
+    /// ``collectSeenValues(separately:)``.
     package func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
         let redaction = redaction.including(redirectPolicy.sensitiveFields)
         var secrets: [String] = []
-        for field in header where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
-        for text in [target.query, target.fragment] {
-            for item in text?.splitBytes(at: "&") ?? [] {
+        let fields = Array(header) + (seenValues?.fields ?? [])
+        for field in fields where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
+        let queries = [target.query, target.fragment].compactMap(\.self) + (seenValues?.queries ?? [])
+        for text in queries {
+            for item in text.splitBytes(at: "&") {
                 let parts = item.splitBytes(at: "=", maxSplits: 1)
                 guard parts.count == 2, redaction.isSecret(queryItem: parts[0]) else { continue }
                 secrets.append(String(parts[1]))

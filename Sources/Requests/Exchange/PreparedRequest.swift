@@ -34,7 +34,7 @@ public struct PreparedRequest: Sendable {
         var header = Header.empty
         var body = RequestBody.none
         var delivery = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
-        var deadline: Moment?
+        var deadline: Deadline?
         var acceptedTypes: [MediaType] = []
         var cachePolicy = PreparedRequest.CachePolicy.useProtocolCachePolicy
         var settings = RequestSettings()
@@ -49,6 +49,8 @@ public struct PreparedRequest: Sendable {
         var api: (any Sendable)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
+        /// Receives the values of each changed form of the request; nil if no middleware before it needs them.
+        var seenValues: SeenValues?
 
         init(target: TargetURI, template: PathTemplate) {
             self.target = target
@@ -57,6 +59,7 @@ public struct PreparedRequest: Sendable {
     }
 
     init(_ parts: Parts) {
+        parts.seenValues?.add(parts)
         box = Box(parts)
     }
 
@@ -86,8 +89,13 @@ public struct PreparedRequest: Sendable {
     /// All parts; setting them makes one copy of the request, however many of them change.
     var parts: Parts {
         get { box.parts }
-        set { box = Box(newValue, isPartOfCall: isPartOfCall) }
+        set {
+            newValue.seenValues?.add(newValue)
+            box = Box(newValue, isPartOfCall: isPartOfCall)
+        }
     }
+
+    var seenValues: SeenValues? { box.parts.seenValues }
 
     /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
     ///
@@ -96,8 +104,8 @@ public struct PreparedRequest: Sendable {
 
     /// Whether a body with a content coding may be returned as a stream although it is to be collected.
     ///
-    /// The middleware that decodes the stream then collects the decoded bytes as they arrive. An executor that does this
-    /// has the trait ``ExecutorTraits/streamsEncodedBodies``.
+    /// The middleware that decodes the stream then collects the decoded bytes as they arrive. An executor that does
+    /// this has the trait ``ExecutorTraits/streamsEncodedBodies``.
     public var permitsEncodedStream: Bool { box.parts.permitsEncodedStream }
 
     /// The redirects that led to the request, read without copying the other parts; nil for the first request of a
@@ -114,6 +122,7 @@ public struct PreparedRequest: Sendable {
     mutating func change(_ body: (inout Parts) -> Void) {
         let copy = Box(box.parts, isPartOfCall: isPartOfCall)
         body(&copy.parts)
+        copy.parts.seenValues?.add(copy.parts)
         box = copy
     }
 
@@ -166,14 +175,26 @@ public struct PreparedRequest: Sendable {
     /// The instant at which the whole call must have ended; set from ``Timeouts/total`` once, when the call begins.
     public var deadline: ContinuousClock.Instant? {
         get { box.parts.deadline?.instant }
-        set { change { $0.deadline = newValue.map(Moment.init) } }
+        set { change { $0.deadline = newValue.map { Deadline($0) } } }
     }
 
-    /// Whether there is a ``deadline``.
-    ///
-    /// This is faster than reading the deadline, because the layout of an instant is determined at run time; see
-    /// ``Moment``.
-    package var hasDeadline: Bool { box.parts.deadline != nil }
+    /// The ``deadline`` as it is stored, which is faster to read; ``Deadline/distantFuture`` if there is none.
+    package var limit: Deadline {
+        get { box.parts.deadline ?? .distantFuture }
+        set { change { $0.deadline = newValue == .distantFuture ? nil : newValue } }
+    }
+
+    /// Throws if the task was cancelled or the ``deadline`` has passed, for work that does not wait.
+    package func checkTime() throws(RequestError) { try limit.check() }
+
+    /// ``checkTime()`` before anything has been sent.
+    package func checkTimeBeforeSending() throws(RequestError) {
+        do throws(RequestError) {
+            try checkTime()
+        } catch {
+            throw error.beforeSending()
+        }
+    }
 
     /// The rules for redirects.
     public var redirectPolicy: RedirectPolicy {
@@ -207,6 +228,9 @@ public struct PreparedRequest: Sendable {
 
     /// Whether there may be ``attributes``; false avoids reading them.
     var hasAttributes: Bool { !box.parts.settings.isDefault }
+
+    /// Whether there are ``attributes``, read without copying them.
+    package var hasOwnAttributes: Bool { hasAttributes && !box.parts.settings.attributes.isEmpty }
 
     /// Values for middleware and executors, stored by typed key.
     ///

@@ -116,6 +116,9 @@ public struct RawResponse: Sendable {
         /// The reason why a resumed download started over; nil if it continued its partial file or had none.
         public var restartReason: String?
 
+        /// The way in which a cache handled the request; nil without a cache.
+        public var cacheStatus: CacheStatus?
+
         /// The repetitions of the request by middleware, in order; empty if it was sent once.
         ///
         /// They are those of retries, hedging and authenticators.

@@ -8,8 +8,8 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// Whether redirects from https to http are followed; the default is false.
     public var allowsDowngrade: Bool
 
-    /// The names of fields that are removed when a redirect leads to another origin, and redacted in descriptions of the
-    /// request, besides those of ``Redaction/standard``.
+    /// The names of fields that are removed when a redirect leads to another origin, and redacted in descriptions of
+    /// the request, besides those of ``Redaction/standard``.
     public var sensitiveFields: Set<Field.Name>
 
     /// Whether a POST request keeps its method and body after a 301 or 302 response; the default is false.

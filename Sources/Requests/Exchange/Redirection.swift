@@ -70,7 +70,7 @@ extension PreparedRequest {
     }
 
     /// The number of redirects that led to this request.
-    var redirectCount: Int { redirection?.count ?? 0 }
+    package var redirectCount: Int { redirection?.count ?? 0 }
 }
 
 // MARK: New secrets after the call has left its origin (decision 0020)

@@ -7,6 +7,9 @@ public struct RequestAttributes: Sendable {
     /// Creates an empty collection of attributes.
     public init() {}
 
+    /// Whether there are no attributes.
+    package var isEmpty: Bool { values.isEmpty }
+
     /// The value for `key`; nil if it is not set.
     public subscript<Key: RequestAttributes.Key>(key: Key.Type) -> Key.Value? {
         get {

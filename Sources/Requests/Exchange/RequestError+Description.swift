@@ -21,8 +21,8 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// The ``description`` and further details, one on each line, without secrets.
     ///
     /// The details are the status and the content type of the response, the size and the beginning of the body, the
-    /// TLS connection, the coding path of a decoding error with the line of JSON it refers to and a caret, the number of
-    /// requests sent, and a curl command that sends the request.
+    /// TLS connection, the coding path of a decoding error with the line of JSON it refers to and a caret, the number
+    /// of requests sent, and a curl command that sends the request.
     public var debugDescription: String {
         let secrets = secrets
         var lines = [line(redactedBy: secrets)]

@@ -12,8 +12,8 @@ extension RequestError {
         case fileAccessFailed
         /// A redirect or retry needs a body that can be sent only once.
         case bodyNotReplayable
-        /// The credentials of the request are unavailable, or a server refused to issue them; without a response, nothing
-        /// was sent.
+        /// The credentials of the request are unavailable, or a server refused to issue them; without a response,
+        /// nothing was sent.
         case credentialsUnavailable
         /// The executor does not support the scheme of the URL; nothing was sent.
         case unsupportedScheme

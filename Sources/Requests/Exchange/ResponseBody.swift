@@ -41,8 +41,8 @@ public final class ResponseStream: Sendable {
     /// The trailer fields (RFC 9110 §6.5); empty until the end has been read.
     public var trailers: Header { source.trailers }
 
-    /// The measurements of the exchange, complete up to the end of the body; nil until the end has been read, and if the
-    /// executor measures nothing.
+    /// The measurements of the exchange, complete up to the end of the body; nil until the end has been read, and if
+    /// the executor measures nothing.
     public var metrics: RawResponse.Metrics? { source.metrics }
 
     /// Returns the remaining bytes.

@@ -33,7 +33,7 @@ package struct ProgressReporter: Sendable {
         /// The number of bytes at the last report.
         var reportedBytes = 0
         /// The time of the last report; nil before the first.
-        var lastReport: Moment?
+        var lastReport: Deadline?
     }
 
     private var observation: Observation?
@@ -68,9 +68,9 @@ package struct ProgressReporter: Sendable {
         guard let observation else { return }
         let progress = observation.progress
         let bytes = progress.bytesSent &+ progress.bytesReceived
-        let now = Moment.now
+        let now = Deadline.now
         if !atEnd, bytes - observation.reportedBytes < 64 << 10, let lastReport = observation.lastReport,
-            now - lastReport < .milliseconds(50)
+            now.nanoseconds(since: lastReport) < 50_000_000
         {
             return
         }

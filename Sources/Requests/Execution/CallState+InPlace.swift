@@ -48,7 +48,7 @@ extension PreparedRequest {
     func responseInPlace(from executor: any RequestExecutor) throws(RequestError) -> RawResponse {
         let execution: BlockingExecution
         do throws(RequestError) {
-            try checkTime()
+            try checkTimeBeforeSending()
             execution = try executor.begunBlocking(self)
         } catch {
             throw error.adding(request: self)
@@ -63,7 +63,7 @@ extension PreparedRequest {
     }
 
     /// The time until the deadline; nil when there is none.
-    var timeLeft: Duration? { deadline.map { ContinuousClock.now.duration(to: $0) } }
+    var timeLeft: Duration? { limit == .distantFuture ? nil : limit.remaining }
 
     /// Runs `operation` as a task on the calling thread, and waits until it ends.
     ///
@@ -99,7 +99,7 @@ extension CallState {
         if attempts > 1, request.mustBeMeasured { return .suspend(nil) }
         let execution: BlockingExecution
         do throws(RequestError) {
-            try request.checkTime()
+            try request.checkTimeBeforeSending()
             execution = try executor.begunBlocking(request)
         } catch {
             try receive(error)

@@ -53,7 +53,7 @@ extension PreparedRequest {
         var request = self
         task?.watchProgress(of: &request)
         // Collecting the body takes time from the total limit of the call.
-        let start = mustBeMeasured ? ContinuousClock.now : nil
+        let start = mustBeMeasured ? Deadline.now : nil
         try await request.collectBodyIfNeeded()
         return try await CallState(request, now: start ?? .now).accepted(by: executor, reportingTo: task)
     }
@@ -64,7 +64,7 @@ extension PreparedRequest {
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             if let remaining { return try await remaining() }
-            try checkTime()
+            try checkTimeBeforeSending()
             return try await executor.execute(self)
         } catch {
             throw error.adding(request: self)
@@ -92,7 +92,7 @@ extension CallState {
                 if let remaining = remaining.take() {
                     response = try await remaining()
                 } else {
-                    try call.request.checkTime()
+                    try call.request.checkTimeBeforeSending()
                     response = try await executor.execute(call.request)
                 }
             } catch {
@@ -135,12 +135,6 @@ extension PreparedRequest {
         } catch {
             throw error.beforeSending().adding(request: self)
         }
-    }
-
-    /// Throws an error if nothing more may be sent, because the task is cancelled or the deadline has passed.
-    func checkTime() throws(RequestError) {
-        if Task.isCancelled { throw RequestError(.cancelled).beforeSending() }
-        if hasDeadline, let deadline, deadline <= .now { throw RequestError(.timedOut(.total)).beforeSending() }
     }
 }
 

@@ -28,13 +28,12 @@ package struct CallState {
     /// Creates the state of a call for `request` that begins at `now`.
     ///
     /// A total limit becomes a deadline here, once.
-    package init(_ request: PreparedRequest, now: @autoclosure () -> ContinuousClock.Instant) {
+    package init(_ request: PreparedRequest, now: @autoclosure () -> Deadline) {
         self.request = request
         // Sets a flag in the shared storage instead of a copy, because most calls are not redirected (decision 0021).
         request.isPartOfCall = true
         guard let total = request.timeouts.total else { return }
-        let limit = now() + total
-        self.request.deadline = min(request.deadline ?? limit, limit)
+        self.request.limit = request.limit.orEarlier(now().advanced(by: total))
     }
 
     /// Returns the next action after `response`.

@@ -1,7 +1,7 @@
 /// What middleware must know of the executor behind it.
 ///
-/// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what they
-/// say (``Middleware/traits(before:)``).
+/// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what
+/// they say (``Middleware/traits(before:)``).
 public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// The bits of the traits.
     public let rawValue: Int
@@ -11,8 +11,8 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A request for a file must arrive unchanged: the executor resumes downloads, or writes decoded content to the file
-    /// itself.
+    /// A request for a file must arrive unchanged: the executor resumes downloads, or writes decoded content to the
+    /// file itself.
     ///
     /// Middleware does not replace ``ResponseBody/Delivery/file(path:)`` with a stream then.
     public static let writesFiles = ExecutorTraits(rawValue: 1)
@@ -23,8 +23,15 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// Middleware does not pass this trait on unless it expects such a stream.
     public static let streamsEncodedBodies = ExecutorTraits(rawValue: 2)
 
-    /// The executor is a ``BlockingExecutor``; middleware never passes this trait on.
+    /// The executor is a ``BlockingExecutor``; only ``InPlaceMiddleware`` passes this trait on.
     ///
     /// It is checked before the executor is cast, because a cast that fails takes longer than a short exchange.
     package static let blocks = ExecutorTraits(rawValue: 1 << 32)
+
+    /// The middleware is ``InPlaceMiddleware``; an executor with middleware does not have this trait itself.
+    package static let actsInPlace = ExecutorTraits(rawValue: 1 << 33)
+
+    /// Middleware adds credentials or cookies to requests, at present or later, so that a cache before it does not see
+    /// to whom a response belongs.
+    package static let addsCredentials = ExecutorTraits(rawValue: 1 << 34)
 }

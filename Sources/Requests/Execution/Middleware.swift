@@ -59,7 +59,10 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     }
 
     /// The traits that the middleware makes of those of the executor.
-    public var traits: ExecutorTraits { middleware.traits(before: base.traits).subtracting(.blocks) }
+    public var traits: ExecutorTraits {
+        let traits = middleware.traits(before: base.traits)
+        return traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
+    }
 }
 
 /// Middleware that consists of a function.

@@ -17,7 +17,7 @@ package struct SecretFinder: Sendable {
     /// The number of bytes after a position that must be searched to find every secret that begins before it.
     ///
     /// It is at most 4 KiB: a longer secret is found as truncated by the end of these bytes.
-    let reach: Int
+    package let reach: Int
 
     /// Creates a finder of `secrets`; those shorter than ``shortest`` are ignored.
     package init(_ secrets: some Sequence<String>) {

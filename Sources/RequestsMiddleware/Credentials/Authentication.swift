@@ -50,6 +50,34 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     }
 }
 
+extension Authentication: InPlaceMiddleware {
+    /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that credentials are added.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+        next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .addsCredentials])
+    }
+
+    /// Performs the exchange on the calling thread, if the credentials are available without a suspension; what follows
+    /// a rejection is deferred.
+    package func interceptInPlace(
+        _ request: PreparedRequest, next: some BlockingExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        guard applies(to: request) else { return try next.executeBlocking(request) }
+        guard let credentials = try available(for: request) else {
+            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
+        }
+        guard !request.hasAny(of: credentials.fields) else { return try next.executeBlocking(request) }
+        let sent = request.authenticated(with: credentials.fields)
+        let exchange = try next.executeBlocking(sent)
+        if case .response(let response) = exchange, !response.isRejection {
+            try receive(response, sent, credentials.token)
+            return exchange
+        }
+        return .deferred { () async throws(RequestError) in
+            try await finish(Exchange(request, sent, credentials.token, try await exchange.response()), next)
+        }
+    }
+}
+
 extension Authentication: CustomReflectable {
     /// The mirror that `dump` prints: the type of the authenticator, because its values may be secrets.
     public var customMirror: Mirror {

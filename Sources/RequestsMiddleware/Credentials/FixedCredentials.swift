@@ -67,8 +67,8 @@ extension Authenticator where Self == FixedCredentials {
 
     /// Returns an authenticator with a bearer token (RFC 6750).
     ///
-    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of the
-    /// request: `invalidFieldValue`.
+    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of
+    /// the request: `invalidFieldValue`.
     public static func bearerToken(_ token: String) -> FixedCredentials {
         FixedCredentials(
             "Bearer", [Field(name: .authorization, value: "Bearer \(token)")],

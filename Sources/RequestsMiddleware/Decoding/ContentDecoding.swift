@@ -66,9 +66,16 @@ public struct ContentDecoding: Middleware {
     ) async throws(RequestError) -> RawResponse {
         let traits = next.traits
         guard appliesTo(request, before: traits) else { return try await next.execute(request) }
-        let response = try await received(for: request) { () async throws(RequestError) in
+        return try await finish(request) { () async throws(RequestError) in
             try await next.execute(offering(request, before: traits))
         }
+    }
+
+    /// Returns the response in the form that `request` requires.
+    private func finish(
+        _ request: PreparedRequest, _ exchange: () async throws(RequestError) -> RawResponse
+    ) async throws(RequestError) -> RawResponse {
+        let response = try await received(for: request, exchange)
         return try await deliver(decode(response, to: request), to: request)
     }
 
@@ -79,6 +86,30 @@ public struct ContentDecoding: Middleware {
             return try await operation()
         } catch {
             throw error.limited(for: request)
+        }
+    }
+}
+
+extension ContentDecoding: InPlaceMiddleware {
+    /// Performs the exchange on the calling thread; decoding is deferred.
+    package func interceptInPlace(
+        _ request: PreparedRequest, next: some BlockingExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        let traits = next.traits
+        guard appliesTo(request, before: traits) else { return try next.executeBlocking(request) }
+        let exchange: BlockingExecution
+        do throws(RequestError) {
+            exchange = try next.executeBlocking(offering(request, before: traits))
+        } catch {
+            throw error.limited(for: request)
+        }
+        if case .response(let response) = exchange, case .bytes = response.body, case .collected = request.delivery,
+            !response.head.header.contains(.contentEncoding)
+        {
+            return .response(try response.within(request.delivery, of: request))
+        }
+        return .deferred { () async throws(RequestError) in
+            try await finish(request) { () async throws(RequestError) in try await exchange.response() }
         }
     }
 }
@@ -167,14 +198,6 @@ extension ContentDecoding {
         } catch {
             throw error.adding(request: request, response: head)
         }
-    }
-}
-
-extension PreparedRequest {
-    /// Throws if the call was cancelled or its deadline has passed, for work that does not suspend.
-    func checkTime() throws(RequestError) {
-        if Task.isCancelled { throw RequestError(.cancelled) }
-        if hasDeadline, let deadline, deadline <= .now { throw RequestError(.timedOut(.total)) }
     }
 }
 

@@ -50,7 +50,8 @@ extension Retrying {
     }
 
     private func decision(about failure: RetryPolicy.Failure, by policy: RetryPolicy) async -> RetryPolicy.Decision {
-        guard policy.canSuspend, let deadline = failure.request.deadline else {
+        let deadline = failure.request.limit
+        guard policy.canSuspend, deadline != .distantFuture else {
             return await policy.decision(about: failure, budget: settings.budget, random: settings.clock.random)
         }
         return await withTaskGroup(of: RetryPolicy.Decision?.self) { group in

@@ -62,7 +62,7 @@ public struct Retrying: Middleware {
             self.now = now
             self.date = date
             // A blocking call sleeps on its own thread.
-            self.sleep = sleep ?? { try await CallingThread.sleep(until: .now + $0.limited) }
+            self.sleep = sleep ?? { try await CallingThread.sleep(until: .after($0.limited)) }
             self.random = random
         }
 
@@ -77,14 +77,46 @@ public struct Retrying: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         record(request)
+        return try await finish(request, with: next) { () async throws(RequestError) in
+            try await next.execute(request)
+        }
+    }
+
+    /// Performs `first`, the first attempt, and repeats it as the policy decides.
+    @inline(__always)  // saves the closure in the call of a task
+    private func finish(
+        _ request: PreparedRequest, with next: any RequestExecutor,
+        _ first: () async throws(RequestError) -> RawResponse
+    ) async throws(RequestError) -> RawResponse {
         let result: Result<RawResponse, RequestError>
         do throws(RequestError) {
-            let response = try await next.execute(request)
+            let response = try await first()
             if response.isFinal(for: request) { return response }
             result = .success(response)
         } catch {
             result = .failure(error)
         }
         return try await repeating(request, with: next, after: consume result)
+    }
+}
+
+extension Retrying: InPlaceMiddleware {
+    /// Performs the first attempt on the calling thread; what follows a failure is deferred.
+    package func interceptInPlace(
+        _ request: PreparedRequest, next: some BlockingExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        record(request)
+        let first: BlockingExecution
+        do throws(RequestError) {
+            first = try next.executeBlocking(request)
+        } catch {
+            return .deferred { () async throws(RequestError) in
+                try await repeating(request, with: next, after: .failure(error))
+            }
+        }
+        if case .response(let response) = first, response.isFinal(for: request) { return first }
+        return .deferred { () async throws(RequestError) in
+            try await finish(request, with: next) { () async throws(RequestError) in try await first.response() }
+        }
     }
 }

@@ -86,24 +86,13 @@ struct MissReport: Sendable {
         }
         let isJSON = request.acceptedTypes.contains { MediaType.json.reads($0) }
         let result = isJSON ? ".json(\"{}\")" : ".status(200)"
-        return "mock.on(\(literal(of: request.method)), \(literal(of: pattern)), respond: \(result))"
+        return "mock.on(\(Self.literal(of: request.method)), \(pattern.doubleQuoted), respond: \(result))"
     }
 
     private static func literal(of method: HTTPMethod) -> String {
         let known: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete, .options, .trace, .connect]
         return known.contains(method)
-            ? ".\(ASCIIFolding.folded(method.rawValue))" : literal(of: method.rawValue)
-    }
-
-    private static func literal(of text: String) -> String {
-        let escaped = text.replacingBytes { byte in
-            switch byte {
-            case UInt8(ascii: "\""): "\\\""
-            case UInt8(ascii: "\\"): "\\\\"
-            default: nil
-            }
-        }
-        return "\"\(escaped)\""
+            ? ".\(ASCIIFolding.folded(method.rawValue))" : method.rawValue.doubleQuoted
     }
 }
 

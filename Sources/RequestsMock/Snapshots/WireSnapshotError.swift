@@ -7,7 +7,7 @@ public struct WireSnapshotError: Error, CustomStringConvertible {
     public enum Problem: Hashable, Sendable {
         /// The texts differ.
         case differs
-        /// There is no file, and `REQUESTS_RECORD` is not set.
+        /// The file does not exist, and `REQUESTS_RECORD` is not set.
         case missing
         /// The file cannot be read or written.
         case inaccessible

@@ -145,7 +145,7 @@ extension PreparedRequest {
 }
 
 extension RequestBody {
-    /// The bytes in memory, empty if there is no body; nil for other bodies.
+    /// The bytes in memory, empty without a body; nil for other bodies.
     var bytesInMemory: Data? {
         switch self {
         case .none: Data()

@@ -12,6 +12,14 @@ struct StubPattern: Sendable {
     struct QueryItem: Hashable, Sendable {
         let name: ByteText
         let value: ByteText?
+
+        /// The item as a recording contains it.
+        var withoutSecret: QueryItem {
+            guard value != nil, Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text)) else {
+                return self
+            }
+            return QueryItem(name: name, value: ByteText(Redaction.placeholder))
+        }
     }
 
     /// The problem of a text that is not a pattern.
@@ -24,8 +32,10 @@ struct StubPattern: Sendable {
     let authority: (host: String, port: Int?)?
     /// Whether the path is not below that of the environment.
     let isRooted: Bool
-    let components: [Component]
+    private(set) var components: [Component]
     var query: [QueryItem]
+    /// Whether the query must have no further items, as in a recording.
+    private(set) var isExact = false
 
     /// Creates the pattern that `text` describes.
     init(_ text: String) throws(SyntaxError) {
@@ -60,6 +70,16 @@ struct StubPattern: Sendable {
         }
     }
 
+    /// Creates the pattern of requests to `url` only; the values of secret query items are not compared.
+    init(exactly url: String) throws(SyntaxError) {
+        try self.init(url)
+        isExact = true
+        query = query.map(\.withoutSecret)
+        components = components.map { component in
+            if case .parameter(let name) = component { .literal(ByteText(":\(name)")) } else { component }
+        }
+    }
+
     /// The path as text, without the other parts of a URL.
     var path: String {
         let path = components.map { component in
@@ -71,7 +91,7 @@ struct StubPattern: Sendable {
         return isRooted ? "/" + path : path
     }
 
-    /// Returns the end of the scheme of an absolute URL, at its colon; nil if there is no scheme.
+    /// Returns the end of the scheme of an absolute URL, at its colon; nil for a relative one.
     private static func schemeEnd(of text: Substring) -> Substring.Index? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text.utf8[..<colon]
@@ -122,9 +142,14 @@ extension StubPattern {
         } else if let base = request.base, !base.hasSameOrigin(as: request.target) {
             return false
         }
+        if isExact { return Self.counts(query) == Self.counts(request.query.map(\.withoutSecret)) }
         if query.isEmpty { return true }
         let received = Set(request.query)
         return query.allSatisfy(received.contains)
+    }
+
+    private static func counts(_ items: [QueryItem]) -> [QueryItem: Int] {
+        Dictionary(items.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
     /// Returns whether the path components match.

@@ -4,8 +4,8 @@ import RequestsTLS
 
 /// The bytes of a connection: those of its socket, or those of a TLS connection over it.
 ///
-/// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``: TLS may have
-/// to write before it can read, and to read before it can write.
+/// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``: TLS may
+/// have to write before it can read, and to read before it can write.
 struct ByteStream: ~Copyable {
     let channel: Channel
     private let secured: TLSStream?

@@ -11,7 +11,8 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
     /// Whether this was the only connection of its origin in use when it was taken.
-    // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run time.
+    // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run
+    // time.
     @exclusivity(unchecked) var wasAlone = false
     /// Whether it has carried an exchange before the current one.
     @exclusivity(unchecked) var isReused = false

@@ -23,7 +23,8 @@ struct LostTransmission {
     /// The error if the request is not sent again.
     var finalError: RequestError { hasWritten ? error : error.beforeSending() }
 
-    /// Returns the error if the second transmission failed with `second`: that one sent nothing, and the first may have.
+    /// Returns the error if the second transmission failed with `second`: that one sent nothing, and the first may
+    /// have.
     func error(after second: RequestError) -> RequestError {
         hasWritten && !second.mayHaveReachedServer ? error : second
     }

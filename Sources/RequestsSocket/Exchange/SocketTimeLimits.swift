@@ -12,10 +12,10 @@ struct SocketTimeLimits: Sendable {
         began = .now
         timeouts = request.timeouts
         connecting = began.advanced(by: timeouts.connectLimit)
-        total = request.hasDeadline ? request.deadline.map(Deadline.init) ?? .distantFuture : .distantFuture
+        total = request.limit
     }
 
-    /// Creates the limits of work that is no call.
+    /// Creates the limits of work outside of a call, such as reading files.
     init(connectingWithin timeout: Duration?) {
         began = .now
         timeouts = Timeouts()
@@ -40,11 +40,7 @@ struct SocketTimeLimits: Sendable {
     }
 
     /// Throws if the call was cancelled or its total limit has passed; for work that does not wait.
-    @inline(never)  // keeps the error out of the frame of the function that suspends (decision 0012)
-    func check() throws(RequestError) {
-        if Task.isCancelled { throw RequestError(.cancelled) }
-        if total != .distantFuture, total.hasPassed { throw RequestError(.timedOut(.total)) }
-    }
+    func check() throws(RequestError) { try total.check() }
 
     /// Returns the error of a wait that had to end at `limit` or at the total limit.
     func error(_ error: WaitError, until limit: Deadline, in phase: RequestError.Phase) -> RequestError {

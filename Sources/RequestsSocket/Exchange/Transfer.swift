@@ -323,8 +323,8 @@ extension Transfer where C: ~Copyable {
         .event(.both, until: limitOfNextByte(from: .now), in: .sending)
     }
 
-    /// Returns the deadline for the next byte: a wait that ends without one, as records of TLS without data end it, does
-    /// not extend it.
+    /// Returns the deadline for the next byte: a wait that ends without one, as records of TLS without data end it,
+    /// does not extend it.
     private mutating func limitOfNextByte(from now: Deadline) -> Deadline {
         let limit = nextByteLimit ?? timeLimits.betweenBytes(from: now)
         nextByteLimit = limit

@@ -1,4 +1,4 @@
-package import RequestsPOSIX
+package import Requests
 
 /// The origins and proxies that close their connections after a response without announcing it.
 ///

@@ -99,6 +99,15 @@ final class ConnectionPool: Sendable {
     var counts: (open: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.ledger.open, $0.ledger.idle, $0.ledger.waiting) }
     }
+
+    /// The connections to each origin that has any; those through a proxy that forwards requests are to the proxy.
+    var countsByOrigin: [ConnectionCount] {
+        state.withLock { state in
+            state.ledger.lanes.filter { $0.open > 0 }.map { lane in
+                ConnectionCount(lane.origin.peer, active: lane.open - lane.idle.count, idle: lane.idle.count)
+            }
+        }
+    }
 }
 
 /// The reference of an executor's copies and calls to their pool, which is closed when the last one is released.
@@ -149,7 +158,8 @@ extension ConnectionPool {
         return check(try await wait(waiter, timeLimits), at: .now)
     }
 
-    /// Returns a connection as ``lease(_:_:isContinuation:)`` if none has to be waited for; nil if the limits are reached.
+    /// Returns a connection as ``lease(_:_:isContinuation:)`` if none has to be waited for; nil if the limits are
+    /// reached.
     func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }

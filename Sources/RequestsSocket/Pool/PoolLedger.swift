@@ -1,4 +1,4 @@
-package import RequestsPOSIX
+package import Requests
 
 /// The properties of a connection that the ledger of a pool reads and writes.
 package protocol PooledConnection: AnyObject {

@@ -4,7 +4,7 @@ import RequestsMock
 import RequestsPOSIX
 import Testing
 
-@Suite("AWS credentials that expire, and kept keys", .timeLimit(.minutes(5)))
+@Suite("AWS credentials that expire, and kept keys", .timeLimit(.minutes(10)))
 struct AWSProviderTests {
     private let clock = DateClock()
     private let api = AnonymousRequestProvider("https://e.com")

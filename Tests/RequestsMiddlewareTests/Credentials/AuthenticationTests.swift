@@ -1,10 +1,11 @@
+import Dispatch
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
 import Synchronization
 import Testing
 
-@Suite("Authentication", .timeLimit(.minutes(5)))
+@Suite("Authentication", .timeLimit(.minutes(10)))
 struct AuthenticationTests {
     private static func environment(_ text: String) throws -> RequestEnvironment {
         try #require(RequestEnvironment(string: text))
@@ -26,7 +27,7 @@ struct AuthenticationTests {
         let served = scripted(statuses)
         try await transport.run(serving: served) { api, executor in
             let tokens = NumberedTokens(handlesUnauthorized: handles)
-            let client = Client(api, executor: executor.intercepted(by: RetryingUnavailable()))
+            let client = Client(api, executor: executor.retrying(clock: ManualClock().clock()))
                 .authenticating(with: tokens)
             let error = await failure { () async throws(RequestError) in
                 try await client.perform { $0.get(.text, from: "/a") }
@@ -280,12 +281,35 @@ struct AuthenticationTests {
         #expect(served.sentAuthorizations == [nil, "Bearer planted"])
     }
 
+    @Test("suppression concerns calls with a completion handler that begin within it, whenever they end (PM-14)")
+    func completionSuppression() async throws {
+        let released = RefreshGate()
+        let served = MockExecutor { _ in
+            await released.wait()
+            return .ok("")
+        }
+        let tokens = NumberedTokens()
+        let environment = try Self.environment("http://e.com")
+        let executor = served.authenticating(with: tokens, within: environment)
+        let request = AnonymousRequestProvider("http://e.com").get(.text, from: "/a")
+        let result = await withCheckedContinuation { continuation in
+            tokens.withoutCredentials {
+                _ = executor.perform(request, on: .global()) { continuation.resume(returning: $0) }
+            }
+            // The call ends after the scope in which it began.
+            released.open()
+        }
+        _ = try result.get()
+        _ = try await executor.perform(request)
+        #expect(served.sentAuthorizations == [nil, "Bearer planted-1"])
+    }
+
     @Test("blocking calls have the same rules (T-51)", arguments: sequences)
     func blocking(row: ([Int], Bool, Int, Int)) throws {
         let (statuses, handles, final, count) = row
         let served = scripted(statuses)
         let client = Client(
-            AnonymousRequestProvider("http://e.com"), executor: served.intercepted(by: RetryingUnavailable())
+            AnonymousRequestProvider("http://e.com"), executor: served.retrying(clock: ManualClock().clock())
         ).authenticating(with: NumberedTokens(handlesUnauthorized: handles))
         let response = try client.responseAndWait { $0.get(.text, from: "/a").validating(.none) }
         #expect(response.status.code == final && served.recordedCount == count)

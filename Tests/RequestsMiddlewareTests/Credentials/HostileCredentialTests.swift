@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Responses of hostile servers to authenticators and token requests: ignored or a typed error, in linear time.
-@Suite("Hostile responses to credentials", .timeLimit(.minutes(5)))
+@Suite("Hostile responses to credentials", .timeLimit(.minutes(10)))
 struct HostileCredentialTests {
     private let api = AnonymousRequestProvider("http://e.com")
 

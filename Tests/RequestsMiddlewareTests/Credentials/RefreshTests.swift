@@ -5,7 +5,7 @@ import RequestsPOSIX
 import Synchronization
 import Testing
 
-@Suite("Refreshable credentials", .timeLimit(.minutes(5)))
+@Suite("Refreshable credentials", .timeLimit(.minutes(10)))
 struct RefreshTests {
     private let api = AnonymousRequestProvider("http://e.com")
     private let server = TokenServer()

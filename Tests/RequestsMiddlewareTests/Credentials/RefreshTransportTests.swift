@@ -3,7 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-@Suite("Refreshable credentials over every executor", .timeLimit(.minutes(5)))
+@Suite("Refreshable credentials over every executor", .timeLimit(.minutes(10)))
 struct RefreshTransportTests {
     private let server = TokenServer()
 
@@ -61,5 +61,38 @@ struct RefreshTransportTests {
             #expect(await get(Client(api, executor: replaced).authenticating(with: authenticator)) == nil)
         }
         #expect(count.withLock { $0 } == 1 && server.refreshes == 0 && server.state.withLock { $0.rejected } == 3)
+    }
+
+    @Test(
+        "over every executor, a request that began with the old token is sent again after the refresh of others (T-52)",
+        arguments: Transport.allCases)
+    func late(transport: Transport) async throws {
+        let served = server.executor
+        let (hasCredentials, isRefreshed) = (RefreshGate(), RefreshGate())
+        try await transport.run(serving: served) { api, executor in
+            let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
+            let late = executor.intercepting { request, next in
+                if request.target.path.hasSuffix("/late"), request.header[.authorization] == "Bearer planted-1" {
+                    hasCredentials.open()
+                    await isRefreshed.wait()
+                }
+                return try await next.execute(request)
+            }
+            let client = Client(api, executor: late).authenticating(with: authenticator)
+            server.state.withLock { $0.valid = "planted-other" }
+            async let third = failure { () async throws(RequestError) in
+                try await client.perform { $0.get(.text, from: "/late") }
+            }
+            await hasCredentials.wait()
+            server.state.withLock { $0.held = 2 }
+            await withTaskGroup { group in
+                for _ in 0..<2 { group.addTask { #expect(await get(client) == nil) } }
+            }
+            #expect(server.refreshes == 1)
+            isRefreshed.open()
+            #expect(await third == nil)
+        }
+        // Each was rejected once, and sent again once.
+        #expect(server.refreshes == 1 && served.recordedCount == 6 && server.state.withLock { $0.rejected } == 3)
     }
 }

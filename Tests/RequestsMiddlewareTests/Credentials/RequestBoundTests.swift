@@ -2,10 +2,11 @@
 import RequestsMiddleware
 import RequestsMock
 import RequestsTestServer
+import TestCorpora
 import Testing
 
 /// Random responses, policies and credentials, checked against the bound that “Signing in” states.
-@Suite("The bound on the requests of a call with credentials", .timeLimit(.minutes(5)))
+@Suite("The bound on the requests of a call with credentials", .timeLimit(.minutes(10)))
 struct RequestBoundTests {
     /// A response or a failure.
     enum Event: CaseIterable {
@@ -78,7 +79,7 @@ struct RequestBoundTests {
         let executor: any RequestExecutor
     }
 
-    private static func authenticator(_ numbers: inout RetryBoundTests.Numbers) -> (any Authenticator)? {
+    private static func authenticator(_ numbers: inout SplitMix64) -> (any Authenticator)? {
         let choice = Int.random(in: 0..<9, using: &numbers)
         let (refuses, fails) = (Bool.random(using: &numbers), Int.random(in: 0..<4, using: &numbers) == 0)
         switch choice {
@@ -101,7 +102,7 @@ struct RequestBoundTests {
 
     /// Returns a random call over `base`, with the credentials outside the retry as recommended, or inside.
     static func make(
-        _ numbers: inout RetryBoundTests.Numbers, over base: any RequestExecutor, within environment: RequestEnvironment
+        _ numbers: inout SplitMix64, over base: any RequestExecutor, within environment: RequestEnvironment
     ) -> Case {
         let (policy, ignores) = RetryBoundTests.policy(&numbers)
         let method = [HTTPMethod.get, .put, .post, .patch].randomElement(using: &numbers) ?? .get
@@ -123,7 +124,7 @@ struct RequestBoundTests {
         "random responses never cause more requests than (1 + redirects) × 4 × attempts, repetitions after truncated JSON included, and a request that is not idempotent is repeated only if that is safe (R-66, T-51, T-56)",
         arguments: CallForm.allCases)
     func bound(form: CallForm) async throws {
-        var numbers = RetryBoundTests.Numbers(state: 1_917)
+        var numbers = SplitMix64(state: 1_917)
         let api = AnonymousRequestProvider("http://e.com")
         let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
         var longest = 0
@@ -192,7 +193,7 @@ struct RequestBoundTests {
 
     @Test("hedging at most doubles the requests of a call (R-66)")
     func hedged() async throws {
-        var numbers = RetryBoundTests.Numbers(state: 9)
+        var numbers = SplitMix64(state: 9)
         let api = AnonymousRequestProvider("http://e.com")
         let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
         for round in 0..<500 {
@@ -215,7 +216,7 @@ struct RequestBoundTests {
 
     @Test("a request that is not idempotent is seen once by a server that closes the connection (R-66)")
     func closed() async throws {
-        var numbers = RetryBoundTests.Numbers(state: 3)
+        var numbers = SplitMix64(state: 3)
         try await withTestServer(serving: MockExecutor(.ok("[1]")), fault: .closeBeforeHead) { server in
             let environment = try #require(RequestEnvironment(baseURL: server.baseURL))
             let api = AnonymousRequestProvider(baseURL: server.baseURL)

@@ -3,7 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-@Suite("Retries behind credentials", .timeLimit(.minutes(2)))
+@Suite("Retries behind credentials", .timeLimit(.minutes(10)))
 struct RetryingCredentialTests {
     /// The statuses about which a policy was consulted that repeats every failure once.
     private final class Consultations: Sendable {

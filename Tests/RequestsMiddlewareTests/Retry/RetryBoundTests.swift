@@ -3,23 +3,12 @@ import RequestsMiddleware
 import RequestsMock
 import RequestsSocket
 import RequestsTestServer
+import TestCorpora
 import Testing
 
 /// Random sequences of responses and failures, checked against the bounds that the article states.
-@Suite("The bound on the number of requests", .timeLimit(.minutes(2)))
+@Suite("The bound on the number of requests", .timeLimit(.minutes(10)))
 struct RetryBoundTests {
-    /// A generator of reproducible numbers (SplitMix64).
-    struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
-        }
-    }
-
     enum Event: CaseIterable {
         case notSent, mayHaveArrived, broken, unavailable, tooMany, serverError, unauthorized, redirect, truncatedJSON
         case malformedJSON, success
@@ -44,7 +33,7 @@ struct RetryBoundTests {
         var allowsAnother: Bool { [.notSent, .unavailable, .redirect].contains(self) }
     }
 
-    static func policy(_ numbers: inout Numbers) -> (policy: RetryPolicy, ignores: Bool) {
+    static func policy(_ numbers: inout SplitMix64) -> (policy: RetryPolicy, ignores: Bool) {
         let strategies: [RetryPolicy.Strategy] = [
             .retryOnce, .retryTwiceWithDefaultDelay,
             .exponentialBackoff(maximumRetries: Int.random(in: 0...5, using: &numbers)),
@@ -68,7 +57,7 @@ struct RetryBoundTests {
         "random failures never cause more requests than (1 + redirects) × maximumAttempts (R-66)",
         arguments: CallForm.allCases)
     func bound(form: CallForm) async throws {
-        var numbers = Numbers(state: 17)
+        var numbers = SplitMix64(state: 17)
         let api = AnonymousRequestProvider("http://e.com")
         for round in 0..<1500 {
             let events = (0..<60).map { _ in Event.allCases.randomElement(using: &numbers) ?? .success }

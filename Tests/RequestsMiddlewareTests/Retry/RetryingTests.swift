@@ -5,7 +5,7 @@ import RequestsSocket
 import RequestsTestServer
 import Testing
 
-@Suite("Retrying", .timeLimit(.minutes(2)))
+@Suite("Retrying", .timeLimit(.minutes(10)))
 struct RetryingTests {
     private typealias Step = ResponseScript.Step
 
@@ -18,7 +18,7 @@ struct RetryingTests {
             ([.truncated, .json("[1]")], .post, 1, false),
         ] as [([Step], HTTPMethod, Int, Bool)] {
             let script = ResponseScript(steps)
-            try await transport.run(serving: script.executor) { api, executor in
+            try await transport.run(serving: script.executor.mock) { api, executor in
                 let retrying = executor.retrying(.retryNetworkFailure(with: .retryOnce))
                 let request = api.request(to: "/x", using: method).receiving(.json([Int].self))
                 let error = await failure { () async throws(RequestError) in
@@ -44,7 +44,7 @@ struct RetryingTests {
             (503, .retryNetworkFailureOrServiceUnavailable(with: .retryOnce), .post, 2),
         ] as [(HTTPStatus, RetryPolicy, HTTPMethod, Int)] {
             let script = ResponseScript(.status(status), .json("[1]"))
-            try await transport.run(serving: script.executor) { api, executor in
+            try await transport.run(serving: script.executor.mock) { api, executor in
                 let request = api.request(to: "/x", using: method).receiving(.json([Int].self))
                 let error = await failure { () async throws(RequestError) in
                     try await executor.retrying(policy).perform(request)
@@ -94,7 +94,7 @@ struct RetryingTests {
             ([.json("{\"a\""), .json("{\"a\""), .json("{\"a\""), .json("{\"a\": [1]}")], .get, 3, false),
         ] as [([Step], HTTPMethod, Int, Bool)] {
             let script = ResponseScript(steps)
-            try await transport.run(serving: script.executor) { api, executor in
+            try await transport.run(serving: script.executor.mock) { api, executor in
                 let retrying = executor.retrying(
                     .retryNetworkFailureOrServiceUnavailable(with: .retryTwiceWithDelay(.zero)))
                 let request = api.request(to: "/x", using: method).receiving(.json([String: [Int]].self))
@@ -153,6 +153,27 @@ struct RetryingTests {
         #expect(above.withLock { $0 } == 2)
     }
 
+    @Test(
+        "each attempt has the priority of the request, and all run at one task priority: that of a waiting caller (PM-100)",
+        arguments: [CallForm.awaited, .completion])
+    func priority(form: CallForm) async throws {
+        let script = ResponseScript(.status(503), .failure(RequestError(.connectionLost)), .json("[1]"))
+        let seen = Lock<[TaskPriority?]>([])
+        let executor = script.executor.intercepting { request, next in
+            seen.withLock { $0 += [request.options.priority, Task.currentPriority] }
+            return try await next.execute(request)
+        }.retrying(clock: ManualClock().clock())
+        let request = AnonymousRequestProvider("http://e.com").get(.json([Int].self), from: "/x")
+            .with(options: RequestOptions(priority: .low))
+        let value = try await Task(priority: .high) { try await form.response(for: request, over: executor).value }
+            .value
+        #expect(value == [1])
+        let priorities = seen.withLock { $0 }
+        #expect(priorities.count == 6 && stride(from: 0, to: 6, by: 2).allSatisfy { priorities[$0] == .low })
+        #expect(stride(from: 1, to: 6, by: 2).allSatisfy { priorities[$0] == priorities[1] })
+        #expect(form == .completion || priorities[1] == .high)
+    }
+
     @Test("Retry-After in seconds and as a date is respected, and hostile values are harmless (R-66)")
     func retryAfter() async throws {
         let digits = String(repeating: "9", count: 400)
@@ -194,7 +215,7 @@ struct RetryingTests {
         let endless = RetryPolicy { _ in
             do {
                 // Longer than any test runs: only the deadline of the call ends the wait.
-                try await CallingThread.sleep(until: .now + .seconds(3600))
+                try await CallingThread.sleep(until: .after(.seconds(3600)))
             } catch {
                 isCancelled.withLock { $0 = true }
             }
@@ -293,7 +314,7 @@ struct RetryingTests {
     func streamed() async throws {
         let script = ResponseScript(
             .response(MockResponse(status: 503, body: [.bytes(Data(count: 1 << 20))])), .json("[1]"))
-        try await withTestServer(serving: script.executor) { server in
+        try await withTestServer(serving: script.executor.mock) { server in
             var clock = Retrying.Clock.system
             clock.sleep = { _ in try await server.waitUntil { $0.openConnections == 0 } }
             let executor = SocketExecutor().retrying(

@@ -36,7 +36,7 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     /// Continues the handshake, and returns the direction to wait for; nil at its end.
     func handshake() -> Direction? {
         do {
-            needed = try stream?.handshake().map(Self.direction)
+            needed = try stream?.handshake().map(\.direction)
         } catch {
             hasFailed = true
             needed = nil
@@ -58,18 +58,8 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
     }
 
     private func result(_ result: TLSTransferResult) -> TransferResult {
-        needed = nil
-        switch result {
-        case .bytes(let count): return .bytes(count)
-        case .end: return .end
-        case .needs(let directions):
-            needed = Self.direction(directions)
-            return .wouldBlock
-        }
-    }
-
-    private static func direction(_ directions: Interest) -> Direction {
-        directions.contains(.writing) ? .writing : .reading
+        needed = result.direction
+        return result.transfer
     }
 }
 

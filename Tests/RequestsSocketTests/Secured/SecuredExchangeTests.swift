@@ -6,7 +6,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("https: exchanges", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(5)))
+@Suite("https: exchanges", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(10)))
 struct SecuredExchangeTests {
     private static let counted = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -18,7 +18,7 @@ struct SecuredExchangeTests {
             guard let request = line.receiveRequest() else { return }
             peer.note(request)
             line.send(text)
-            if isOrderly { line.tls.end() }
+            if isOrderly { line.tls.end() } else { line.socket.shutDown(.both) }
             peer.note("ended")
         }
     }
@@ -89,11 +89,11 @@ struct SecuredExchangeTests {
     func cutAfterMessage() async throws {
         let peer = try Self.peer(ok, closingOrderly: false)
         let executor = try Secured.executor()
-        for _ in 0..<2 {
+        for number in 1...2 {
             let response = try await executor.execute(peer.securedRequest())
             #expect(response.text == "ok" && !response.metrics.isReusedConnection)
             // The end arrives behind the response.
-            await eventually { peer.connections > 0 }
+            await eventually { peer.notes.count { $0 == "ended" } == number }
         }
         #expect(peer.connections == 2)
     }
@@ -133,7 +133,7 @@ struct SecuredExchangeTests {
         peer.stop()
     }
 
-    @Test("uploads from memory, a file and a stream arrive as they are (S-49)", arguments: SecuredCall.allCases)
+    @Test("uploads from memory, a file and a stream arrive as they are (R-6)", arguments: SecuredCall.allCases)
     func uploads(call: SecuredCall) async throws {
         let folder = TemporaryDirectory()
         let bytes = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
@@ -161,7 +161,7 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("redirects from http to https are followed, and to http only if allowed (S-55)")
+    @Test("redirects from http to https are followed, and to http only if allowed (S-55, R-29)")
     func redirects() async throws {
         let target = MockExecutor(.ok("arrived"))
         try await withTestServer(serving: target) { plain in

@@ -1,3 +1,5 @@
+import Dispatch
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
@@ -56,21 +58,38 @@ extension ScriptedPeer {
 }
 
 extension PreparedRequest {
-    /// Returns this request without a connect limit: other tests can occupy the threads of the pool for longer than
-    /// 10 s, the default.
-    func patient() -> PreparedRequest { with { $0.timeouts.connect = nil } }
+    /// Returns this request without time limits: on a busy machine a test can wait for a thread for longer than the
+    /// defaults.
+    func patient() -> PreparedRequest {
+        with {
+            $0.timeouts.connect = nil
+            $0.timeouts.firstByte = nil
+            $0.timeouts.betweenBytes = nil
+        }
+    }
 }
 
 /// A way in which the tests make calls.
 enum SecuredCall: CaseIterable {
-    case awaited, blocking
+    case awaited, blocking, callback
 
     /// Executes `request` with a collected body.
     func response(to request: PreparedRequest, over executor: SocketExecutor) async throws -> RawResponse {
         switch self {
-        case .awaited: try await executor.execute(request)
+        case .awaited: return try await executor.execute(request)
         case .blocking:
-            try await onThread { Result { () throws(RequestError) in try executor.executeAndWait(request) } }.get()
+            return try await onThread { Result { () throws(RequestError) in try executor.executeAndWait(request) } }
+                .get()
+        case .callback:
+            let result = Lock<Result<RawResponse, RequestError>?>(nil)
+            // The result is read under its lock, whose order the thread sanitizer sees.
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                executor.execute(request, on: .global()) { outcome in
+                    result.withLock { $0 = outcome }
+                    continuation.resume()
+                }
+            }
+            return try #require(result.withLock { $0 }).get()
         }
     }
 

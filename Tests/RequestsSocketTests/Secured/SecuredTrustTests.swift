@@ -7,7 +7,7 @@ import RequestsTestServer
 import TestSupport
 import Testing
 
-@Suite("https: trust", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(5)))
+@Suite("https: trust", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(10)))
 struct SecuredTrustTests {
     /// Returns a peer that notes what it receives of requests.
     private static func peer(_ server: TLSContext) throws -> ScriptedPeer {
@@ -33,11 +33,11 @@ struct SecuredTrustTests {
         }
         // The authority of the servers is not one of the system.
         let unknown = await SecuredCall.awaited.failure(of: try peer.securedRequest(), over: SocketExecutor())
-        guard case .certificateRefused = unknown?.reason else {
-            // A system without certificates has no trust at all.
-            #expect(unknown?.reason == .invalidRequest(.invalidTLSConfiguration))
-            return
-        }
+        // A system without certificates has no trust at all.
+        let reasons: [RequestError.Reason] = [
+            .certificateRefused(.unknownIssuer), .invalidRequest(.invalidTLSConfiguration),
+        ]
+        #expect(unknown.map { reasons.contains($0.reason) } == true, "\(String(describing: unknown))")
         #expect(peer.notes.isEmpty)
     }
 
@@ -119,7 +119,8 @@ struct SecuredTrustTests {
                 let error = await (try Secured.executor()).failure(of: request)
                 #expect(error?.reason == .tlsFailed, "\(version) \(String(reflecting: error))")
                 #expect(error?.detail?.contains("alert") == true)
-                #expect(server.record.requestCount == 1)
+                // One connection with a certificate and one without: the failure is not repeated.
+                #expect(server.record.requestCount == 1 && server.record.acceptedConnections == 2)
             }
         }
     }
@@ -225,7 +226,7 @@ struct SecuredTrustTests {
         #expect(peer.connections == 0)
     }
 
-    @Test("100 first calls at once load the settings once, and all succeed (S-36)")
+    @Test("100 first calls at once succeed (R-52)")
     func manyFirstCalls() async throws {
         let peer = try Self.peer(Secured.server())
         let executor = try Secured.executor()

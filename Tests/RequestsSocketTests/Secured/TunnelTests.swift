@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tunnels through scripted proxies, each of which is the origin server at the same time.
-@Suite("https: tunnels", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(5)))
+@Suite("https: tunnels", .enabled(if: Secured.isAvailable, Secured.comment), .timeLimit(.minutes(10)))
 struct TunnelTests {
     private static let credentials = SocketExecutor.Proxy.Authorization.basic(username: "u", password: "hunter2")
 
@@ -95,7 +95,7 @@ struct TunnelTests {
         }
     }
 
-    @Test("a proxy that violates HTTP, closes or stalls is a typed error, before anything is sent (R-51, R-29)")
+    @Test("a proxy that violates HTTP, closes or stalls is a typed error, before anything is sent (R-51, R-48)")
     func hostileProxies() async throws {
         let origin = try Secured.server()
         for (response, reason) in [

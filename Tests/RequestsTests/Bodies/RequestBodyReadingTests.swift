@@ -3,7 +3,7 @@ import Synchronization
 import TestCorpora
 import Testing
 
-@Suite("Reading request bodies", .timeLimit(.minutes(5)))
+@Suite("Reading request bodies", .timeLimit(.minutes(10)))
 struct RequestBodyReadingTests {
     @Test("a file or a byte range of it is read in chunks of at most 256 KiB (PM-51)")
     func chunks() async throws {

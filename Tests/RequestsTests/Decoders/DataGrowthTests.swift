@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bodies that are long in one respect: reading eight times as much may take eight times as long, but not 64 times.
-@Suite("Growth of data", .serialized, .timeLimit(.minutes(5)))
+@Suite("Growth of data", .serialized, .timeLimit(.minutes(10)))
 struct DataGrowthTests {
     struct Shape: CustomStringConvertible, Sendable {
         let description: String

@@ -3,7 +3,7 @@ import Requests
 import Synchronization
 import Testing
 
-@Suite("Depth of JSON", .timeLimit(.minutes(5)))
+@Suite("Depth of JSON", .timeLimit(.minutes(10)))
 struct JSONDepthTests {
     @Test(
         "a small stack suffices to read, compare, hash, print and release JSON of the greatest depth (R-75)",

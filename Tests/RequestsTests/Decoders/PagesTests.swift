@@ -57,7 +57,7 @@ struct PagesTests {
 
     @Test(
         "pages that lead back to an earlier page end with an error, whatever the length of the cycle",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(10)),
         arguments: [1, 2, 7])
     func cycles(length: Int) async throws {
         // The fragment differs each time but is never sent.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Values that are long in one respect: reading eight times as much may take eight times as long, but not 64 times.
-@Suite("Growth of field values", .timeLimit(.minutes(5)))
+@Suite("Growth of field values", .timeLimit(.minutes(10)))
 struct FieldGrowthTests {
     struct Shape: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A mark after a delimiter forms one `Character` with it; no reader may overlook the delimiter.
-@Suite("Marks after delimiters", .timeLimit(.minutes(5)))
+@Suite("Marks after delimiters", .timeLimit(.minutes(10)))
 struct PlantedMarkTests {
     private static func parts(of parameters: FieldParameters?) -> [String] {
         (parameters ?? [:]).flatMap { [$0.name, $0.value] }

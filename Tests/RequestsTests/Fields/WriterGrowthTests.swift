@@ -5,7 +5,7 @@ import Testing
 /// Values of many elements: writing eight times as many may take eight times as long, but not 64 times.
 ///
 /// The counts are so large that copying the text for each element would decide over the time.
-@Suite("Growth of written values", .serialized, .timeLimit(.minutes(5)))
+@Suite("Growth of written values", .serialized, .timeLimit(.minutes(10)))
 struct WriterGrowthTests {
     struct Shape: CustomTestStringConvertible, Sendable {
         let testDescription: String

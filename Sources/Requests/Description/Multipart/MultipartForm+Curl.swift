@@ -22,10 +22,10 @@ extension MultipartForm.Part {
         let isSecret = redaction?.queryItemNames.contains(CaseInsensitiveString(name)) ?? false
         var word = finder.redacted(name) + "="
         switch content {
-        case .text(let text): word += Self.quoted(isSecret ? Redaction.placeholder : finder.redacted(text))
-        case .file(let path): word += "@" + Self.quoted(path)
+        case .text(let text): word += (isSecret ? Redaction.placeholder : finder.redacted(text)).doubleQuoted
+        case .file(let path): word += "@" + path.doubleQuoted
         }
-        if let filename { word += ";filename=" + Self.quoted(finder.redacted(filename)) }
+        if let filename { word += ";filename=" + finder.redacted(filename).doubleQuoted }
         if let type = fields.contentType ?? contentType ?? style.textType {
             guard Self.isPlain(type) else { return nil }
             word += ";type=\(type.rawValue)"
@@ -34,7 +34,7 @@ extension MultipartForm.Part {
             guard Self.isPlain(field.value) else { return nil }
             let isSecret = redaction?.isSecret(field.name) ?? false
             let value = isSecret ? Redaction.placeholder : finder.redacted(field.value)
-            word += ";headers=" + Self.quoted("\(field.name.rawValue): \(value)")
+            word += ";headers=" + "\(field.name.rawValue): \(value)".doubleQuoted
         }
         return word
     }
@@ -74,16 +74,4 @@ extension MultipartForm.Part {
     }
 
     private static func isPlain(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
-
-    /// Returns `text` in double quotes, in which curl removes a backslash before a quotation mark or a backslash.
-    private static func quoted(_ text: String) -> String {
-        let escaped = text.replacingBytes { byte in
-            switch byte {
-            case UInt8(ascii: "\""): "\\\""
-            case UInt8(ascii: "\\"): "\\\\"
-            default: nil
-            }
-        }
-        return "\"\(escaped)\""
-    }
 }

@@ -1,9 +1,9 @@
 extension Request {
     /// Returns this request with `parameters` added.
     ///
-    /// By default they go to the query for GET, HEAD and DELETE, and to a form in the body for other methods, unless the
-    /// request has a body of another kind: then they go to the query too. In the query, items that were added before the
-    /// first parameters precede them, and all other items follow them.
+    /// By default they go to the query for GET, HEAD and DELETE, and to a form in the body for other methods, unless
+    /// the request has a body of another kind: then they go to the query too. In the query, items that were added
+    /// before the first parameters precede them, and all other items follow them.
     public consuming func adding(
         parameters: RequestParameters, in destination: ParameterSet.Destination = .byMethod
     ) -> Self {

@@ -23,8 +23,13 @@ public struct CacheControl: Hashable, Sendable {
                 let value = hasValue ? reader.value() : ""
                 reader.skipWhitespace()
                 let isWhole = reader.isAtEnd || reader.isAt(",")
-                // Of several directives with one name, the first counts (RFC 9111 §4.2.1).
-                if names.insert(name) { add(name, isWhole ? value : nil, hasValue: hasValue) }
+                // Of several directives with one name, the first counts (RFC 9111 §4.2.1), and one without an argument
+                // is not limited by another one.
+                if names.insert(name) {
+                    add(name, isWhole ? value : nil, hasValue: hasValue)
+                } else if !hasValue {
+                    bare.insert(CaseInsensitiveString(name))
+                }
             }
             while !reader.isAtEnd, !reader.isAt(",") { reader.position += 1 }
         }
@@ -85,17 +90,22 @@ extension CacheControl {
     /// The time in seconds that a stale response may be used after a server error, `stale-if-error` (RFC 5861 §4).
     public var staleIfError: Int? { seconds(of: "stale-if-error") }
 
+    /// Whether there is a directive named `name` that is not limited to fields.
+    private func appliesToWhole(_ name: String) -> Bool {
+        contains(name) && (bare.contains(CaseInsensitiveString(name)) || fieldNames(of: name).isEmpty)
+    }
+
     /// Whether caches must not store the request or the response, `no-store`.
     public var noStore: Bool { contains("no-store") }
 
     /// Whether a stored response must be validated before each use, `no-cache` without field names.
-    public var noCache: Bool { contains("no-cache") && fieldNames(of: "no-cache").isEmpty }
+    public var noCache: Bool { appliesToWhole("no-cache") }
 
     /// Whether a stale response must be validated before use, `must-revalidate`.
     public var mustRevalidate: Bool { contains("must-revalidate") }
 
     /// Whether shared caches must not store the response, `private` without field names.
-    public var isPrivate: Bool { contains("private") && fieldNames(of: "private").isEmpty }
+    public var isPrivate: Bool { appliesToWhole("private") }
 
     /// Whether every cache may store the response, `public`.
     public var isPublic: Bool { contains("public") }

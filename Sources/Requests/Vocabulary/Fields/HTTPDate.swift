@@ -56,7 +56,7 @@ package struct CivilDate {
     package var month: Int
     package var day: Int
 
-    init(year: Int, month: Int, day: Int) {
+    package init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
@@ -88,10 +88,10 @@ package struct CivilDate {
     }
 
     /// The seconds from 1970-01-01T00:00:00Z to the beginning of the day.
-    var secondsSince1970: Int { daysSince1970 * 86_400 }
+    package var secondsSince1970: Int { daysSince1970 * 86_400 }
 
     /// Whether the year has the month and the month has the day.
-    var exists: Bool {
+    package var exists: Bool {
         let isLeap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
         let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         return lengths.indices.contains(month - 1) && (1...lengths[month - 1]).contains(day)

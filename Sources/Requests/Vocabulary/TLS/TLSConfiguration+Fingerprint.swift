@@ -12,8 +12,8 @@ extension TLSConfiguration {
 
         /// Creates a fingerprint from text; nil if the text is something else.
         ///
-        /// - Parameter text: 64 hexadecimal digits in any case, which colons may separate, as OpenSSL prints them; or 44
-        ///   characters of base64, with or without `sha256/` before them, as in RFC 7469.
+        /// - Parameter text: 64 hexadecimal digits in any case, which colons may separate, as OpenSSL prints them; or
+        ///   44 characters of base64, with or without `sha256/` before them, as in RFC 7469.
         public init?(_ text: String) {
             let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }
             if digits.count == 64, digits.allSatisfy({ Self.value(of: $0) != nil }) {

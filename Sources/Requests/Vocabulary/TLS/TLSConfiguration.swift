@@ -11,8 +11,8 @@
 /// ]
 /// ```
 ///
-/// Whether a certificate has been revoked is not checked: neither CRLs nor OCSP are requested. Certificates with a short
-/// lifetime, or pins, limit what a stolen key allows.
+/// Whether a certificate has been revoked is not checked: neither CRLs nor OCSP are requested. Certificates with a
+/// short lifetime, or pins, limit what a stolen key allows.
 ///
 /// Files are read when the first connection needs them. An invalid value is an error before anything is sent.
 public struct TLSConfiguration: Sendable {

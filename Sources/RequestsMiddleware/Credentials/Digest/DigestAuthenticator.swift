@@ -10,8 +10,8 @@ package import RequestsPOSIX
 ///
 /// The first request has no credentials; the server challenges it with a 401. Of several challenges the strongest one
 /// is met whose hash this system has. Later requests have credentials at once: parallel requests share the server's
-/// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. A request is
-/// sent at most three times because of 401 responses, whatever the server sends.
+/// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. A request
+/// is sent at most three times because of 401 responses, whatever the server sends.
 ///
 /// With `auth-int`, the credentials protect the body too. It is used if the server offers nothing else or
 /// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one

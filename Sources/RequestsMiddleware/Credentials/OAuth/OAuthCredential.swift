@@ -46,8 +46,9 @@ public struct OAuthCredential: Hashable, Sendable {
 
     /// Returns the Authorization field with the access token (RFC 6750 §2.1).
     ///
-    /// - Throws: `RequestError` with `credentialsUnavailable` and ``OAuthServer/Failure/unsupportedTokenType(_:)`` for a
-    ///   token type other than Bearer, or ``OAuthServer/Failure/invalidParameter(_:)`` for a token that cannot be sent.
+    /// - Throws: `RequestError` with `credentialsUnavailable` and ``OAuthServer/Failure/unsupportedTokenType(_:)`` for
+    ///   a token type other than Bearer, or ``OAuthServer/Failure/invalidParameter(_:)`` for a token that cannot be
+    ///   sent.
     public func authorizationField() throws(RequestError) -> Field {
         let problem: OAuthServer.Failure
         if !isBearer {

@@ -1,6 +1,8 @@
 extension OAuthServer {
     /// A signed statement about an app or a user, as a JSON Web Token (RFC 7523 §3, RFC 7519), made anew for each
-    /// request.
+    /// request that is described.
+    ///
+    /// A repetition of that request has the same one.
     ///
     /// ```swift
     /// let assertion = OAuthServer.Assertion(
@@ -29,7 +31,8 @@ extension OAuthServer {
         ///   - audience: The server, typically its issuer or its token endpoint (`aud`).
         ///   - lifetime: The time from its creation to its expiry, from 1 s to 1 hour; others are limited to that.
         ///   - claims: Further claims. Those that this type sets itself are an error of the request.
-        ///   - algorithm: The name of the algorithm (RFC 7518 §3.1), such as `RS256`. `none` is an error of the request.
+        ///   - algorithm: The name of the algorithm (RFC 7518 §3.1), such as `RS256`. `none` is an error of the
+        ///     request.
         ///   - keyID: The identifier of the key (`kid`), or nil.
         ///   - sign: The function that signs the assertion.
         public init(

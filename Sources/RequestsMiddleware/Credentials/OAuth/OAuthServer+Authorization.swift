@@ -4,8 +4,8 @@ extension OAuthServer {
     /// A request of an app for the authorization of a user, who signs in with a browser (RFC 6749 §4.1, RFC 7636).
     ///
     /// Open ``url``, and pass the URL that the browser is redirected to, to
-    /// ``OAuthServer/authorizationCode(of:redirectedTo:)``. Its state and the verifier of its code are secrets, which no
-    /// description contains.
+    /// ``OAuthServer/authorizationCode(of:redirectedTo:)``. Its state and the verifier of its code are secrets, which
+    /// no description contains.
     public struct Authorization: Sendable {
         /// The URL to open, with the challenge of the code and the state, but without secrets of the app.
         public let url: URL

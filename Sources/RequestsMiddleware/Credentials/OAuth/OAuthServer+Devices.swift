@@ -64,10 +64,11 @@ extension OAuthServer.DeviceAuthorization: CustomStringConvertible, CustomReflec
 extension Client where API == OAuthServer {
     /// Waits until the user has signed in with a device code, and returns the tokens (RFC 8628 §3.4).
     ///
-    /// It requests them each ``OAuthServer/DeviceAuthorization/interval``, on the clock of the server. The interval grows
-    /// by 5 s when the server responds with `slow_down`, and doubles when a request times out (RFC 8628 §3.5). It ends
-    /// when the codes expire, and when it has waited as long as they were valid at the beginning, even if the date of the
-    /// system is set back; so it sends at most `lifetime / interval` requests. Cancel the task to end it earlier.
+    /// It requests them each ``OAuthServer/DeviceAuthorization/interval``, on the clock of the server. The interval
+    /// grows by 5 s when the server responds with `slow_down`, and doubles when a request times out (RFC 8628 §3.5). It
+    /// ends when the codes expire, and when it has waited as long as they were valid at the beginning, even if the date
+    /// of the system is set back; so it sends at most `lifetime / interval` requests. Cancel the task to end it
+    /// earlier.
     ///
     /// ```swift
     /// let device = try await tokens.perform { $0.deviceAuthorization() }

@@ -97,7 +97,8 @@ extension OAuthServer {
             ClientCredentials(id, .body(secret: secret))
         }
 
-        /// Returns an identity that is proven by a signed assertion, made anew for each request (RFC 7523 §2.2).
+        /// Returns an identity that is proven by a signed assertion, made anew for each request that is
+        /// described (RFC 7523 §2.2).
         public static func assertion(id: String, _ assertion: Assertion) -> ClientCredentials {
             ClientCredentials(id, .assertion(assertion))
         }

@@ -37,10 +37,12 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     /// ```
     ///
     /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
-    /// another process has renewed, that one is used. If the store cannot be read, it is not used for that refresh. A new
-    /// credential is stored before requests use it. If it cannot be stored, it is used nevertheless, because the server
-    /// may have revoked the old one, and the store is not read again until a later one is stored. Two processes that begin a
-    /// refresh at the same moment both send the refresh token; a server that accepts each only once refuses one of them.
+    /// another process has renewed, that one is used. If the store cannot be read, it is not used for that refresh. A
+    /// new credential is stored before requests use it. If it cannot be stored, it is used nevertheless, because the
+    /// server may have revoked the old one, and the store is not read again until a later one is stored. Neither is it
+    /// after ``replaceCredential(with:)``, so that signing out does not bring a stored credential back; clear the store
+    /// yourself. Two processes that begin a refresh at the same moment both send the refresh token; a server that
+    /// accepts each only once refuses one of them.
     ///
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request reads the store.
@@ -49,20 +51,23 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     than the lifetime of the tokens: otherwise each token is renewed when it is first used.
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - store: The store of the credential, or nil.
-    ///   - onStoreFailure: A function that receives the reason why the store could not be read, or a new credential could
-    ///     not be stored.
+    ///   - onStoreFailure: A function that receives the reason why the store could not be read, or a new credential
+    ///     could not be stored.
     public convenience init(
         _ credential: OAuthCredential?, from tokens: Client<OAuthServer>, leeway: Duration = .seconds(60),
         holdsDuringRefresh: Bool = false, store: (any CredentialStore<OAuthCredential>)? = nil,
         onStoreFailure: (@Sendable (CredentialError) -> Void)? = nil
     ) {
         let clock = tokens.api.clock
-        // A credential that could not be stored is newer than the stored one, whose refresh token may be revoked.
-        let isNewerThanStore = Lock(false)
-        self.init(credential, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh, clock: clock) { old in
+        let storing = Storing()
+        self.init(
+            credential, expiration: { $0.expiration }, leeway: leeway, holdsDuringRefresh: holdsDuringRefresh,
+            now: clock.date, onReplacement: { storing.replace() }, fields: { [try $0.authorizationField()] }
+        ) { old in
+            let replacements = storing.state.withLock(\.replacements)
             let stored: OAuthCredential?
             do throws(CredentialError) {
-                stored = isNewerThanStore.withLock({ $0 }) ? nil : try await store?.load()
+                stored = storing.state.withLock(\.isNewerThanStore) ? nil : try await store?.load()
             } catch {
                 guard old != nil else { throw error }
                 onStoreFailure?(error)
@@ -72,13 +77,36 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
             guard let current = stored ?? old else { throw RequestError(OAuthServer.Failure.signInRequired) }
             let new = try await tokens.perform { $0.refresh(current) }
             do throws(CredentialError) {
-                _ = try await store?.update { _ in new }
-                isNewerThanStore.withLock { $0 = false }
+                // After signing out, the result is discarded, and must not be in the store either.
+                _ = try await store?.update { old in
+                    storing.state.withLock { $0.replacements == replacements } ? new : old
+                }
+                storing.state.withLock { if $0.replacements == replacements { $0.isNewerThanStore = false } }
             } catch {
-                isNewerThanStore.withLock { $0 = true }
+                storing.state.withLock { $0.isNewerThanStore = true }
                 onStoreFailure?(error)
             }
             return new
+        }
+    }
+}
+
+/// What an authenticator knows of its store.
+private final class Storing: Sendable {
+    struct State {
+        /// Whether the store must not be read: it lacks a credential that could not be stored, or contains that of
+        /// a user who has signed out.
+        var isNewerThanStore = false
+        /// The number of times that the credential was replaced.
+        var replacements = 0
+    }
+
+    let state = Lock(State())
+
+    func replace() {
+        state.withLock { state in
+            state.isNewerThanStore = true
+            state.replacements += 1
         }
     }
 }

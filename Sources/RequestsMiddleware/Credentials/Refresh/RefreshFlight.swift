@@ -32,16 +32,11 @@ final class RefreshMark: Sendable {
 final class RefreshFlight<Credential: Sendable>: Sendable {
     typealias Refresh = @Sendable (Credential?) async throws -> Credential?
     typealias Outcome = RefreshState<Credential>.Outcome
-
-    /// The end of a wait.
-    enum WaitResult: Sendable {
-        case ended(Outcome)
-        case cancelled, timedOut
-    }
+    typealias Wait = WaitingCall<Outcome>
 
     private struct State: Sendable {
         var rules: RefreshState<Credential>
-        var waiters: [Int: UnsafeContinuation<WaitResult, Never>] = [:]
+        var waiters: [Int: Wait.Continuation] = [:]
         var nextWaiter = 0
         var task: Task<Result<Credential?, any Error>, Never>?
         var isAbandoned = false
@@ -119,7 +114,7 @@ extension RefreshFlight {
             defer { state.waiters = [:] }
             return (outcome, Array(state.waiters.values))
         }
-        for waiter in waiters { waiter.resume(returning: .ended(outcome)) }
+        for waiter in waiters { waiter.resume(returning: .granted(outcome)) }
     }
 
     /// Cancels the active refresh, because no one can use its result.
@@ -138,45 +133,24 @@ extension RefreshFlight {
     ///
     /// - Parameters:
     ///   - number: The number of the refresh.
-    ///   - deadline: The instant at which to stop waiting; nil to wait as long as the refresh takes.
+    ///   - deadline: The instant at which to stop waiting; ``Deadline/distantFuture`` to wait as long as the refresh
+    ///     takes.
     /// - Returns: The outcome, or the reason why waiting ended before it.
-    func wait(for number: Int, until deadline: ContinuousClock.Instant?) async -> WaitResult {
-        guard let deadline else { return await wait(for: number) }
-        return await withTaskGroup(of: WaitResult.self) { group in
-            group.addTask { await self.wait(for: number) }
-            group.addTask {
-                // A pool whose threads are all blocked has none to run a timer.
-                do throws(RequestError) {
-                    try await CallingThread.sleep(until: deadline)
-                    return .timedOut
-                } catch {
-                    return .cancelled
-                }
-            }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? .cancelled
-        }
-    }
-
-    private func wait(for number: Int) async -> WaitResult {
+    func wait(for number: Int, until deadline: Deadline) async -> Wait {
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
-        return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let result: WaitResult? = state.withLock { state in
-                    if state.rules.endedRefreshes > number { return .ended(state.rules.lastOutcome) }
-                    // The handler has run already, or will find the waiter.
-                    if Task.isCancelled { return .cancelled }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let result { continuation.resume(returning: result) }
+        return await Wait.wait(until: deadline) { [self] continuation in
+            state.withLock { state in
+                if state.rules.endedRefreshes > number { return .granted(state.rules.lastOutcome) }
+                // The handler has run already, or will find the waiter.
+                if Task.isCancelled { return .cancelled }
+                state.waiters[id] = continuation
+                return nil
             }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
+        } cancel: { [self] in
+            state.withLock { $0.waiters.removeValue(forKey: id) }
         }
     }
 }

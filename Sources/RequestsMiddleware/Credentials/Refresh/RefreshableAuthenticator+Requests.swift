@@ -15,7 +15,7 @@ extension RefreshableAuthenticator {
                 if starts { flight.start() }
                 return (try header(of: credential, token), Token(value: token))
             case .wait(let number, let starts)?:
-                let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.waitLimit)
+                let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.limit)
                 // A request that was only held is sent with the old credentials if there are no new ones.
                 if validity(of: credential) == .expired { try outcome.checkRenewal() }
                 hasWaited = true
@@ -71,7 +71,7 @@ extension RefreshableAuthenticator {
         case .sendAgain: return true
         case .use(let outcome): return try outcome.isRenewed()
         case .wait(let number, let starts):
-            return try await outcome(ofRefresh: number, starts: starts, until: failure.request.waitLimit).isRenewed()
+            return try await outcome(ofRefresh: number, starts: starts, until: failure.request.limit).isRenewed()
         }
     }
 
@@ -126,11 +126,11 @@ extension RefreshableAuthenticator {
     }
 
     func outcome(
-        ofRefresh number: Int, starts: Bool, until deadline: ContinuousClock.Instant?
+        ofRefresh number: Int, starts: Bool, until deadline: Deadline
     ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
         if starts { flight.start() }
         switch await flight.wait(for: number, until: deadline) {
-        case .ended(let outcome): return outcome
+        case .granted(let outcome): return outcome
         case .cancelled: throw RequestError(.cancelled)
         case .timedOut: throw RequestError(.timedOut(.total), detail: "waiting for new credentials")
         }
@@ -160,9 +160,4 @@ extension RefreshState.Outcome {
             throw error.beforeSending()
         }
     }
-}
-
-extension PreparedRequest {
-    /// The deadline; reading it is slow, so it is read only if there is one.
-    fileprivate var waitLimit: ContinuousClock.Instant? { hasDeadline ? deadline : nil }
 }

@@ -11,9 +11,9 @@
 ///     .authenticating(with: authenticator)
 /// ```
 ///
-/// There is one refresh at a time. A 401 to credentials that have been replaced since is sent again at once; every other
-/// 401 begins the refresh or waits for it, and shares its outcome: with new credentials the requests are sent again;
-/// after a refresh that returned nil they return their 401; after one that threw an error they fail with
+/// There is one refresh at a time. A 401 to credentials that have been replaced since is sent again at once; every
+/// other 401 begins the refresh or waits for it, and shares its outcome: with new credentials the requests are sent
+/// again; after a refresh that returned nil they return their 401; after one that threw an error they fail with
 /// `credentialsUnavailable` and that error. A request that was sent before a refresh failed does not begin another one.
 ///
 /// The refresh belongs to no request: cancelling one that waits ends only its own wait, and so does its deadline.
@@ -37,6 +37,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     let leeway: TimeInterval
     let holdsDuringRefresh: Bool
     let now: @Sendable () -> Date
+    /// A function that is called after the credentials were replaced; nil for none.
+    private let onReplacement: (@Sendable () -> Void)?
     /// The fields that were made last.
     let cache = Lock<(generation: Int, fields: Header)?>(nil)
 
@@ -50,8 +52,8 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     ///   - holdsDuringRefresh: Whether requests that begin during a refresh wait for it.
     ///   - fields: A function that returns the fields of credentials, such as Authorization; its result is
     ///     kept until the credentials change.
-    ///   - refresh: A function that returns new credentials for the old ones, or nil if there are none. Requests that it
-    ///     performs must have time limits, because it has none itself.
+    ///   - refresh: A function that returns new credentials for the old ones, or nil if there are none. Requests that
+    ///     it performs must have time limits, because it has none itself.
     public convenience init(
         _ credential: Credential?, expiration: (@Sendable (Credential) -> Date?)? = nil, leeway: Duration = .zero,
         holdsDuringRefresh: Bool = false, fields: @escaping @Sendable (Credential) throws -> Header,
@@ -66,9 +68,11 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     package init(
         _ credential: Credential?, expiration: (@Sendable (Credential) -> Date?)?, leeway: Duration,
         holdsDuringRefresh: Bool, now: @escaping @Sendable () -> Date,
+        onReplacement: (@Sendable () -> Void)? = nil,
         fields: @escaping @Sendable (Credential) throws -> Header,
         refresh: @escaping @Sendable (Credential?) async throws -> Credential?
     ) {
+        self.onReplacement = onReplacement
         flight = RefreshFlight(credential, ready, refresh: refresh)
         self.fields = fields
         self.expiration = expiration
@@ -85,6 +89,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     /// Replaces the credentials, for example with nil for signing out; the result of an active refresh is discarded.
     public func replaceCredential(with credential: Credential?) {
         flight.step { $0.replace(with: credential) }
+        onReplacement?()
     }
 
     /// Renews the credentials now, or waits for the active refresh.
@@ -97,15 +102,15 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
                 .beforeSending()
         }
         guard case .wait(let number, let starts) = flight.step({ $0.wait() }) else { return }
-        try await outcome(ofRefresh: number, starts: starts, until: nil).checkRenewal()
+        try await outcome(ofRefresh: number, starts: starts, until: .distantFuture).checkRenewal()
     }
 }
 
 extension RefreshableAuthenticator where Credential == String {
     /// Creates an authenticator with a bearer token (RFC 6750).
     ///
-    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of the
-    /// request: `invalidFieldValue`.
+    /// A token that is empty or has a byte outside letters, digits and `-._~+/`, with `=` at its end, is an error of
+    /// the request: `invalidFieldValue`.
     ///
     /// - Parameters:
     ///   - token: The token; with nil, the first request waits for a refresh.

@@ -20,6 +20,18 @@ extension AWSSignature {
 
     /// Returns `request` with the fields of its signature.
     func signed(_ request: PreparedRequest, bodyDigest: Data) throws -> PreparedRequest {
+        var signature = self
+        signature.payload = payload(of: request)
+        return try signature.signedAsConfigured(request, bodyDigest: bodyDigest)
+    }
+
+    /// Returns how the body of `request` is signed: without one, chunks would make it an upload.
+    func payload(of request: PreparedRequest) -> Payload {
+        if case .chunks = payload, case .none = request.body { return .signed }
+        return payload
+    }
+
+    private func signedAsConfigured(_ request: PreparedRequest, bodyDigest: Data) throws -> PreparedRequest {
         try validate()
         var request = request
         let scope = try AWSScope(self)

@@ -115,7 +115,8 @@ extension AWSSignature.Credentials: CustomStringConvertible, CustomReflectable {
 extension RequestSigner {
     /// Returns a signer with AWS Signature Version 4 in the header of requests.
     public static func aws(_ signature: AWSSignature) -> RequestSigner {
-        RequestSigner(hashes: signature.hashes, needsDigest: { _ in signature.payload == .signed }) { request, digest in
+        RequestSigner(hashes: signature.hashes, needsDigest: { signature.payload(of: $0) == .signed }) {
+            request, digest in
             try signature.signed(request, bodyDigest: digest)
         }
     }
@@ -126,10 +127,10 @@ extension RequestSigner {
     /// let signer = RequestSigner.aws(signature) { try await role.credentials() }
     /// ```
     ///
-    /// The function is called when the first request is signed, and again `leeway` before the credentials expire, beside
-    /// the requests. Requests wait for it only if there are no valid credentials. It is called once at a time, however
-    /// many requests need it; if it throws, the requests that wait fail with `credentialsUnavailable`, and nothing is
-    /// sent. Requests that the function performs with this signer are not signed.
+    /// The function is called when the first request is signed, and again `leeway` before the credentials expire,
+    /// beside the requests. Requests wait for it only if there are no valid credentials. It is called once at a time,
+    /// however many requests need it; if it throws, the requests that wait fail with `credentialsUnavailable`, and
+    /// nothing is sent. Requests that the function performs with this signer are not signed.
     ///
     /// - Parameters:
     ///   - signature: The signature, whose own credentials are not used.
@@ -151,7 +152,7 @@ extension RequestSigner {
             _ = try await provider.credentials(for: request)
         }
         return RequestSigner(
-            hashes: signature.hashes, needsDigest: { _ in signature.payload == .signed }, readiness: readiness
+            hashes: signature.hashes, needsDigest: { signature.payload(of: $0) == .signed }, readiness: readiness
         ) { request, digest in
             if provider.flight.isRefreshingHere { return request }
             guard let credentials = provider.credential else { throw CredentialError.refreshRefused }

@@ -42,8 +42,8 @@ public struct RequestSigner: Sendable {
 
     /// Creates a signer from a function.
     ///
-    /// A body that is a file or a stream is read once to compute its digest before it is sent. One that can be sent only
-    /// once fails with `bodyNotReplayable`.
+    /// A body that is a file or a stream is read once to compute its digest before it is sent. One that can be sent
+    /// only once fails with `bodyNotReplayable`.
     public init(_ sign: @escaping Function) {
         self.init(hashes: SystemHashes.shared, sign)
     }

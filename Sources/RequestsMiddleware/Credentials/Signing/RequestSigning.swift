@@ -38,6 +38,11 @@ public struct RequestSigning: Middleware {
         settings = Settings(signer, CredentialScope(environment))
     }
 
+    /// Passes on all traits but ``/Requests/ExecutorTraits/streamsEncodedBodies``, and adds that credentials are added.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+        next.subtracting(.streamsEncodedBodies).union(.addsCredentials)
+    }
+
     /// Signs `request` and performs it with `next`.
     ///
     /// - Throws: The `RequestError` of `next`, or one of the signer; nothing is sent then.
@@ -61,8 +66,8 @@ extension RequestExecutor {
         intercepted(by: RequestSigning(with: signer, within: environment))
     }
 
-    /// Returns this executor with middleware that signs requests, for an executor of an unknown type, such as one chosen
-    /// at run time.
+    /// Returns this executor with middleware that signs requests, for an executor of an unknown type, such as one
+    /// chosen at run time.
     @_disfavoredOverload
     public func signing(
         with signer: RequestSigner, within environment: RequestEnvironment

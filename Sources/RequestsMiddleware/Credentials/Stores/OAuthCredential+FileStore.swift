@@ -8,10 +8,11 @@ extension OAuthCredential {
     /// let store = OAuthCredential.FileStore(path: "/home/me/.config/app/token")
     /// ```
     ///
-    /// The file is replaced as a whole, after it has been synchronized to the disk: if the program or the system ends at
-    /// any time, the file contains the old or the new credential. Several processes can use it at the same time; each
-    /// change has the lock of a file beside it, whose name ends in `.lock` and which remains. A program that is killed
-    /// while it writes can leave a file `.requests-….part` there, which has the same mode. The tokens are not encrypted.
+    /// The file is replaced as a whole, after it has been synchronized to the disk: if the program or the system ends
+    /// at any time, the file contains the old or the new credential. Several processes can use it at the same time;
+    /// each change has the lock of a file beside it, whose name ends in `.lock` and which remains. A program that is
+    /// killed while it writes can leave a file `.requests-….part` there, which has the same mode. The tokens are not
+    /// encrypted.
     ///
     /// The file is JSON with the version of its format and the number of changes. A file that is malformed, of an
     /// unknown version, not a regular file, or readable by others, is an error and is not replaced. The folder must
@@ -44,16 +45,16 @@ extension OAuthCredential {
         public func update(
             _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
         ) async throws(CredentialError) -> OAuthCredential? {
-            let end = ContinuousClock.now + Self.lockTimeout
+            let end = Deadline.after(Self.lockTimeout)
             while true {
                 if let lock = try attempt({ () throws -> PartialFile? in
-                    try self.lock(isLast: ContinuousClock.now >= end)
+                    try self.lock(isLast: end.hasPassed)
                 }) {
                     defer { withExtendedLifetime(lock) {} }
                     return try attempt { () throws in try replace(change) }
                 }
                 do throws(RequestError) {
-                    try await CallingThread.sleep(until: .now + .milliseconds(5))
+                    try await CallingThread.sleep(until: .after(.milliseconds(5)))
                 } catch {
                     throw .storeFailed("\(ErrorText.quoted(path)): cancelled while waiting for its lock")
                 }

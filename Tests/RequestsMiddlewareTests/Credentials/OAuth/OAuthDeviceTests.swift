@@ -3,7 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-@Suite("OAuth device codes", .timeLimit(.minutes(2)))
+@Suite("OAuth device codes", .timeLimit(.minutes(10)))
 struct OAuthDeviceTests {
     private let clock = DateClock()
 
@@ -27,7 +27,7 @@ struct OAuthDeviceTests {
     /// Signs in with a device code whose requests have the responses `steps`.
     private func signIn(
         _ members: String = "\"expires_in\": 100, \"interval\": 5", _ steps: ResponseScript.Step...
-    ) async throws -> (Result<OAuthCredential, RequestError>, MockExecutor) {
+    ) async throws -> (Result<OAuthCredential, RequestError>, ScriptedExecutor) {
         let device = try await device(deviceJSON(members)).get()
         let script = ResponseScript(steps)
         let client = Client(OAuthServer.test(clock: clock), executor: script.executor)

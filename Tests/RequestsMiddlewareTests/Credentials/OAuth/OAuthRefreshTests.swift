@@ -3,7 +3,7 @@ import RequestsMiddleware
 import RequestsMock
 import Testing
 
-@Suite("OAuth credentials of a client", .timeLimit(.minutes(5)))
+@Suite("OAuth credentials of a client", .timeLimit(.minutes(10)))
 struct OAuthRefreshTests {
     private let api = AnonymousRequestProvider("https://api.e.com")
     private let clock = DateClock()
@@ -125,6 +125,29 @@ struct OAuthRefreshTests {
         let second = RefreshableAuthenticator(credential(), from: tokens, store: store)
         #expect(await get(second, executor) == nil && endpoint.recordedCount == 1)
         #expect(second.credential == first.credential)
+    }
+
+    @Test("signing out, or in as another user, does not bring the stored credential back (AF-65)")
+    func signedOutWithStore() async throws {
+        let (tokens, endpoint) = tokenClient(
+            .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"refresh_token\": \"planted-r2\"")))
+        let store = OAuthCredential.MemoryStore(credential())
+        let authenticator = RefreshableAuthenticator(nil, from: tokens, store: store)
+        let executor = served(accepting: "planted-access")
+        #expect(await get(authenticator, executor) == nil)
+        authenticator.replaceCredential(with: nil)
+        // The error of a call without a credential; nothing is sent.
+        let error = await get(authenticator, executor)
+        #expect(error?.reason == .credentialsUnavailable && executor.recordedCount == 2)
+        #expect(authenticator.credential == nil && endpoint.recordedCount == 1)
+        authenticator.replaceCredential(with: OAuthCredential(accessToken: "other", refreshToken: "planted-other"))
+        #expect(await get(authenticator, executor) == nil)
+        // The token of the other user is rejected, and renewed with its own refresh token.
+        #expect(endpoint.recordedCount == 2 && executor.sentAuthorizations[2] == "Bearer other")
+        let form = endpoint.recordedRequests.last.flatMap { request -> String? in
+            if case .bytes(let data) = request.body { String(decoding: data, as: UTF8.self) } else { nil }
+        }
+        #expect(form?.contains("refresh_token=planted-other") == true)
     }
 
     @Test("a credential that cannot be stored is used, and the failure is reported (AF-65)")

@@ -5,8 +5,8 @@ import Testing
 private let memory = ExecutorUnderTest.inMemory()
 private let socket = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .keepingIdleConnections) }
 
-@Suite("Conformance: callback and blocking calls", .timeLimit(.minutes(5)))
-struct FaceConformanceTests {
+@Suite("Conformance: callback and blocking calls", .timeLimit(.minutes(10)))
+struct CallFormConformanceTests {
     @Test(
         "in memory (HT-4, C29)", arguments: Scenario.all(for: memory),
         [ExecutorUnderTest.CallStyle.callback, .blocking])

@@ -5,10 +5,10 @@ import Dispatch
 /// An executor that waits for descriptors supplies its own, which waits for them and for the jobs of the thread at
 /// once.
 package protocol ThreadPause: AnyObject, Sendable {
-    /// Blocks the calling thread until ``wake()``, an event that it watches, or `moment`; may return early.
+    /// Blocks the calling thread until ``wake()``, an event that it watches, or `deadline`; may return early.
     ///
     /// It calls `awake` once it no longer blocks, before it resumes any task.
-    func wait(until moment: Moment?, then awake: () -> Void)
+    func wait(until deadline: Deadline?, then awake: () -> Void)
 
     /// Processes the events that have occurred, without blocking.
     func look()
@@ -24,12 +24,12 @@ package protocol ThreadPause: AnyObject, Sendable {
 final class SemaphorePause: ThreadPause {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func wait(until moment: Moment?, then awake: () -> Void) {
+    func wait(until deadline: Deadline?, then awake: () -> Void) {
         defer { awake() }
-        guard let moment else { return semaphore.wait() }
+        guard let deadline else { return semaphore.wait() }
         // Rounded up, so that a wait of less than 1 ms does not become a busy loop; 1 h at most.
-        let left = (moment - .now) / .milliseconds(1)
-        let milliseconds = max(0, min(left, 3_600_000)).rounded(.up)
+        let left = deadline.remaining / .milliseconds(1)
+        let milliseconds = min(left, 3_600_000).rounded(.up)
         _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))
     }
 

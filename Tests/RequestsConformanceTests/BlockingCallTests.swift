@@ -72,8 +72,8 @@ private actor ThreadRecord {
     var all: Set<ObjectIdentifier> { threads }
 }
 
-@Suite("Blocking calls", .timeLimit(.minutes(5)))
-struct BlockingFaceTests {
+@Suite("Blocking calls", .timeLimit(.minutes(10)))
+struct BlockingCallTests {
     private let text: @Sendable (AnonymousRequestProvider) -> Texts = { $0.get(.text, from: "/x") }
 
     @Test("every blocking method returns a value on a plain thread (HT-1, HT-4, C29)", arguments: Peer.allCases)

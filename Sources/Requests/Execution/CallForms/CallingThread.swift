@@ -45,7 +45,7 @@ package final class CallingThread: TaskExecutor {
     private enum Turn {
         case job(UnownedJob)
         case ring([SleepQueue.Continuation])
-        case idle(any ThreadPause, until: Moment?)
+        case idle(any ThreadPause, until: Deadline?)
         case done
     }
 
@@ -164,10 +164,10 @@ extension CallingThread {
                 turns &+= 1
                 // Jobs that create jobs must not keep the thread from the other events that it waits for.
                 if turns & 63 == 0, !look(&monitor) { return false }
-            case .idle(let pause, let moment):
+            case .idle(let pause, let deadline):
                 guard monitor.shouldContinue() else { return false }
                 // The flag is cleared first, because jobs that the wait itself adds need not wake the thread.
-                pause.wait(until: monitor.next(before: moment)) { state.withLock { $0.isWaiting = false } }
+                pause.wait(until: monitor.next(before: deadline)) { state.withLock { $0.isWaiting = false } }
             }
         }
     }
@@ -227,27 +227,29 @@ extension CallingThread {
 // MARK: Sleeping
 
 extension CallingThread {
-    /// Sleeps until `instant`.
+    /// Sleeps until `deadline`.
     ///
     /// A blocking call sleeps without another thread, because a pool whose threads are all blocked has none to run a
     /// timer.
     ///
     /// - Throws: ``RequestError/Reason/cancelled``.
-    package static func sleep(until instant: ContinuousClock.Instant) async throws(RequestError) {
+    package static func sleep(until deadline: Deadline) async throws(RequestError) {
         guard let thread = current else {
-            return try await RequestError.wrapping(.other) { try await Task.sleep(until: instant, clock: .continuous) }
+            return try await RequestError.wrapping(.other) {
+                try await Task.sleep(until: deadline.instant, clock: .continuous)
+            }
         }
-        guard await thread.sleep(until: instant) else { throw RequestError(.cancelled) }
+        guard await thread.sleep(until: deadline) else { throw RequestError(.cancelled) }
     }
 
-    /// Sleeps until `instant` on this thread, and returns false when cancelled first.
-    private func sleep(until instant: ContinuousClock.Instant) async -> Bool {
+    /// Sleeps until `deadline` on this thread, and returns false when cancelled first.
+    private func sleep(until deadline: Deadline) async -> Bool {
         let id = state.withLock { $0.sleepers.makeID() }
         return await withTaskCancellationHandler {
             // Resumed exactly once: at its time, by the cancellation, or here if it was not set.
             await withUnsafeContinuation { continuation in
                 let (isSet, pause) = state.withLock { state in
-                    let isSet = state.isDraining && state.sleepers.set(id, to: Moment(instant), continuation)
+                    let isSet = state.isDraining && state.sleepers.set(id, to: deadline, continuation)
                     return (isSet, state.endWait())
                 }
                 pause?.wake()

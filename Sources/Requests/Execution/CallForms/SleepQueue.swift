@@ -3,13 +3,13 @@ struct SleepQueue {
     /// A continuation that is resumed with true at its time, or with false when it is cancelled.
     typealias Continuation = UnsafeContinuation<Bool, Never>
 
-    private var sleepers: [(id: UInt64, moment: Moment, continuation: Continuation)] = []
+    private var sleepers: [(id: UInt64, deadline: Deadline, continuation: Continuation)] = []
     private var lastID: UInt64 = 0
     /// The IDs that were cancelled before they were set.
     private var cancelled: Set<UInt64> = []
 
     /// The time at which the next task is due.
-    var next: Moment? { sleepers.lazy.map(\.moment).min() }
+    var next: Deadline? { sleepers.lazy.map(\.deadline).min() }
 
     var isEmpty: Bool { sleepers.isEmpty }
 
@@ -22,9 +22,9 @@ struct SleepQueue {
     }
 
     /// Adds a sleeping task; returns false if it has already been cancelled.
-    mutating func set(_ id: UInt64, to moment: Moment, _ continuation: Continuation) -> Bool {
+    mutating func set(_ id: UInt64, to deadline: Deadline, _ continuation: Continuation) -> Bool {
         guard cancelled.remove(id) == nil else { return false }
-        sleepers.append((id, moment, continuation))
+        sleepers.append((id, deadline, continuation))
         return true
     }
 
@@ -40,9 +40,9 @@ struct SleepQueue {
     /// Removes the tasks that are due and returns their continuations.
     mutating func takeDue() -> [Continuation] {
         if sleepers.isEmpty { return [] }
-        let now = Moment.now
-        let due = sleepers.filter { $0.moment <= now }
-        sleepers.removeAll { $0.moment <= now }
+        let now = Deadline.now
+        let due = sleepers.filter { $0.deadline <= now }
+        sleepers.removeAll { $0.deadline <= now }
         return due.map(\.continuation)
     }
 }

@@ -1,9 +1,13 @@
-import CRequestsPOSIX
+import CRequestsClock
 
-/// An instant of the system's continuous clock in nanoseconds, which is cheap to read, compare and store.
+/// An instant of the continuous clock in nanoseconds, which is cheap to read, compare and store.
 ///
-/// It is the clock of `ContinuousClock`, which continues while the system sleeps. Arithmetic saturates.
+/// `ContinuousClock.Instant` belongs to a library whose layouts may change, so that a type that stores one is laid out
+/// at run time and copied by function calls. This type avoids that cost. Arithmetic saturates.
 package struct Deadline: Comparable, Hashable, Sendable {
+    /// One instant in the terms of both clocks, which have the same pace.
+    private static let origin = (instant: ContinuousClock.now, nanoseconds: rp_now())
+
     /// The nanoseconds since the clock's origin.
     package let nanoseconds: Int64
 
@@ -11,15 +15,19 @@ package struct Deadline: Comparable, Hashable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Creates the deadline at `instant`; never earlier, and later by less than a microsecond.
+    /// Creates the deadline at `instant`, rounded to nanoseconds.
     package init(_ instant: ContinuousClock.Instant) {
-        // In this order the time between the two readings makes the deadline later, never earlier.
-        let distance = ContinuousClock.now.duration(to: instant)
-        self = Deadline.now.advanced(by: distance)
+        self = Deadline(nanoseconds: Self.origin.nanoseconds).advanced(by: Self.origin.instant.duration(to: instant))
     }
 
     /// The current instant.
     package static var now: Deadline { Deadline(nanoseconds: rp_now()) }
+
+    /// The instant of the continuous clock.
+    package var instant: ContinuousClock.Instant {
+        let distance = nanoseconds(since: Deadline(nanoseconds: Self.origin.nanoseconds))
+        return Self.origin.instant.advanced(by: .nanoseconds(distance))
+    }
 
     /// A deadline that is never reached.
     package static let distantFuture = Deadline(nanoseconds: .max)
@@ -60,18 +68,15 @@ package struct Deadline: Comparable, Hashable, Sendable {
 
     /// The remaining time; zero if the deadline has passed.
     package var remaining: Duration {
-        .nanoseconds(max(0, nanoseconds.subtractingSaturating(rp_now())))
+        .nanoseconds(max(0, nanoseconds(since: .now)))
     }
 
     /// Whether the deadline has passed.
-    package var hasPassed: Bool { nanoseconds <= rp_now() }
+    package var hasPassed: Bool { self <= .now }
 
-    /// The remaining milliseconds, rounded up so that no wait ends early; -1 (no limit) for the distant future.
-    var pollTimeout: Int32 {
-        guard self != .distantFuture else { return -1 }
-        let left = nanoseconds.subtractingSaturating(rp_now())
-        guard left > 0 else { return 0 }
-        return Int32(clamping: (left - 1) / 1_000_000 + 1)
+    /// Returns the nanoseconds from `earlier` to this instant; negative if it is later.
+    package func nanoseconds(since earlier: Deadline) -> Int64 {
+        nanoseconds.subtractingSaturating(earlier.nanoseconds)
     }
 
     /// Returns `duration` in nanoseconds, rounded towards zero and clamped to `Int64`.

@@ -1,16 +1,16 @@
 /// The times at which a blocking call that does not end is cancelled and abandoned.
 package struct BlockingCallTimeLimits {
     /// The time at which the call is cancelled.
-    let cancellation: Moment
+    let cancellation: Deadline
 
     /// The time at which the thread stops waiting for the call.
-    let abandonment: Moment
+    let abandonment: Deadline
 
     /// Creates limits 2 s after `limit`, when every call that obeys it has ended, and 1 s later for code that ignores
     /// cancellation.
     init(after limit: Duration) {
-        cancellation = .now + (limit + .seconds(2))
-        abandonment = cancellation + .seconds(1)
+        cancellation = .after(limit).advanced(by: .seconds(2))
+        abandonment = cancellation.advanced(by: .seconds(1))
     }
 }
 
@@ -30,7 +30,7 @@ struct CallMonitor {
         // The cancellation of the task that performs the blocking call, if there is one.
         if Task.isCancelled { cancel() }
         guard let limits else { return true }
-        let now = Moment.now
+        let now = Deadline.now
         if now >= limits.cancellation { cancel() }
         return now < limits.abandonment
     }
@@ -41,16 +41,16 @@ struct CallMonitor {
         task.cancel()
     }
 
-    /// Returns the time of the next check, `moment` at the latest.
-    func next(before moment: Moment?) -> Moment? {
-        var next = moment
+    /// Returns the time of the next check, `deadline` at the latest.
+    func next(before deadline: Deadline?) -> Deadline? {
+        var next = deadline
         if let limits {
             let own = hasCancelled ? limits.abandonment : limits.cancellation
             next = min(next ?? own, own)
         }
         // A blocked thread is not notified when the task on it is cancelled, so it checks every 10 ms.
         if !hasCancelled, withUnsafeCurrentTask(body: { $0 != nil }) {
-            let soon = Moment.now + .milliseconds(10)
+            let soon = Deadline.after(.milliseconds(10))
             next = min(next ?? soon, soon)
         }
         return next

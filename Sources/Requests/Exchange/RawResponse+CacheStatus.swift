@@ -1,0 +1,62 @@
+extension RawResponse.Metrics {
+    /// The way in which a cache handled a request (RFC 9211).
+    public struct CacheStatus: Hashable, Sendable {
+        /// The reason why a cache forwarded a request (RFC 9211 §2.2).
+        @nonexhaustive
+        public enum ForwardReason: String, Hashable, Sendable {
+            /// The cache does not handle such requests.
+            case bypass
+            /// The method requires that the request is forwarded.
+            case method
+            /// There was no stored response for the URI.
+            case uriMiss = "uri-miss"
+            /// The stored responses for the URI belong to requests with other fields.
+            case varyMiss = "vary-miss"
+            /// The stored response was fresh, but the request did not permit its use.
+            case request
+            /// The stored response was stale, or had to be validated before each use.
+            case stale
+        }
+
+        /// The reason for forwarding the request; nil if the response is a stored one that was not validated.
+        public var forwardReason: ForwardReason?
+
+        /// The status of the forwarded request's response, such as 304 if it confirmed the stored response; nil if no
+        /// response arrived.
+        public var forwardedStatus: HTTPStatus?
+
+        /// The remaining freshness lifetime in seconds, negative for a stale response; nil if it is unknown.
+        public var timeToLive: Int?
+
+        /// Whether the response was stored; of a streamed body, whether it is stored once it has been read to its end.
+        public var isStored = false
+
+        /// Whether the request was not sent because an identical request was in progress.
+        public var isCollapsed = false
+
+        /// Creates a status for a reason; nil for a response from the cache.
+        public init(forwardReason: ForwardReason? = nil) {
+            self.forwardReason = forwardReason
+        }
+
+        /// Whether the response is a stored one that was not validated.
+        public var isHit: Bool { forwardReason == nil }
+    }
+}
+
+extension RawResponse.Metrics.CacheStatus: CustomStringConvertible {
+    /// The status as a member of a Cache-Status field, such as `Requests; hit; ttl=60` (RFC 9211 §2).
+    public var description: String {
+        var text = "Requests"
+        if let forwardReason {
+            text += "; fwd=\(forwardReason.rawValue)"
+            if let forwardedStatus { text += "; fwd-status=\(forwardedStatus.code)" }
+        } else {
+            text += "; hit"
+        }
+        if let timeToLive { text += "; ttl=\(timeToLive)" }
+        if isStored { text += "; stored" }
+        if isCollapsed { text += "; collapsed" }
+        return text
+    }
+}

@@ -1,0 +1,61 @@
+import CRequestsPOSIX
+
+/// Functions for a folder of files that only its owner can access.
+package enum PrivateFolder {
+    /// A regular file in a folder.
+    package struct File: Sendable {
+        package let name: String
+        /// The size in bytes.
+        package let size: Int
+        /// The time of the last change in seconds since 1970.
+        package let modified: Int
+    }
+
+    /// Creates the folder at `path`, and the missing folders above it, with the mode 0700.
+    package static func create(_ path: String) throws(FileError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidPath }
+        if mkdir(path, 0o700) == 0 { return }
+        let error = SystemError.last("mkdir")
+        if error.code == EEXIST { return }
+        guard error.isNotFound, let slash = path.utf8.dropLast().lastIndex(of: UInt8(ascii: "/")),
+            slash > path.startIndex
+        else { throw .system(error, path: path) }
+        try create(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 else {
+            let error = SystemError.last("mkdir")
+            if error.code == EEXIST { return }
+            throw .system(error, path: path)
+        }
+    }
+
+    /// Returns the regular files in the folder, in no order.
+    package static func files(in path: String) throws(FileError) -> [File] {
+        guard let folder = opendir(path) else { throw .system(.last("opendir"), path: path) }
+        defer { closedir(folder) }
+        var files: [File] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            var status = stat()
+            guard lstat("\(path)/\(name)", &status) == 0, rp_is_regular(&status) == 1 else { continue }
+            files.append(File(name: name, size: Int(status.st_size), modified: Int(rp_modified(&status))))
+        }
+        return files
+    }
+
+    /// Removes the file at `path`; a folder is not removed.
+    ///
+    /// - Returns: Why the file is still there; nil if there is none at `path` now.
+    @discardableResult
+    package static func remove(_ path: String) -> FileError? {
+        if unlink(path) == 0 { return nil }
+        let error = SystemError.last("unlink")
+        return error.isNotFound ? nil : .system(error, path: path)
+    }
+
+    /// Sets the time of the last change of the file at `path` to the present.
+    package static func touch(_ path: String) {
+        _ = utimensat(AT_FDCWD, path, nil, 0)
+    }
+}

@@ -1,0 +1,185 @@
+import RequestsMock
+import RequestsTestServer
+import Testing
+
+/// Returns the status and the body of the response to `request`.
+private func response(to request: String, from server: TestServer) async throws -> (status: String, body: String) {
+    let client = try await RawClient(server)
+    try await client.send(request)
+    client.endSending()
+    let text = try await client.receive()
+    let head = text.split(separator: "\r\n\r\n", maxSplits: 1)
+    return (String(text.split(separator: " ")[1]), head.count > 1 ? String(head[1]) : "")
+}
+
+private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+@Suite("Test server: routing", .serialized, .timeLimit(.minutes(10)))
+struct RoutingTests {
+    @Test(
+        "a route matches decoded components, one slash at the end and named parameters (PM-131)",
+        arguments: [
+            ("/users/:login", "/users/a%20b", "a b"), ("/users/:login", "/users/x/", "x"),
+            ("/users/:login", "/users/", nil), ("/users/:login", "/users/x/y", nil), ("/users/:login", "/users//", nil),
+            ("/f%6Fo/:login", "/foo/x?q=1", "x"), ("/a/:login", "/a/b%2Fc", "b/c"), ("/:login", "/a//", nil),
+        ])
+    func patterns(pattern: String, path: String, login: String?) async throws {
+        let routes = TestServer.Routes()
+        routes.on(.get, pattern) { .text($0.parameters["login"] ?? "none") }
+        try await withTestServer(serving: routes) { server in
+            let (status, body) = try await response(to: get(path), from: server)
+            #expect(status == (login == nil ? "404" : "200"))
+            if let login { #expect(body == login) }
+        }
+    }
+
+    @Test("a request falls through to the next route, and to the function for unhandled requests (PM-131)")
+    func fallThrough() async throws {
+        let routes = TestServer.Routes()
+        routes.on(.post, "/a") { _ in .text("post") }
+        let first = routes.on(nil, "/a") { request in request.queryItem("x") == "1 2" ? .text("first") : nil }
+        routes.on(.get, "/a") { _ in .text("second") }
+        routes.on(nil, "/broken") { _ in throw CancellationError() }
+        try await withTestServer(serving: routes) { server in
+            #expect(try await response(to: get("/a?x=1%202"), from: server) == ("200", "first"))
+            #expect(try await response(to: get("/a?x"), from: server) == ("200", "second"))
+            let missing = try await response(to: get("/b"), from: server)
+            #expect(missing == ("404", "no route handles GET /b\n"))
+            #expect(try await response(to: get("/broken"), from: server).status == "500")
+            routes.remove(first)
+            routes.remove(first)
+            routes.onUnhandled { .status(410, "\($0.method) \($0.target.path)") }
+            #expect(try await response(to: get("/a?x=1%202"), from: server) == ("200", "second"))
+            #expect(try await response(to: get("/b"), from: server) == ("410", "GET /b"))
+        }
+    }
+
+    @Test("routes receive the body and the parts of a form, and respond with JSON (PM-131)")
+    func forms() async throws {
+        let routes = TestServer.Routes()
+        routes.on(.post, "/form") { request in
+            try .json(
+                try request.multipartParts().map { [$0.name, $0.filename, String(decoding: $0.body, as: UTF8.self)] })
+        }
+        routes.on(.put, "/echo") { .text(String(decoding: $0.body, as: UTF8.self)) }
+        try await withTestServer(serving: routes) { server in
+            let form = """
+                --x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n\
+                --x\r\nContent-Disposition: form-data; name="b"; filename="c.txt"\r\n\r\n\r\n--x--\r\n
+                """
+            let head = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+            let sent = try await response(
+                to: "\(head)Content-Length: \(form.utf8.count)\r\n\r\n\(form)", from: server)
+            #expect(sent == ("200", #"[["a",null,"1"],["b","c.txt",""]]"#))
+            let echo = try await response(
+                to: "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", from: server)
+            #expect(echo == ("200", "hi"))
+            // The error of the reader is the response's text.
+            let failed = try await response(
+                to: "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", from: server)
+            #expect(failed.status == "500" && failed.body.contains("not a multipart type"))
+        }
+    }
+
+    @Test("an expected request is returned when its response has been sent, by its position too (PM-132)")
+    func expecting() async throws {
+        let routes = TestServer.Routes()
+        routes.on(.post, "/users/:login") { _ in .status(201) }
+        try await withTestServer(serving: routes) { server in
+            async let arrived = server.expectRequest(.post, to: "/users/:login", skipping: 1)
+            for login in ["a", "b"] {
+                _ = try await response(to: get("/users/\(login)"), from: server)
+                _ = try await response(
+                    to: "POST http://a/users/\(login)?q HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", from: server
+                )
+            }
+            let exchange = try await arrived
+            #expect(exchange.status == 201 && exchange.path == "/users/b")
+            #expect(exchange.body == Data("x".utf8))
+            #expect(try await server.expectRequest(to: "/users/a").status == 404)
+            let waiting = Task { try await server.expectRequest(to: "/never") }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+        }
+    }
+
+    @Test(
+        "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused (T-88)",
+        arguments: [
+            ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n", "200"),
+            ("GET / HTTP/1.1\r\nHost: a\r\nX-Folded: a\r\n b\r\n\r\n", "400"),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6291456\r\n\r\n", "413"),
+            ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", "405"),
+            ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"),
+            ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", "505"),
+        ])
+    func strict(request: String, status: String) async throws {
+        try await withTestServer(serving: MockExecutor(.ok()), limits: .strict) { server in
+            let received = try await response(to: request, from: server).status
+            #expect(received == status)
+        }
+    }
+
+    @Test("slow heads and bodies are refused, and idle connections closed (R-73)")
+    func slowClients() async throws {
+        var limits = TestServer.Limits()
+        limits.headTime = .milliseconds(20)
+        limits.bodyTime = .milliseconds(20)
+        limits.idleTime = .milliseconds(20)
+        limits.drainTime = .zero
+        try await withTestServer(serving: MockExecutor(.ok()), limits: limits) { server in
+            let head = try await RawClient(server)
+            try await head.send("GET / HT")
+            #expect(try await head.receive().hasPrefix("HTTP/1.1 408 "))
+            let body = try await RawClient(server)
+            try await body.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx")
+            #expect(try await body.receive().hasPrefix("HTTP/1.1 408 "))
+            let idle = try await RawClient(server)
+            #expect(try await idle.receive().isEmpty)
+            try await server.waitUntil { $0.openConnections == 0 }
+        }
+    }
+}
+
+@Suite("Test server: mocks over a socket", .serialized, .timeLimit(.minutes(10)))
+struct ServedMockTests {
+    private struct Shop: RequestProviding {
+        var baseURL = URL("https://shop.test/api")
+    }
+
+    private struct Item: Codable, Equatable, Sendable {
+        let name: String
+    }
+
+    private enum Items: Endpoint {
+        case named(String)
+        case add(Item)
+
+        func request(from api: Shop) -> Request<Shop, Item> {
+            switch self {
+            case .named(let name): api.get(.json(), from: "/items/\(name)")
+            case .add(let item): api.post(.json(item), to: "/items", receiving: .json())
+            }
+        }
+    }
+
+    @Test("stubs for endpoints and relative patterns match requests from a socket (PM-130)")
+    func stubs() async throws {
+        let mock = MockExecutor()
+        let pen = Item(name: "pen")
+        mock.on(Items.named("pen"), return: pen)
+        mock.on(Items.add(pen), return: Item(name: "added"))
+        mock.on(.get, "lists/:id", respond: .json("[1]"))
+        try await withTestServer(serving: mock.serving(Shop())) { server in
+            #expect(try await response(to: get("/api/items/pen"), from: server).body == #"{"name":"pen"}"#)
+            #expect(try await response(to: get("/api/lists/1"), from: server).body == "[1]")
+            let add = "POST /api/items HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n{\"name\" : \"pen\"}"
+            #expect(try await response(to: add, from: server).body == #"{"name":"added"}"#)
+            // A miss is not a response that a retry would repeat.
+            let other = try await response(to: get("/api/items/cup"), from: server)
+            #expect(other.status == "500" && other.body.contains("no stub matches"))
+        }
+        #expect(mock.recordedRequests.first?.target.host == "shop.test")
+        #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
+    }
+}
