@@ -1,0 +1,179 @@
+import Requests
+
+extension HARArchive {
+    /// Reads an archive of this library, a browser or a proxy.
+    ///
+    /// Only what a replay needs is required: `log.entries`, and of each entry `startedDateTime`, the method and URL of
+    /// the request and the status of the response. Every other member may be missing, but not have the wrong type.
+    ///
+    /// - Throws: ``HARError`` with the path of the member.
+    public init(parsing data: Data) throws(HARError) {
+        guard data.count <= Self.maximumBytes else {
+            throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(data.count))")
+        }
+        let value: JSONValue
+        do throws(JSONValue.SyntaxError) {
+            // Some tools write a byte order mark.
+            value = try JSONValue(parsing: data.starts(with: [0xEF, 0xBB, 0xBF]) ? data.dropFirst(3) : data)
+        } catch {
+            throw HARError(.notJSON, "the archive is not JSON: \(error)")
+        }
+        let log = try HARMember(value, "").member("log")
+        entries = try log.member("entries").elements().map { element throws(HARError) in try Entry(element) }
+    }
+
+    /// Reads the archive in a file.
+    ///
+    /// - Throws: ``HARError`` if the file cannot be read, or with the path of the member.
+    public init(contentsOf path: String) throws(HARError) {
+        let data: Data
+        do {
+            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+            data = size <= Self.maximumBytes ? try Data(contentsOf: URL(filePath: path)) : Data(count: 0)
+            if size > Self.maximumBytes { throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(size))") }
+        } catch let error as HARError {
+            throw error
+        } catch {
+            throw HARError(.inaccessible, "\(ErrorText.quoted(path)) cannot be read: \(error)")
+        }
+        try self.init(parsing: data)
+    }
+}
+
+extension HARArchive.Entry {
+    fileprivate init(_ entry: HARMember) throws(HARError) {
+        let request = try entry.member("request")
+        let response = try entry.member("response")
+        let date = try entry.member("startedDateTime")
+        guard let startedAt = Date(iso8601: try date.string()) else { throw date.invalid("is not an ISO 8601 date") }
+        let method = try request.member("method")
+        guard HTTPMethod(try method.string()).isValid else { throw method.invalid("is not an HTTP method") }
+        let url = try request.member("url")
+        guard (try? TargetURI(try url.string())) != nil else { throw url.invalid("is not an absolute URL") }
+        let status = try response.member("status")
+        let code = try status.integer()
+        guard code == 0 || 100...999 ~= code else { throw status.invalid("is not a status") }
+        self.init(
+            startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
+            requestHeader: try request.header(), status: code == 0 ? nil : HTTPStatus(code),
+            responseHeader: try response.header(), comment: try entry.optional("comment")?.string())
+        if let body = try request.optional("postData") {
+            let type = try body.optional("mimeType")?.string() ?? ""
+            requestBody = HARArchive.Content(
+                mediaType: type, data: try body.optional("text")?.string().data(using: .utf8))
+        }
+        if let content = try response.optional("content") { responseBody = try HARArchive.Content(content) }
+        if let timings = try entry.optional("timings") { self.timings = try HARArchive.Timings(timings) }
+    }
+}
+
+extension HARArchive.Content {
+    fileprivate init(_ content: HARMember) throws(HARError) {
+        self.init(mediaType: try content.optional("mimeType")?.string() ?? "", data: nil)
+        if let text = try content.optional("text") {
+            let encoding = try content.optional("encoding")
+            switch try encoding?.string() {
+            case .none: data = Data(try text.string().utf8)
+            case .some(let name) where ASCIIFolding.areEqual(name, "base64"):
+                guard let bytes = Data(base64Encoded: try text.string()) else { throw text.invalid("is not base64") }
+                data = bytes
+            case .some: throw (encoding ?? text).invalid("is not base64, the only encoding")
+            }
+        }
+        size = max(0, try content.optional("size")?.integer() ?? data?.count ?? 0)
+        // Browsers omit the text of an empty body.
+        if data == nil, size == 0 { data = Data() }
+    }
+}
+
+extension HARArchive.Timings {
+    fileprivate init(_ timings: HARMember) throws(HARError) {
+        self.init()
+        blocked = try timings.duration("blocked")
+        lookup = try timings.duration("dns")
+        connect = try timings.duration("connect")
+        tls = try timings.duration("ssl")
+        send = try timings.duration("send") ?? .zero
+        wait = try timings.duration("wait") ?? .zero
+        receive = try timings.duration("receive") ?? .zero
+    }
+}
+
+/// A value of an archive and its path, for errors.
+private struct HARMember {
+    let value: JSONValue
+    let path: String
+
+    init(_ value: JSONValue, _ path: String) {
+        self.value = value
+        self.path = path
+    }
+
+    func invalid(_ problem: String) -> HARError { HARError(.invalidMember, at: path, problem) }
+
+    /// Returns the member `name`; nil if it is missing or null.
+    func optional(_ name: String) throws(HARError) -> HARMember? {
+        guard let members = value.object else { throw invalid("is not an object") }
+        guard let member = members[name], !member.isNull else { return nil }
+        return HARMember(member, path.isEmpty ? name : "\(path).\(name)")
+    }
+
+    func member(_ name: String) throws(HARError) -> HARMember {
+        if let member = try optional(name) { return member }
+        throw HARError(.missingMember, at: path.isEmpty ? name : "\(path).\(name)", "is missing")
+    }
+
+    func elements() throws(HARError) -> [HARMember] {
+        guard let elements = value.array else { throw invalid("is not an array") }
+        return elements.enumerated().map { HARMember($1, "\(path)[\($0)]") }
+    }
+
+    func string() throws(HARError) -> String {
+        guard let text = value.string else { throw invalid("is not a string") }
+        return text
+    }
+
+    func integer() throws(HARError) -> Int {
+        guard let number = value.int else { throw invalid("is not an integer") }
+        return number
+    }
+
+    /// Returns the duration in milliseconds of the member `name`; nil if it is missing or negative.
+    func duration(_ name: String) throws(HARError) -> Duration? {
+        guard let member = try optional(name) else { return nil }
+        // A year is more than any exchange, and its nanoseconds can be represented.
+        guard let number = member.value.double, number.isFinite, number < 32e9 else {
+            throw member.invalid("is not a duration in milliseconds")
+        }
+        return number < 0 ? nil : .nanoseconds(Int64((number * 1e6).rounded()))
+    }
+
+    /// Returns the fields, without those of later HTTP versions that begin with a colon.
+    func header() throws(HARError) -> Header {
+        var fields: [Field] = []
+        for field in try optional("headers")?.elements() ?? [] {
+            let name = try field.member("name").string()
+            if name.hasBytePrefix(":") { continue }
+            guard Field.Name(name).isValid else { throw try field.member("name").invalid("is not a field name") }
+            // Browsers join repeated fields with line breaks.
+            for value in try field.member("value").string().splitBytes(at: "\n", omittingEmptySubsequences: false) {
+                guard !value.utf8.contains(where: Token.isForbiddenInValue) else {
+                    throw try field.member("value").invalid("contains control characters")
+                }
+                fields.append(Field(name: Field.Name(name), value: String(value)))
+            }
+        }
+        return Header(fields)
+    }
+}
+
+extension Date {
+    /// Creates the date that `text` describes; nil if it is not an ISO 8601 date.
+    fileprivate init?(iso8601 text: String) {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .flexibleISO8601
+        guard let data = try? JSONEncoder().encode([text]), let date = try? decoder.decode([Date].self, from: data)
+        else { return nil }
+        self = date[0]
+    }
+}

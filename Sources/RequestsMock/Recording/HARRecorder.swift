@@ -1,0 +1,126 @@
+@_spi(Lock) import Requests
+
+/// Middleware that records the exchanges of any executor, without their secrets.
+///
+/// An exchange is recorded when its response has been read to its end, or when it has failed. Secret fields, query
+/// items, and members of JSON and forms with their names have ``/Requests/Redaction/placeholder`` as value before they
+/// are kept; secrets of the request are also replaced in every other text. Bodies that contain a password by their
+/// purpose, such as those of OAuth, are not kept. Copies share their recording.
+public struct HARRecorder: Middleware {
+    /// The limits of a recording; negative limits count as 0.
+    public struct Limits: Hashable, Sendable {
+        /// The maximum number of exchanges; the default is 10,000, beyond which the oldest are removed.
+        public var entries = 10_000
+        /// The maximum length of a recorded body in bytes; the default is 4 MiB.
+        ///
+        /// Of a longer body, only the size is recorded.
+        public var bodyBytes = 4 << 20
+        /// The maximum length of all bodies in bytes; the default is 64 MiB, beyond which the oldest are removed.
+        public var totalBytes = 64 << 20
+
+        /// Creates limits with the default values.
+        public init() {}
+    }
+
+    private final class Book: Sendable {
+        let entries: Lock<BoundedRecord<HARArchive.Entry>>
+
+        init(_ limits: Limits) {
+            entries = Lock(BoundedRecord(count: limits.entries, size: limits.totalBytes))
+        }
+    }
+
+    private let redaction: Redaction
+    private let limits: Limits
+    private let book: Book
+
+    /// Creates a recorder.
+    ///
+    /// - Parameters:
+    ///   - redaction: The names of fields, query items and members whose values are secrets.
+    ///   - limits: The limits of the recording.
+    public init(redaction: Redaction = .standard, limits: Limits = Limits()) {
+        self.redaction = redaction
+        self.limits = limits
+        book = Book(limits)
+    }
+
+    /// The recorded exchanges, in the order in which they began.
+    public var archive: HARArchive {
+        let entries = book.entries.withLock { $0.elements }
+        return HARArchive(entries: entries.sorted { $0.startedAt < $1.startedAt })
+    }
+
+    /// The number of recorded exchanges, including those that limits have removed.
+    public var recordedCount: Int { book.entries.withLock { $0.total } }
+
+    /// Performs the exchange and records it.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        // A server may repeat the secrets that middleware behind this one adds.
+        var request = request
+        request.collectSeenValues()
+        let exchange = RecordedExchange(request, redaction, max(0, limits.bodyBytes)) { entry in
+            let size = (entry.requestBody?.data?.count ?? 0) + (entry.responseBody.data?.count ?? 0)
+            book.entries.withLock { _ = $0.append(entry, size: size) }
+        }
+        var response: RawResponse
+        do throws(RequestError) {
+            response = try await next.execute(request)
+        } catch {
+            exchange.fail(error)
+            throw error
+        }
+        exchange.receive(response)
+        switch response.body {
+        case .bytes(let data):
+            exchange.append(data)
+            exchange.end(response.metrics)
+        case .file(let path):
+            let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            let data = size.map { $0 <= limits.bodyBytes } == true ? try? Data(contentsOf: URL(filePath: path)) : nil
+            if let data { exchange.append(data) } else { exchange.omitBody(ofSize: size ?? 0) }
+            exchange.end(response.metrics)
+        case .stream(let stream):
+            response.body = .stream(
+                ResponseStream(length: stream.length, RecordedStream(stream, exchange, response.metrics)))
+        }
+        return response
+    }
+}
+
+/// A streamed body that records the bytes that are read.
+private final class RecordedStream: ResponseBody.Source {
+    private let stream: ResponseStream
+    private let exchange: RecordedExchange
+    private let headMetrics: RawResponse.Metrics
+
+    init(_ stream: ResponseStream, _ exchange: RecordedExchange, _ metrics: RawResponse.Metrics) {
+        self.stream = stream
+        self.exchange = exchange
+        headMetrics = metrics
+    }
+
+    deinit {
+        // A body that is not read to its end is recorded too; after the end, this has no effect.
+        exchange.abandon(stream.metrics ?? headMetrics)
+    }
+
+    func next() async throws(RequestError) -> Data? {
+        do throws(RequestError) {
+            if let chunk = try await stream.next() {
+                exchange.append(chunk)
+                return chunk
+            }
+        } catch {
+            exchange.fail(error)
+            throw error
+        }
+        exchange.end(stream.metrics ?? headMetrics)
+        return nil
+    }
+
+    var trailers: Header { stream.trailers }
+    var metrics: RawResponse.Metrics? { stream.metrics }
+}

@@ -1,0 +1,208 @@
+@_spi(Lock) import Requests
+
+/// An exchange that is being recorded.
+final class RecordedExchange: Sendable {
+    private struct State: Sendable {
+        var entry: HARArchive.Entry
+        var body = Data()
+        var size = 0
+        var headTime: Duration?
+        var isEnded = false
+    }
+
+    private let request: PreparedRequest
+    private let names: Redaction
+    private let bodyLimit: Int
+    private let start = ContinuousClock.now
+    private let record: @Sendable (HARArchive.Entry) -> Void
+    private let state: Lock<State>
+
+    init(
+        _ request: PreparedRequest, _ redaction: Redaction, _ bodyLimit: Int,
+        _ record: @escaping @Sendable (HARArchive.Entry) -> Void
+    ) {
+        self.request = request
+        names = redaction
+        self.bodyLimit = bodyLimit
+        self.record = record
+        state = Lock(State(entry: HARRedaction(request, redaction).entry(of: request, bodyLimit)))
+    }
+
+    /// The redaction by all secrets that have been sent until now.
+    private var redaction: HARRedaction { HARRedaction(request, names) }
+
+    func receive(_ response: RawResponse) {
+        let header = redaction.redacted(response.header)
+        state.withLock { state in
+            state.entry.status = response.status
+            state.entry.responseHeader = header
+            state.entry.responseBody.mediaType = header[.contentType] ?? ""
+            state.headTime = .now - start
+        }
+    }
+
+    func append(_ bytes: Data) {
+        state.withLock { state in
+            state.size += bytes.count
+            // A part of a body cannot be replayed.
+            if state.size <= bodyLimit { state.body.append(bytes) } else { state.body = Data() }
+        }
+    }
+
+    func omitBody(ofSize size: Int) {
+        state.withLock { state in state.size = max(size, bodyLimit + 1) }
+    }
+
+    func end(_ metrics: RawResponse.Metrics) { end(metrics, comment: nil) }
+
+    func abandon(_ metrics: RawResponse.Metrics) { end(metrics, comment: "the body was not read to its end") }
+
+    func fail(_ error: RequestError) {
+        end(RawResponse.Metrics(), comment: redaction.text("failed: \(error.reason)"), isFailure: true)
+    }
+
+    private func end(_ metrics: RawResponse.Metrics, comment: String?, isFailure: Bool = false) {
+        let end = ContinuousClock.now - start
+        let ended: State? = state.withLock { state in
+            if state.isEnded { return nil }
+            state.isEnded = true
+            return state
+        }
+        guard let ended else { return }
+        var entry = ended.entry
+        entry.timings = HARArchive.Timings(metrics, headAt: ended.headTime ?? end, endAt: end)
+        entry.responseBody = redaction.content(
+            ended.size <= bodyLimit ? ended.body : nil, entry.responseBody.mediaType, size: ended.size)
+        entry.comment = comment
+        if isFailure {
+            // A response that was lost is replayed as the error.
+            entry.status = nil
+        }
+        record(entry)
+    }
+}
+
+extension HARArchive.Timings {
+    /// Creates the timings that an executor measured; what it did not measure is part of the wait for the response.
+    package init(_ metrics: RawResponse.Metrics, headAt head: Duration, endAt end: Duration) {
+        self.init()
+        var last = Duration.zero
+        let stage = { (time: Duration?) -> Duration? in
+            guard let time else { return nil }
+            defer { last = max(last, time) }
+            return max(.zero, time - last)
+        }
+        if !metrics.isReusedConnection {
+            lookup = stage(metrics.timeToLookup)
+            let connected = stage(metrics.timeToConnect)
+            tls = stage(metrics.timeToTLS)
+            if connected != nil || tls != nil { connect = (connected ?? .zero) + (tls ?? .zero) }
+        }
+        send = stage(metrics.timeToRequestSent) ?? .zero
+        wait = stage(metrics.timeToFirstByte ?? metrics.timeToResponseHead ?? head) ?? .zero
+        receive = stage(metrics.timeToEnd ?? end) ?? .zero
+    }
+}
+
+/// The redaction of one exchange.
+struct HARRedaction: Sendable {
+    private let redaction: Redaction
+    private let finder: SecretFinder
+    private let hidesBodies: Bool
+
+    init(_ request: PreparedRequest, _ redaction: Redaction) {
+        var redaction = redaction
+        redaction.fieldNames.formUnion(request.redirectPolicy.sensitiveFields)
+        self.redaction = redaction
+        finder = request.secrets(redaction)
+        hidesBodies = request.hasSecretBodies
+    }
+
+    func text(_ text: String) -> String { finder.redacted(redaction.redacted(reference: text)) }
+
+    func redacted(_ header: Header) -> Header {
+        Header(
+            header.map { field in
+                guard !redaction.isSecret(field.name) else {
+                    return Field(name: field.name, value: Redaction.placeholder)
+                }
+                // The value of Location and of similar fields is a URL.
+                return Field(name: field.name, value: text(field.value))
+            })
+    }
+
+    /// Returns the entry of a request that begins now.
+    func entry(of request: PreparedRequest, _ bodyLimit: Int) -> HARArchive.Entry {
+        let type = request.header[.contentType] ?? ""
+        let body: HARArchive.Content? =
+            switch request.body {
+            case .none: nil
+            case .bytes(let data): content(data.count <= bodyLimit ? data : nil, type, size: data.count)
+            default: content(nil, type, size: request.body.knownLength ?? 0)
+            }
+        return HARArchive.Entry(
+            startedAt: Date(), method: request.method, url: url(of: request.target),
+            requestHeader: redacted(request.header), requestBody: body, status: nil)
+    }
+
+    private func url(of target: TargetURI) -> String {
+        // Without userinfo and fragment, and with a placeholder that a URL can contain.
+        let text = finder.redacted(target.origin + redaction.redacted(reference: target.requestTarget))
+        return text.replacingBytes { byte in
+            switch byte {
+            case UInt8(ascii: "<"): "%3C"
+            case UInt8(ascii: ">"): "%3E"
+            default: nil
+            }
+        }
+    }
+
+    /// Returns a body of `size` bytes without its secrets; `data` is nil if it is not kept.
+    func content(_ data: Data?, _ mediaType: String, size: Int) -> HARArchive.Content {
+        let kept = hidesBodies ? nil : data.map { redacted($0, mediaType) }
+        var content = HARArchive.Content(mediaType: mediaType, data: size == 0 ? Data() : kept)
+        content.size = kept?.count ?? size
+        return content
+    }
+
+    private func redacted(_ data: Data, _ mediaType: String) -> Data {
+        let type = MediaType(mediaType)
+        if type?.subtype == .urlEncodedForm {
+            let form = redaction.redacted(reference: "?\(String(decoding: data, as: UTF8.self))")
+            return Data(finder.redacted(String(form.droppingFirstBytes(1))).utf8)
+        }
+        // The first byte decides quickly for most other bodies.
+        if let first = data.first(where: { $0 > 0x20 }), first == 0x7B || first == 0x5B,
+            let value = try? JSONValue(parsing: data), let changed = redacted(value),
+            let bytes = try? JSONEncoder().encode(changed)
+        {
+            return Data(finder.redacted(Array(bytes)))
+        }
+        return finder.isEmpty ? data : Data(finder.redacted(Array(data)))
+    }
+
+    /// Returns the value with its secret members replaced; nil if there are none.
+    private func redacted(_ value: JSONValue) -> JSONValue? {
+        switch value {
+        case .object(let members):
+            var changed = members
+            var isChanged = false
+            for (name, member) in members {
+                if redaction.queryItemNames.contains(CaseInsensitiveString(name)), !member.isNull {
+                    (changed[name], isChanged) = (.string(Redaction.placeholder), true)
+                } else if let new = redacted(member) {
+                    (changed[name], isChanged) = (new, true)
+                }
+            }
+            return isChanged ? .object(changed) : nil
+        case .array(let elements):
+            var changed = elements
+            var isChanged = false
+            for index in elements.indices {
+                if let new = redacted(elements[index]) { (changed[index], isChanged) = (new, true) }
+            }
+            return isChanged ? .array(changed) : nil
+        default: return nil
+        }
+    }
+}

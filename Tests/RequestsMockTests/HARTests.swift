@@ -1,0 +1,300 @@
+import Foundation
+import RequestsMock
+import Testing
+
+/// Returns an executor that responds with the body of `mock`, and its recorder.
+private func recorded(_ mock: MockExecutor, _ recorder: HARRecorder) -> any RequestExecutor {
+    mock.intercepted(by: recorder)
+}
+
+private func recordedEntry(
+    _ url: String, _ body: String = "", method: HTTPMethod = .get, at seconds: Double = 0
+)
+    -> HARArchive.Entry
+{
+    HARArchive.Entry(
+        startedAt: Date(timeIntervalSince1970: 1_700_000_000 + seconds), method: method, url: url, status: 200,
+        responseHeader: [.contentType(.plainText)],
+        responseBody: HARArchive.Content(mediaType: "text/plain", data: Data(body.utf8)))
+}
+
+private func get(_ url: String, _ executor: any RequestExecutor) async throws -> String {
+    let response = try await executor.execute(PreparedRequest(method: .get, target: TargetURI(url)))
+    guard case .bytes(let data) = response.body else { return "" }
+    return String(decoding: data, as: UTF8.self)
+}
+
+private let minimal = """
+    {"log": {"entries": [{"startedDateTime": "2026-01-02T03:04:05.678Z",
+    "request": {"method": "GET", "url": "https://a.test/x?y=1", "headers": [{"name": ":path", "value": "/x"},
+    {"name": "Accept", "value": "*/*"}]},
+    "response": {"status": 200, "headers": [{"name": "Set-Cookie", "value": "a=1\\nb=2"},
+    {"name": "Content-Encoding", "value": "gzip"}, {"name": "Content-Length", "value": "3"}],
+    "content": {"size": 2, "mimeType": "text/plain", "text": "aGk=", "encoding": "base64"}},
+    "timings": {"dns": -1, "connect": 4.5, "ssl": 1.5, "send": 0.5, "wait": 10, "receive": 2, "_queued": 1}}]}}
+    """
+
+@Suite("Recordings (HAR)", .serialized, .timeLimit(.minutes(10)))
+struct HARTests {
+    @Test("exchanges are recorded in the format HAR 1.2, without secrets")
+    func recording() async throws {
+        let recorder = HARRecorder()
+        let mock = MockExecutor { request in
+            if request.method == .get { return .data(Data([0xFF, 0, 1]), contentType: .png) }
+            return .data(
+                Data(#"{"access_token":"fresh-secret","list":[{"password":"p"}],"echo":"api-secret"}"#.utf8),
+                contentType: .json
+            ).adding(headerField: Field(name: .setCookie, value: "id=cookie-secret"))
+        }
+        let executor = recorded(mock, recorder)
+        var request = PreparedRequest(
+            method: .post, target: try TargetURI("https://user:userinfo-secret@a.test/x?token=query-secret&q=1"),
+            header: [.authorization(bearerToken: "api-secret"), .contentType("application/x-www-form-urlencoded")])
+        request.body = .bytes(Data("password=form-secret&a=1".utf8))
+        _ = try await executor.execute(request)
+        request = PreparedRequest(method: .get, target: try TargetURI("https://a.test/image"), delivery: .streamed)
+        let response = try await executor.execute(request)
+        guard case .stream(let stream) = response.body else {
+            Issue.record("the response is not streamed")
+            return
+        }
+        #expect(recorder.recordedCount == 1)
+        #expect(try await stream.collect() == Data([0xFF, 0, 1]))
+        let archive = recorder.archive
+        #expect(recorder.recordedCount == 2)
+        let json = String(decoding: archive.json, as: UTF8.self)
+        #expect(try HARSchema.violations(in: archive.json) == [])
+        #expect(!json.contains("-secret"))
+        #expect(archive.entries[0].url == "https://a.test/x?token=%3Credacted%3E&q=1")
+        #expect(archive.entries[0].requestBody?.data == Data("password=<redacted>&a=1".utf8))
+        #expect(archive.entries[1].responseBody.data == Data([0xFF, 0, 1]))
+        #expect(archive.entries[1].timings.total > .zero)
+        // Dates have milliseconds and durations microseconds, so they are not compared.
+        let read = try HARArchive(parsing: archive.json)
+        #expect(read.entries.map(\.url) == archive.entries.map(\.url))
+        #expect(read.entries.map(\.responseBody) == archive.entries.map(\.responseBody))
+    }
+
+    @Test("failures, long bodies and bodies that are not read are recorded as such")
+    func incomplete() async throws {
+        var limits = HARRecorder.Limits()
+        limits.bodyBytes = 3
+        let recorder = HARRecorder(limits: limits)
+        let mock = MockExecutor { request in
+            if request.target.path == "/lost" { throw RequestError(.connectionLost) }
+            return .ok("long")
+        }
+        let executor = recorded(mock, recorder)
+        await #expect(throws: RequestError.self) { try await get("http://a.test/lost", executor) }
+        _ = try await get("http://a.test/long", executor)
+        _ = try await executor.execute(
+            PreparedRequest(method: .get, target: TargetURI("http://a.test/unread"), delivery: .streamed))
+        let archive = recorder.archive
+        #expect(archive.entries.map(\.status) == [nil, 200, 200])
+        #expect(archive.entries[1].responseBody.data == nil && archive.entries[1].responseBody.size == 4)
+        #expect(archive.entries[2].comment == "the body was not read to its end")
+        #expect(try HARSchema.violations(in: archive.json) == [])
+        let replay = MockExecutor(replaying: archive)
+        let lost = await #expect(throws: RequestError.self) { try await get("http://a.test/lost", replay) }
+        #expect(lost?.reason == .connectionLost)
+        let long = await #expect(throws: RequestError.self) { try await get("http://a.test/long", replay) }
+        #expect(long?.reason == .other)
+    }
+
+    @Test("the timings of an executor are those of the recording; a reused connection has none of its own")
+    func timings() {
+        var metrics = RawResponse.Metrics()
+        metrics.timeToLookup = .milliseconds(2)
+        metrics.timeToConnect = .milliseconds(5)
+        metrics.timeToTLS = .milliseconds(9)
+        metrics.timeToRequestSent = .milliseconds(10)
+        metrics.timeToFirstByte = .milliseconds(30)
+        metrics.timeToEnd = .milliseconds(31)
+        let timings = HARArchive.Timings(metrics, headAt: .milliseconds(30), endAt: .milliseconds(40))
+        #expect(timings.lookup == .milliseconds(2) && timings.connect == .milliseconds(7))
+        #expect(timings.tls == .milliseconds(4) && timings.send == .milliseconds(1))
+        #expect(timings.wait == .milliseconds(20) && timings.receive == .milliseconds(1))
+        #expect(timings.total == .milliseconds(31))
+    }
+
+    @Test("recordings of browsers are imported, and replayed decoded")
+    func browsers() async throws {
+        let archive = try HARArchive(parsing: Data([0xEF, 0xBB, 0xBF]) + Data(minimal.utf8))
+        let entry = try #require(archive.entries.first)
+        #expect(entry.requestHeader == [.accept("*/*")])
+        #expect(entry.responseHeader.values(of: .setCookie) == ["a=1", "b=2"])
+        #expect(entry.responseBody.data == Data("hi".utf8))
+        #expect(entry.timings.lookup == nil && entry.timings.total == .milliseconds(17))
+        #expect(try await get("https://a.test/x?y=1", MockExecutor(replaying: archive)) == "hi")
+    }
+
+    @Test(
+        "a missing or wrong member is an error with its path",
+        arguments: [
+            ("{", "", .notJSON), ("[]", "", .invalidMember), ("{}", "log", .missingMember),
+            (#"{"log": {}}"#, "log.entries", .missingMember),
+            (#"{"log": {"entries": 1}}"#, "log.entries", .invalidMember),
+            (minimal.replacing(#""method": "GET", "#, with: ""), "log.entries[0].request.method", .missingMember),
+            (minimal.replacing("GET", with: "G T"), "log.entries[0].request.method", .invalidMember),
+            (minimal.replacing("https://a.test/x?y=1", with: "x"), "log.entries[0].request.url", .invalidMember),
+            (minimal.replacing("2026-01", with: "2026-13"), "log.entries[0].startedDateTime", .invalidMember),
+            (
+                minimal.replacing(#""status": 200"#, with: #""status": 99"#), "log.entries[0].response.status",
+                .invalidMember
+            ),
+            (minimal.replacing("Accept", with: "A b"), "log.entries[0].request.headers[1].name", .invalidMember),
+            (minimal.replacing("*/*", with: "\\u0000"), "log.entries[0].request.headers[1].value", .invalidMember),
+            (minimal.replacing("aGk=", with: "?"), "log.entries[0].response.content.text", .invalidMember),
+            (minimal.replacing("base64", with: "rot13"), "log.entries[0].response.content.encoding", .invalidMember),
+            (minimal.replacing("4.5", with: "1e300"), "log.entries[0].timings.connect", .invalidMember),
+            (minimal.replacing("4.5", with: "\"4\""), "log.entries[0].timings.connect", .invalidMember),
+            (
+                minimal.replacing(#""size": 2"#, with: #""size": "2""#), "log.entries[0].response.content.size",
+                .invalidMember
+            ),
+        ] as [(String, String, HARError.Problem)])
+    func malformed(text: String, path: String, problem: HARError.Problem) throws {
+        let error = try #require(throws: HARError.self) { try HARArchive(parsing: Data(text.utf8)) }
+        #expect(error.problem == problem && error.path == path, "\(error)")
+    }
+
+    @Test("of two recorders with one file, neither loses its recording")
+    func oneFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "a.har").path
+        try HARArchive(entries: [recordedEntry("http://a.test/1")]).write(to: path)
+        let error = try #require(throws: HARError.self) { try HARArchive().write(to: path) }
+        #expect(error.problem == .fileExists)
+        #expect(try HARArchive(contentsOf: path).entries.count == 1)
+        let missing = try #require(throws: HARError.self) { try HARArchive(contentsOf: path + "x") }
+        #expect(missing.problem == .inaccessible)
+        let folderless = try #require(throws: HARError.self) { try HARArchive().write(to: path + "/b.har") }
+        #expect(folderless.problem == .inaccessible)
+    }
+
+    @Test("a strict replay accepts requests in any order, with the items of the query in any order")
+    func strict() async throws {
+        let archive = HARArchive(entries: [
+            recordedEntry("http://a.test/x?a=1&b=2", "first"), recordedEntry("http://a.test/x?b=2&a=1", "second"),
+            recordedEntry("http://a.test/:id?token=%3Credacted%3E", "colon"),
+        ])
+        let replay = MockExecutor(replaying: archive)
+        #expect(try await get("http://a.test/:id?token=real", replay) == "colon")
+        #expect(try await get("http://a.test/x?b=2&a=1", replay) == "first")
+        #expect(throws: MockExecutor.VerificationError.self) { try replay.verify() }
+        #expect(try await get("http://a.test/x?a=1&b=2", replay) == "second")
+        try replay.verify()
+        for url in [
+            "http://a.test/x?a=1&b=2&c=3", "http://a.test/x?a=1", "http://a.test/1?token=a", "https://a.test/x?a=1&b=2",
+        ] {
+            let error = await #expect(throws: RequestError.self) { try await get(url, replay) }
+            let report = "\(error?.underlying ?? RequestError(.other))"
+            #expect(report.contains("nearest stubs"))
+        }
+        // One more request than was recorded.
+        await #expect(throws: RequestError.self) { try await get("http://a.test/x?a=1&b=2", replay) }
+        #expect(throws: MockExecutor.VerificationError.self) { try replay.verify() }
+    }
+
+    @Test("an ordered replay accepts only the recorded order")
+    func ordered() async throws {
+        let archive = HARArchive(entries: [
+            recordedEntry("http://a.test/1", "one"), recordedEntry("http://a.test/2", "two"),
+            recordedEntry("http://a.test/1", "three"),
+        ])
+        let replay = MockExecutor(replaying: archive, order: .ordered)
+        #expect(try await get("http://a.test/1", replay) == "one")
+        #expect(try await get("http://a.test/2", replay) == "two")
+        #expect(try await get("http://a.test/1", replay) == "three")
+        try replay.verify()
+        let other = MockExecutor(replaying: archive, order: .ordered)
+        let error = await #expect(throws: RequestError.self) { try await get("http://a.test/2", other) }
+        #expect(error?.detail == "the replay expected GET http://a.test/1, and received GET http://a.test/2")
+        #expect(error?.mayHaveReachedServer == false)
+    }
+}
+
+@Suite("Waterfalls", .serialized, .timeLimit(.minutes(10)))
+struct WaterfallTests {
+    private var archive: HARArchive {
+        var first = recordedEntry("https://a.test/<script>?token=secret", "{}")
+        first.timings.lookup = .milliseconds(10)
+        first.timings.connect = .milliseconds(30)
+        first.timings.tls = .milliseconds(20)
+        first.timings.send = .milliseconds(5)
+        first.timings.wait = .milliseconds(40)
+        first.timings.receive = .milliseconds(15)
+        first.requestHeader = [.authorization("secret"), Field(name: "X", value: "a\"b'c&d")]
+        var second = recordedEntry("https://a.test/\u{1B}[31m", method: .post, at: 0.05)
+        second.status = nil
+        second.comment = "failed: the connection was lost"
+        second.timings.wait = .milliseconds(50)
+        return HARArchive(entries: [first, second])
+    }
+
+    @Test("the page is one file without scripts, links, secrets and raw markup")
+    func page() throws {
+        let page = archive.waterfallHTML
+        for text in ["<script", "src=", "href=", "url(", "@import", "secret", "\u{1B}"] {
+            #expect(!page.contains(text))
+        }
+        for text in [
+            "prefers-color-scheme: dark", "lang=\"en\"", "<caption>", "scope=\"col\"", "scope=\"row\"", "<summary>",
+            "role=\"img\" aria-label=\"lookup 10.0 ms, connect 10.0 ms, tls 20.0 ms, send 5.0 ms, wait 40.0 ms, receive 15.0 ms\"",
+            "default-src 'none'", "a&quot;b&#39;c&amp;d", "left:10.00%;width:10.00%",
+        ] { #expect(page.contains(text), "\(text)") }
+        let empty = HARArchive().waterfallHTML
+        #expect(empty.contains("0 exchanges in 0.0 ms"))
+    }
+
+    @Test("the waterfall for terminals has this text")
+    func terminal() {
+        #expect(
+            archive.waterfallText(width: 80) == """
+                2 exchanges in 100.0 ms
+                . blocked  d lookup  c connect  t tls  s send  - wait  = receive
+                …t/<script>?token=<redacted> 200  100.0 ms |dddccctttttttss-------------======
+                POST https://a.test/ [31m    ---   50.0 ms |                 -----------------
+
+                """)
+    }
+
+    @Test(
+        "a browser without a window shows the page",
+        .enabled(if: HeadlessBrowser.path != nil, "no headless browser is installed"))
+    func browser() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).html")
+        try Data(archive.waterfallHTML.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let text = try HeadlessBrowser.document(of: file)
+        #expect(text.contains("Exchanges in the order in which they began"))
+        #expect(text.components(separatedBy: "<tr>").count == 4)
+    }
+}
+
+/// A browser that prints the document of a page.
+private enum HeadlessBrowser {
+    static let path: String? = {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let names = ["chromium", "chromium-browser", "google-chrome", "chrome", "microsoft-edge"]
+        let paths =
+            names.flatMap { name in folders.map { "\($0)/\(name)" } }
+            + ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"]
+        return paths.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }()
+
+    static func document(of file: URL) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: path ?? "")
+        process.arguments = ["--headless", "--disable-gpu", "--no-sandbox", "--dump-dom", file.absoluteString]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+}
