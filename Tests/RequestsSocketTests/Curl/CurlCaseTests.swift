@@ -7,7 +7,7 @@ import Testing
 
 // The cases are not in the repository. Without the folder, this suite is skipped.
 @Suite(
-    "Cases of curl over sockets", .timeLimit(.minutes(5)),
+    "Cases of curl over sockets", .timeLimit(.minutes(10)),
     .enabled(if: Corpora.arePresent, "the folder of corpora is missing"))
 struct CurlCaseTests {
     /// Returns a resolver that maps every name to `peer`, so that no test contacts a name server.

@@ -13,6 +13,7 @@ struct CurlClient {
     let executor: SocketExecutor
     let timeout: Duration
     private let logins = CurlLogins()
+    private let cookies = CurlCookies()
 
     init(test: CurlCase, port: String, executor: SocketExecutor, timeout: Duration) {
         self.test = test
@@ -22,8 +23,16 @@ struct CurlClient {
     }
 
     func perform(_ operation: Operation) async throws(RequestError) -> TypedResponse<Data> {
-        guard operation.isDecoding else { return try await perform(operation, with: executor) }
-        return try await perform(operation, with: executor.decodingContent())
+        guard operation.isDecoding else { return try await performKeepingCookies(operation, with: executor) }
+        return try await performKeepingCookies(operation, with: executor.decodingContent())
+    }
+
+    private func performKeepingCookies(
+        _ operation: Operation, with executor: some RequestExecutor
+    ) async throws(RequestError) -> TypedResponse<Data> {
+        guard cookies.isUsed(by: operation) else { return try await perform(operation, with: executor) }
+        cookies.load(for: operation, of: test, url: text(operation.url))
+        return try await perform(operation, with: executor.keepingCookies(in: cookies.store))
     }
 
     private func perform(
@@ -116,6 +125,8 @@ extension CurlClient {
             for line in lines(of: String(option.value.dropFirst())) { addField(line, to: &request) }
         case "header": try addField(text(option.value), of: operation, to: &request)
         case "expect100-timeout": request.attributes.continueTimeout = .seconds(Int(option.value) ?? 1)
+        case "cookie" where option.value.contains("="):
+            request.header.set(Field(name: .cookie, value: text(option.value)))
         case "bearer": request.authenticationProvider = .bearerToken(option.value)
         case "user" where !operation.waitsForChallenge:
             let pair = option.value.cut(at: ":") ?? (option.value, "")

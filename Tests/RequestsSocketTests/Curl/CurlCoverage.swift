@@ -6,8 +6,6 @@ enum CurlCoverage {
     /// The needs of cases that later features will meet.
     static let planned: [String: String] = [
         "mapped-address": "a mapping of addresses to other listeners: a resolver maps only names",
-        "cookie-jar-file": "cookies: middleware", "--cookie": "cookies: middleware",
-        "--cookie-jar": "cookies: middleware", "--junk-session-cookies": "cookies: middleware",
         "coding-library": "a content coding whose library this system lacks", "https": "TLS",
         "proxy": "proxies other than a configured one for http: TLS",
     ]
@@ -158,6 +156,15 @@ enum CurlCoverage {
 
     /// The other cases in which this client differs, none of which a rule describes.
     static let differences: [String: CurlDifference] = [
+        "curl-0008": CurlDifference(
+            "a Path that does not begin with a slash is ignored (RFC 6265 §5.2.4)", .part("cookie")),
+        "curl-0062": CurlDifference("cookies are those of the host of the URL", .part("cookie")),
+        "curl-0427": CurlDifference(
+            "of cookies that do not all fit, the oldest are sent (RFC 6265 §5.4)", .part("cookie")),
+        "curl-0442": CurlDifference(
+            "of cookies that do not all fit, the oldest are sent (RFC 6265 §5.4)", .part("cookie")),
+        "curl-0443": CurlDifference(
+            "of cookies that do not all fit, the oldest are sent (RFC 6265 §5.4)", .part("cookie")),
         "curl-0060": CurlDifference(
             "the library sets Content-Length, and never sends it with chunks (RFC 9112 §6.2)", .part("content-length")),
         "curl-0188": CurlDifference(
@@ -201,17 +208,20 @@ enum CurlCoverage {
 
     /// The needs and options that are supported or declined.
     private static let met: Set<String> = [
-        "auth-negotiation", "bearer", "content-decoding", "digest", "etag-file", "expect-timeout", "host-mapping",
+        "auth-negotiation", "bearer", "content-decoding", "cookie-jar-file", "digest", "etag-file", "expect-timeout",
+        "host-mapping",
         "json",
         "max-body-size",
         "multipart", "netrc",
         "query", "range", "raw-path", "raw-transfer", "redirect", "redirect-keep-method", "redirect-limit", "resume",
         "retry", "status-as-error", "time-condition", "upload", "urlencode",
-        "--auth:any", "--auth:digest", "--bearer", "--continue-at", "--data", "--data-binary", "--data-urlencode",
+        "--auth:any", "--auth:digest", "--bearer", "--continue-at", "--cookie", "--cookie-jar", "--data",
+        "--data-binary", "--data-urlencode",
         "--decompress",
         "--etag-compare",
         "--expect100-timeout", "--fail", "--follow", "--follow-keep-method", "--form", "--form-escape",
-        "--form-string", "--get", "--head", "--header", "--json", "--max-filesize", "--max-redirs", "--max-time",
+        "--form-string", "--get", "--head", "--header", "--json", "--junk-session-cookies", "--max-filesize",
+        "--max-redirs", "--max-time",
         "--method",
         "--netrc", "--netrc-file", "--netrc-optional", "--path-as-is", "--post301", "--post302", "--range", "--raw",
         "--referer", "--retry",

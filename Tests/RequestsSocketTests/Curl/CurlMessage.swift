@@ -28,7 +28,7 @@ struct CurlMessage {
         let boundary = boundary
         // The length depends on the boundary.
         if boundary != nil { own.append("content-length") }
-        var lines = fields.map { "\($0[0].lowercased()): \($0[1])" }.filter { line in
+        var lines = fields.map { "\($0[0].lowercased()): \(Self.value(of: $0))" }.filter { line in
             !own.contains { line.hasPrefix($0 + ":") }
         }
         var text = String(decoding: body, as: UTF8.self)
@@ -64,6 +64,14 @@ struct CurlMessage {
     private static func normalized(_ target: String) -> String {
         let allowed = PercentEncoding(allowing: "-._~:/?#[]@!$&'()*+,;=%")
         return allowed.encode(target).replacing(/%[0-9A-Fa-f]{2}/) { $0.output.uppercased() }
+    }
+
+    /// Returns the value of a field, with the cookies in alphabetical order.
+    ///
+    /// Servers must not depend on their order (RFC 6265 §4.2.2), and curl has rules of its own for it.
+    private static func value(of field: [String]) -> String {
+        guard field[0].lowercased() == "cookie" else { return field[1] }
+        return field[1].split(separator: "; ").sorted().joined(separator: "; ")
     }
 
     private var boundary: String? {

@@ -1,0 +1,201 @@
+/// A type that provides the cookies of requests, such as a ``CookieStore``.
+///
+/// Many requests use it at the same time.
+public protocol CookieProviding: Sendable {
+    /// Returns the cookies of a request to `target`, in the order in which they are sent.
+    ///
+    /// It is called for each request, also after redirects, and must return quickly. The type selects the cookies: the
+    /// middleware sends all that it returns, as long as they fit.
+    func cookies(for target: TargetURI) -> [CookieJar.StoredCookie]
+}
+
+/// A type that stores the cookies of responses, such as a ``CookieStore``.
+public protocol CookieStoring: Sendable {
+    /// Stores the cookies that `response` sets, if any.
+    ///
+    /// It is called for each response, also one that redirects, and must return quickly.
+    func store(_ response: ResponseHead)
+}
+
+/// Middleware that sends stored cookies, and stores those of responses.
+///
+/// It handles each request of a call for the target of that request: a cookie that a redirect sets is stored, and sent
+/// to the next target if it belongs there. A cookie is a secret of its host, so this also applies after the call has
+/// left its origin.
+///
+/// Cookies of the request itself are sent first, and replace stored ones of the same name. The field has at most 8,190
+/// bytes with its name unless the cookies of the request are longer: stored cookies from the first that exceeds this on
+/// are left out.
+public struct CookieHandling: Middleware {
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private final class Settings: Sendable {
+        let provider: (any CookieProviding)?
+        let store: (any CookieStoring)?
+
+        init(_ provider: (any CookieProviding)?, _ store: (any CookieStoring)?) {
+            self.provider = provider
+            self.store = store
+        }
+    }
+
+    private let settings: Settings
+
+    /// Creates middleware that sends the cookies of `provider` and stores those of responses in `store`; nil for
+    /// neither.
+    public init(from provider: (any CookieProviding)?, storingIn store: (any CookieStoring)?) {
+        settings = Settings(provider, store)
+    }
+
+    /// Performs `request` with its cookies, and stores those of the response.
+    ///
+    /// - Throws: The `RequestError` of `next`; the cookies of a response that it has are stored too.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard request.options.handlesCookies != false else { return try await next.execute(request) }
+        guard let own = request.attributes[OwnCookies.self] else { return try await perform(request, next) }
+        // Further inside, middleware of this kind must not handle the request again.
+        guard !own.isHandled else { return try await next.execute(request) }
+        var request = request
+        request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
+        return try await own.handling.perform(request, next)
+    }
+
+    private func perform(
+        _ request: PreparedRequest, _ next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let request = settings.provider.map { request.adding($0.cookies(for: request.target)) } ?? request
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            settings.store?.store(response.head)
+            return response
+        } catch {
+            if let response = error.response { settings.store?.store(response) }
+            throw error
+        }
+    }
+
+    /// Passes on all traits, because bodies are not changed, and adds that cookies are added.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.addsCredentials) }
+}
+
+extension CookieHandling: CustomReflectable {
+    /// The mirror that `dump` prints: the types of the provider and the store, because their values may be secrets.
+    public var customMirror: Mirror {
+        let types = [settings.provider as (any Sendable)?, settings.store].map {
+            $0.map { "\(type(of: $0))" } ?? "none"
+        }
+        return Mirror(self, children: ["provider": types[0], "store": types[1]])
+    }
+}
+
+extension CookieHandling {
+    /// The bytes of the name of the field, with the colon and the space.
+    static let fieldOverhead = "Cookie: ".utf8.count
+    /// The largest number of bytes of a field that servers accept everywhere, that of curl.
+    static let fieldLimit = 8_190
+}
+
+extension PreparedRequest {
+    /// Returns this request with stored cookies after its own.
+    fileprivate func adding(_ cookies: [CookieJar.StoredCookie]) -> PreparedRequest {
+        guard !cookies.isEmpty else { return self }
+        let own = header[.cookie].map(CookiePairs.init)
+        var text = own?.text ?? ""
+        var count = CookieHandling.fieldOverhead + text.utf8.count
+        for cookie in cookies where own?.names.contains(ByteText(cookie.name)) != true {
+            count += cookie.pairSize + (text.isEmpty ? 0 : 2)
+            guard count <= CookieHandling.fieldLimit else { break }
+            if !text.isEmpty { text += "; " }
+            text += cookie.pair
+        }
+        guard !text.isEmpty else { return self }
+        var request = self
+        // The cookies were selected for this target, not for that of the call.
+        if hasLeftOrigin { request.permitSecrets(.cookie) }
+        request.header.set(Field(name: .cookie, value: text))
+        return request
+    }
+}
+
+/// The cookies in the Cookie field of a request.
+private struct CookiePairs {
+    /// The pairs without empty ones.
+    let text: String
+    let names: Set<ByteText>
+
+    init(_ field: String) {
+        let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        let pairs = field.splitBytes(at: ";").compactMap { part -> Substring? in
+            let start = part.utf8.drop(while: isBlank)
+            guard let last = start.lastIndex(where: { !isBlank($0) }) else { return nil }
+            return Substring(start[...last])
+        }
+        text = pairs.joined(separator: "; ")
+        names = Set(
+            pairs.map { pair in
+                // A pair without an equals sign is a value without a name.
+                let equals = pair.utf8.firstIndex(of: UInt8(ascii: "="))
+                return ByteText(equals.map { String(pair[..<$0]) } ?? "")
+            })
+    }
+}
+
+/// The attribute with the cookies of one request.
+private struct OwnCookies: RequestAttributes.Key {
+    typealias Value = OwnCookies
+
+    let handling: CookieHandling
+    /// Whether a middleware has handled the request with it.
+    var isHandled = false
+}
+
+// MARK: Adding the middleware
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that keeps cookies in `store`.
+    ///
+    /// Add it before `retrying(_:budget:clock:)` and `authenticating(with:within:)`, so that every attempt has the
+    /// cookies of the response before it.
+    public func keepingCookies(
+        in store: some CookieProviding & CookieStoring = CookieStore()
+    ) -> Intercepted<Self, CookieHandling> {
+        intercepted(by: CookieHandling(from: store, storingIn: store))
+    }
+
+    /// Returns this executor with middleware that keeps cookies in `store`, for an executor of an unknown type, such as
+    /// one chosen at run time.
+    @_disfavoredOverload
+    public func keepingCookies(
+        in store: some CookieProviding & CookieStoring = CookieStore()
+    ) -> any RequestExecutor {
+        intercepted(by: CookieHandling(from: store, storingIn: store))
+    }
+}
+
+extension Client {
+    /// Returns this client with middleware that keeps cookies in `store`.
+    public func keepingCookies(in store: some CookieProviding & CookieStoring = CookieStore()) -> Client<API> {
+        Client(api, executor: executor.keepingCookies(in: store))
+    }
+}
+
+extension Request {
+    /// Returns this request with cookies of `store` in place of those of the executor.
+    ///
+    /// It has no effect on an executor without `keepingCookies(in:)`.
+    public consuming func keepingCookies(in store: some CookieProviding & CookieStoring) -> Self {
+        setting(
+            attribute: OwnCookies.self,
+            to: OwnCookies(handling: CookieHandling(from: store, storingIn: store)))
+    }
+
+    /// Returns this request without stored cookies; the cookies of its response are not stored.
+    ///
+    /// Cookies that the request itself has are sent.
+    public consuming func withoutCookies() -> Self {
+        var options = attributes[RequestOptions.self] ?? RequestOptions()
+        options.handlesCookies = false
+        return with(options: options)
+    }
+}

@@ -1,0 +1,359 @@
+/// The cookies that servers have set, and the rules that select those of a request (RFC 6265bis).
+///
+/// A jar is a value: it has no clock, no lock and no file. ``CookieStore`` is a jar that requests share.
+///
+/// ```swift
+/// var jar = CookieJar()
+/// jar.store("id=7; Path=/; Secure", from: target, at: now)
+/// let cookies = jar.cookies(for: target, at: now)
+/// ```
+///
+/// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address is never a domain, and
+/// a public suffix such as `com` is none. A cookie with Secure is set and sent only over TLS or within this machine
+/// (`localhost`, `127.0.0.0/8`, `[::1]`), and no other connection replaces or shadows it. Names that begin with
+/// `__Secure-` or `__Host-` have the attributes that the prefix promises. A value with a control character, with more
+/// octets than ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
+public struct CookieJar: Sendable {
+    /// The bounds of the jar.
+    public let limits: Limits
+
+    /// The domains that no cookie belongs to.
+    public let publicSuffixes: PublicSuffixes
+
+    private var table = CookieTable()
+    /// The keys that have changed since the last ``takeChanges()``; nil if they are not recorded.
+    private var changes: Changes?
+
+    /// Creates an empty jar.
+    ///
+    /// - Parameters:
+    ///   - limits: The bounds of the jar.
+    ///   - publicSuffixes: The domains that no cookie belongs to.
+    public init(limits: Limits = Limits(), publicSuffixes: PublicSuffixes = .system) {
+        self.limits = limits
+        self.publicSuffixes = publicSuffixes
+    }
+
+    /// The bounds of a jar.
+    ///
+    /// Values below 0 count as 0.
+    public struct Limits: Hashable, Sendable {
+        /// The largest number of bytes of the name and the value of a cookie; a larger one is ignored.
+        public var cookieSize: Int
+        /// The largest number of cookies.
+        ///
+        /// Beyond it, expired ones are removed, then those that were not used for the longest time.
+        public var count: Int
+        /// The largest number of cookies of one domain.
+        ///
+        /// Beyond it, expired ones are removed, then those without Secure and then others that were not used for the
+        /// longest time.
+        public var countPerDomain: Int
+        /// The largest number of cookies that one response sets; further ones are ignored.
+        public var countPerResponse: Int
+        /// The largest number of cookies in one request; further ones are left out.
+        public var countPerRequest: Int
+        /// The largest number of bytes of the Cookie field with its name; cookies from the first that exceeds it on are
+        /// left out.
+        public var fieldSize: Int
+        /// The longest lifetime of a cookie (RFC 6265bis §5.5).
+        public var lifetime: Duration
+
+        /// Creates bounds; by default those of RFC 6265bis §6.1 and of curl.
+        public init(
+            cookieSize: Int = 4_096, count: Int = 3_000, countPerDomain: Int = 50, countPerResponse: Int = 50,
+            countPerRequest: Int = 150, fieldSize: Int = 8_190, lifetime: Duration = .seconds(400 * 86_400)
+        ) {
+            self.cookieSize = max(0, cookieSize)
+            self.count = max(0, count)
+            self.countPerDomain = max(0, countPerDomain)
+            self.countPerResponse = max(0, countPerResponse)
+            self.countPerRequest = max(0, countPerRequest)
+            self.fieldSize = max(0, fieldSize)
+            self.lifetime = max(.zero, lifetime)
+        }
+    }
+}
+
+// MARK: Storing
+
+extension CookieJar {
+    /// Stores the cookies that a response sets, for the target of its request.
+    ///
+    /// - Parameters:
+    ///   - response: The head of the response.
+    ///   - now: The current date.
+    public mutating func store(_ response: ResponseHead, at now: Date) {
+        // Nearly every response returns here.
+        guard response.header.contains(.setCookie) else { return }
+        var count = 0
+        for field in response.header where field.name == .setCookie {
+            guard count < limits.countPerResponse else { return }
+            if store(field.valueBytes, from: response.target, at: now) { count += 1 }
+        }
+    }
+
+    /// Stores the cookie of a Set-Cookie value; a cookie that has expired removes the stored one.
+    ///
+    /// - Parameters:
+    ///   - value: The value of one Set-Cookie field.
+    ///   - target: The target of the request for the response with the field.
+    ///   - now: The current date.
+    /// - Returns: Whether the jar has accepted the cookie.
+    @discardableResult
+    public mutating func store(_ value: String, from target: TargetURI, at now: Date) -> Bool {
+        store(Array(value.utf8), from: target, at: now)
+    }
+
+    private mutating func store(_ bytes: [UInt8], from target: TargetURI, at now: Date) -> Bool {
+        guard let setCookie = SetCookie(bytes, limit: limits.cookieSize),
+            let cookie = cookie(of: setCookie, from: target, at: now), permits(cookie, from: target, at: now),
+            setCookie.keepsPromise(of: cookie)
+        else { return false }
+        set(cookie, at: now)
+        return true
+    }
+
+    /// Adds a cookie from another source, such as a file of another program.
+    ///
+    /// - Parameters:
+    ///   - cookie: The cookie; one that has expired removes the stored one.
+    ///   - now: The current date.
+    /// - Returns: False if the cookie is too large, or if its domain is a public suffix and it is not only for the
+    ///   host.
+    @discardableResult
+    public mutating func insert(_ cookie: StoredCookie, at now: Date) -> Bool {
+        guard cookie.size <= limits.cookieSize, cookie.isHostOnly || !publicSuffixes.contains(cookie.domain) else {
+            return false
+        }
+        var cookie = cookie
+        cookie.expires = cookie.expires.map { min($0, limit(of: now)) }
+        set(cookie, at: now)
+        return true
+    }
+
+    /// Returns the cookie that a response sets; nil if its domain is not that of the target.
+    private func cookie(of setCookie: SetCookie, from target: TargetURI, at now: Date) -> StoredCookie? {
+        let host = target.host
+        guard !host.isEmpty, host.utf8.count <= StoredCookie.domainLimit else { return nil }
+        var (domain, isHostOnly) = (host, true)
+        switch setCookie.domain {
+        case .host: break
+        case .invalid: return nil
+        case .named(let name):
+            if name.hasSameBytes(as: host) || host.hasSameBytes(as: "[\(name)]") {
+                isHostOnly = CookieScope.isAddress(host) || publicSuffixes.contains(name)
+            } else {
+                guard CookieScope.domain(name, matches: host), !publicSuffixes.contains(name) else { return nil }
+                (domain, isHostOnly) = (name, false)
+            }
+        }
+        return StoredCookie(
+            name: setCookie.name, value: setCookie.value, domain: domain, isHostOnly: isHostOnly,
+            path: setCookie.path ?? defaultPath(of: target), isSecure: setCookie.isSecure,
+            isHTTPOnly: setCookie.isHTTPOnly, sameSite: setCookie.sameSite, expires: expiry(of: setCookie, at: now),
+            created: now, lastUsed: now)
+    }
+
+    /// Returns the default path, or the root if the path of the target is longer than that of a cookie may be.
+    private func defaultPath(of target: TargetURI) -> String {
+        let path = CookieScope.defaultPath(of: target.path)
+        return path.utf8.count <= SetCookie.attributeLimit ? path : "/"
+    }
+
+    private func expiry(of setCookie: SetCookie, at now: Date) -> Date? {
+        if let age = setCookie.maxAge {
+            return age > 0 ? min(now + Double(age), limit(of: now)) : .distantPast
+        }
+        return setCookie.expires.map { min(Date(timeIntervalSince1970: Double($0)), limit(of: now)) }
+    }
+
+    /// The last date at which a cookie that is set at `now` may expire.
+    private func limit(of now: Date) -> Date { now + limits.lifetime / .seconds(1) }
+
+    /// Returns whether a cookie may be set by `target` beside the secure cookies of the jar (RFC 6265bis §5.7, steps 13
+    /// and 16).
+    private func permits(_ cookie: StoredCookie, from target: TargetURI, at now: Date) -> Bool {
+        guard !CookieScope.isSecure(target) else { return true }
+        guard !cookie.isSecure else { return false }
+        // A secure cookie of the name whose domain is above or below, and whose path the new one would shadow.
+        return !table.secureCookies(named: cookie.name, near: cookie.domain).contains { other in
+            !other.isExpired(at: now) && CookieScope.path(other.path, matches: cookie.path)
+        }
+    }
+}
+
+extension SetCookie {
+    /// Returns whether a cookie has the attributes that its name promises (RFC 6265bis §4.1.3).
+    fileprivate func keepsPromise(of cookie: CookieJar.StoredCookie) -> Bool {
+        func begins(_ text: String, _ prefix: StaticString) -> Bool {
+            text.utf8.prefix(prefix.utf8CodeUnitCount).map(ASCIIFolding.folded).elementsEqual(
+                UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
+        }
+        // Sent without a name, the value could be taken for a cookie with a prefix.
+        let text = cookie.name.isEmpty ? cookie.value : cookie.name
+        let isForSecure = begins(text, "__secure-")
+        let isForHost = begins(text, "__host-")
+        guard isForSecure || isForHost else { return true }
+        guard !cookie.name.isEmpty, cookie.isSecure else { return false }
+        return !isForHost || (cookie.isHostOnly && namesNoDomain && hasRootPath)
+    }
+
+    /// Whether the value has no domain.
+    private var namesNoDomain: Bool { if case .host = domain { true } else { false } }
+}
+
+// MARK: Finding
+
+extension CookieJar {
+    /// Returns the cookies of a request, in the order in which they are sent, and records their use.
+    ///
+    /// - Parameters:
+    ///   - target: The target of the request.
+    ///   - now: The current date.
+    /// - Returns: At most ``Limits/countPerRequest`` cookies, those with longer paths and older ones first.
+    public mutating func cookies(for target: TargetURI, at now: Date) -> [StoredCookie] {
+        guard table.count > 0 else { return [] }
+        let slots = table.matching(
+            host: target.host, path: target.path, isSecure: CookieScope.isSecure(target), at: now)
+        var found: [StoredCookie] = []
+        var size = CookieHandling.fieldOverhead
+        for slot in slots.prefix(limits.countPerRequest) {
+            var cookie = table[slot]
+            size += cookie.pairSize + (found.isEmpty ? 0 : 2)
+            guard size <= limits.fieldSize else { break }
+            table.use(slot, at: now)
+            cookie.lastUsed = now
+            found.append(cookie)
+        }
+        return found
+    }
+
+    /// All cookies, in the order of their creation; also those that have expired and were not yet removed.
+    public var cookies: [StoredCookie] { table.cookies }
+
+    /// The number of cookies.
+    public var count: Int { table.count }
+}
+
+// MARK: Removing
+
+extension CookieJar {
+    private mutating func set(_ cookie: StoredCookie, at now: Date) {
+        changes?.add(cookie.key)
+        guard !cookie.isExpired(at: now) else {
+            if let slot = table.slot(of: cookie.key) { table.remove(slot) }
+            return
+        }
+        table.set(cookie)
+        guard table.count > limits.count || table.slots(of: cookie.domain).count > limits.countPerDomain else { return }
+        removeExpired(at: now)
+        while table.slots(of: cookie.domain).count > limits.countPerDomain,
+            record(table.removeOldest(of: cookie.domain))
+        {}
+        while table.count > limits.count, record(table.removeOldest()) {}
+    }
+
+    /// Records a removed cookie, and returns whether there was one.
+    private mutating func record(_ removed: StoredCookie?) -> Bool {
+        if let removed { changes?.add(removed.key) }
+        return removed != nil
+    }
+
+    /// Removes the cookies that have expired.
+    public mutating func removeExpired(at now: Date) {
+        for cookie in table.removeExpired(at: now) { changes?.add(cookie.key) }
+    }
+
+    /// Removes the session cookies, as when a program ends.
+    public mutating func removeSessionCookies() { removeAll { $0.expires == nil } }
+
+    /// Removes the cookies that satisfy `condition`; all of them without one.
+    public mutating func removeAll(where condition: (StoredCookie) -> Bool = { _ in true }) {
+        for cookie in table.cookies where condition(cookie) {
+            if let slot = table.slot(of: cookie.key) { _ = record(table.remove(slot)) }
+        }
+    }
+}
+
+// MARK: Changes
+
+extension CookieJar {
+    /// The cookies that have changed, for a store that shares its file with other processes.
+    struct Changes: Sendable {
+        /// The keys of cookies that were set or removed.
+        private(set) var keys: Set<StoredCookie.Key> = []
+        /// Whether more cookies have changed than are worth recording, so that all count as changed.
+        private(set) var hasAll = false
+        private let limit: Int
+
+        init(limit: Int) { self.limit = limit }
+
+        /// The record of a jar all of whose cookies count as changed.
+        static var all: Changes {
+            var changes = Changes(limit: 0)
+            changes.hasAll = true
+            return changes
+        }
+
+        var isEmpty: Bool { keys.isEmpty && !hasAll }
+
+        func contains(_ key: StoredCookie.Key) -> Bool { hasAll || keys.contains(key) }
+
+        mutating func add(_ key: StoredCookie.Key) {
+            guard !hasAll else { return }
+            keys.insert(key)
+            if keys.count > limit { (keys, hasAll) = ([], true) }
+        }
+
+        /// Adds the changes of `other`.
+        mutating func add(_ other: Changes) {
+            for key in other.keys { add(key) }
+            if other.hasAll { (keys, hasAll) = ([], true) }
+        }
+    }
+
+    /// Whether there are recorded changes.
+    var hasChanges: Bool { changes.map { !$0.isEmpty } ?? false }
+
+    /// Returns the changes since the last call, and begins a new record.
+    ///
+    /// The record has at most twice as many keys as the jar may have cookies.
+    mutating func takeChanges() -> Changes {
+        let limit = limits.count < .max / 2 ? 2 * limits.count : .max
+        defer { changes = Changes(limit: limit) }
+        return changes ?? Changes(limit: limit)
+    }
+
+    /// Counts all cookies as changed if none were recorded, as in a jar that has replaced another.
+    mutating func recordReplacement() {
+        if changes == nil { changes = .all }
+    }
+
+    /// Records changes again that could not be saved.
+    mutating func restoreChanges(_ earlier: Changes) { changes?.add(earlier) }
+
+    /// Takes over the cookies of a file, except for those that have changed here.
+    mutating func merge(_ stored: [StoredCookie], besides own: Changes, at now: Date) {
+        guard !own.hasAll else { return }
+        let kept = changes
+        let keys = Set(stored.map(\.key))
+        removeAll { $0.expires != nil && !keys.contains($0.key) && !own.contains($0.key) }
+        // In the order of their last use, which decides what is removed first. A cookie that is here already keeps its
+        // place.
+        for cookie in stored.sorted(by: { $0.lastUsed < $1.lastUsed }) where !own.contains(cookie.key) {
+            if let slot = table.slot(of: cookie.key), table[slot].isSame(as: cookie) { continue }
+            insert(cookie, at: now)
+        }
+        // What came from the file is not a change of this jar.
+        changes = kept
+    }
+}
+
+extension CookieJar: CustomStringConvertible, CustomReflectable {
+    /// The number of cookies.
+    public var description: String { "cookie jar of \(count)" }
+
+    /// The mirror that `dump` prints: the number of cookies, whose values are secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["count": count]) }
+}
