@@ -1,0 +1,148 @@
+@_spi(Lock) internal import Requests
+
+/// The requests in progress that identical requests wait for, and the invalidations during them.
+final class CacheFlights: Sendable {
+    /// The end of a request that others wait for.
+    enum Outcome: Sendable {
+        /// The response was handled, and may be in the store.
+        case ended
+        /// The exchange failed in a way that concerns all identical requests.
+        case failed(RequestError)
+        /// The exchange ended for a reason of its own, so another request must take its place.
+        case abandoned
+    }
+
+    /// The result of an attempt to begin.
+    enum Start: Sendable {
+        /// The request is sent, and ``CacheFlights/end(_:_:)`` must be called.
+        case leading(Int)
+        /// An identical request was in progress, and has ended.
+        case joined(Outcome)
+    }
+
+    typealias Wait = WaitingCall<Start>
+
+    private struct Flight: Sendable {
+        let number: Int
+        var waiters: [Int: Wait.Continuation] = [:]
+    }
+
+    private struct State: Sendable {
+        var flights: [Caching.Key: Flight] = [:]
+        var nextNumber = 0
+        /// The latest invalidations, the newest last.
+        var invalidated: [Caching.Key] = []
+        /// The number of all invalidations.
+        var invalidations = 0
+        var revalidations = 0
+    }
+
+    private let state = Lock(State())
+
+    /// The maximum number of invalidations that are remembered.
+    private static let rememberedInvalidations = 64
+    /// The maximum number of validations in the background.
+    private static let revalidationLimit = 16
+
+    /// Begins a request, or waits for the end of an identical one.
+    func begin(_ key: Caching.Key, until deadline: Deadline) async -> Wait {
+        if let number = lead(key) { return .granted(.leading(number)) }
+        let id = state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        return await Wait.wait(until: deadline) { [self] continuation in
+            state.withLock { state in
+                // The handler has run already, or will find the waiter.
+                if Task.isCancelled { return .cancelled }
+                guard state.flights[key] != nil else {
+                    state.flights[key] = Flight(number: id)
+                    return .granted(.leading(id))
+                }
+                state.flights[key]?.waiters[id] = continuation
+                return nil
+            }
+        } cancel: { [self] in
+            state.withLock { $0.flights[key]?.waiters.removeValue(forKey: id) }
+        }
+    }
+
+    /// Begins a request unless an identical one is in progress.
+    private func lead(_ key: Caching.Key) -> Int? {
+        state.withLock { state in
+            guard state.flights[key] == nil else { return nil }
+            state.nextNumber += 1
+            state.flights[key] = Flight(number: state.nextNumber)
+            return state.nextNumber
+        }
+    }
+
+    /// Ends the request with a number, and resumes all that wait for it.
+    func end(_ key: Caching.Key, _ number: Int, _ outcome: Outcome) {
+        let waiters = state.withLock { state -> [Wait.Continuation] in
+            guard let flight = state.flights[key], flight.number == number else { return [] }
+            state.flights[key] = nil
+            return Array(flight.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: .granted(.joined(outcome))) }
+    }
+}
+
+// MARK: Invalidation
+
+extension CacheFlights {
+    /// The number of invalidations so far.
+    var invalidations: Int { state.withLock { $0.invalidations } }
+
+    /// Records that the responses for a URI are invalid, also those that are still on their way.
+    func invalidate(_ key: Caching.Key) {
+        state.withLock { state in
+            state.invalidations += 1
+            state.invalidated.append(key)
+            if state.invalidated.count > Self.rememberedInvalidations { state.invalidated.removeFirst() }
+        }
+    }
+
+    /// Records that all responses are invalid, also those that are still on their way.
+    func invalidateAll() {
+        state.withLock { state in
+            // Requests that were sent before are older than all that is remembered.
+            state.invalidations += 1
+            state.invalidated = []
+        }
+    }
+
+    /// Returns whether a response for the URI can have been made before an invalidation, if its request was sent after
+    /// `count` invalidations.
+    func hasInvalidated(_ key: Caching.Key, since count: Int) -> Bool {
+        state.withLock { state in
+            let newer = state.invalidations - count
+            if newer == 0 { return false }
+            return newer > state.invalidated.count || state.invalidated.suffix(newer).contains(key)
+        }
+    }
+}
+
+// MARK: Validation in the background
+
+extension CacheFlights {
+    /// Runs a validation in the background, unless an identical request is in progress or too many run.
+    func startRevalidation(_ key: Caching.Key, _ validate: @escaping @Sendable () async -> Void) {
+        let number: Int? = state.withLock { state in
+            guard state.flights[key] == nil, state.revalidations < Self.revalidationLimit else { return nil }
+            state.revalidations += 1
+            state.nextNumber += 1
+            state.flights[key] = Flight(number: state.nextNumber)
+            return state.nextNumber
+        }
+        guard let number else { return }
+        Task {
+            await validate()
+            state.withLock { $0.revalidations -= 1 }
+            end(key, number, .ended)
+        }
+    }
+
+    /// The number of validations in the background.
+    var activeRevalidations: Int { state.withLock { $0.revalidations } }
+}

@@ -1,0 +1,349 @@
+@_spi(Lock) internal import Requests
+internal import RequestsPOSIX
+
+extension Caching {
+    /// A store in a folder, with one file for each entry, which only the owner can read (0600).
+    ///
+    /// ```swift
+    /// let store = Caching.DiskStore(folder: "/home/me/.cache/app")
+    /// let executor = SocketExecutor()
+    ///     .caching(in: store, partition: .named("octocat"))
+    /// ```
+    ///
+    /// A file appears whole or not at all, so a process can end at any time. Several processes can use one folder. The
+    /// entries that were not used for the longest time are removed; the time of a use is recorded at most once a
+    /// minute. A file that is truncated, damaged, malformed or not private is removed. Names of files and checksums are
+    /// made with a secret key in the file `key`, so neither URLs nor credentials are in the folder, except for those
+    /// that a response contains; bodies and headers are not encrypted.
+    ///
+    /// If the disk is full, or the folder cannot be created, read or written, requests are sent as if nothing was
+    /// stored; ``lastProblem`` has the reason. An invalid entry that cannot be removed, because the folder is only
+    /// readable, is not used by this store again; other processes do not know of it. After 4,096 such entries the store
+    /// uses none. The folder is created when the first entry is stored, also after it was removed. On Linux, the hash
+    /// function is that of the system's OpenSSL.
+    public final class DiskStore: CacheStore {
+        /// The path of the folder.
+        public let folder: String
+
+        /// The maximum size of all entries in bytes.
+        public let capacity: Int
+
+        private let state = Lock(State())
+
+        private struct State: Sendable {
+            var secret: [UInt8]?
+            /// The size of all files when they were listed last, plus that of the files written since.
+            var size = 0
+            /// The bytes written since the files were listed.
+            var written = 0
+            var isTrimming = false
+            /// The times of the last recorded uses in seconds since 1970.
+            var uses: [String: Int] = [:]
+            /// The files that should have been removed and could not be.
+            var unremovable: Set<String> = []
+            /// Whether there are more of them than are kept, so that no file is used.
+            var hasTooManyUnremovable = false
+            var problem: String?
+        }
+
+        /// Creates a store; nothing is read or written before the first use.
+        ///
+        /// - Parameters:
+        ///   - folder: The path of the folder, which should contain nothing else.
+        ///   - capacity: The maximum size of all entries in bytes; by default 256 MiB. Each process that uses the
+        ///     folder can exceed it by a sixteenth for a short time. Negative numbers count as 0, and nothing is stored
+        ///     then.
+        public init(folder: String, capacity: Int = 256 << 20) {
+            self.folder =
+                folder.utf8.count > 1 && folder.hasByteSuffix("/") ? String(folder.droppingLastBytes(1)) : folder
+            self.capacity = max(0, capacity)
+        }
+
+        /// The reason why the last operation failed, with the path; nil if none has failed.
+        public var lastProblem: String? { state.withLock { $0.problem } }
+
+        /// Returns the entry for a key; nil if there is none.
+        public func entry(for key: Key) async -> Entry? { entryNow(for: key) }
+
+        /// Replaces the entry for a key; an entry that is larger than the capacity is not stored.
+        public func store(_ entry: Entry, for key: Key) async { storeNow(entry, for: key) }
+
+        /// Removes the entry for a key, if there is one.
+        public func removeEntry(for key: Key) async {
+            removeEntryNow(for: key)
+        }
+
+        /// Removes all entries; other files remain.
+        public func removeAll() async {
+            for file in entries() { remove(file.name) }
+            state.withLock { $0.size = 0 }
+        }
+    }
+}
+
+// MARK: Reading and writing
+
+extension Caching.DiskStore {
+    /// The first bytes of each file, with the version of the format.
+    private static let magic = Array("RQCACHE1".utf8)
+    private static let suffix = ".entry"
+    private static let secretLength = 32
+    /// The number of files that this store remembers as unusable; beyond it, no file is used.
+    private static let maximumUnremovable = 4_096
+
+    /// Returns the entry for a key, on the calling thread.
+    package func entryNow(for key: Caching.Key) -> Caching.Entry? {
+        guard let name = name(for: key, creating: false) else { return nil }
+        let path = path(name)
+        do throws(FileError) {
+            guard let bytes = try PrivateFile.contents(of: path, limit: capacity) else { return nil }
+            if let entry = entry(in: bytes, named: name) {
+                guard mayUse(name) else { return nil }
+                recordUse(of: name)
+                return entry
+            }
+            record("\(ErrorText.quoted(path)): the entry is malformed")
+        } catch {
+            record("\(error)")
+            // A file that cannot be opened now, such as without free descriptors, may be intact.
+            if case .system = error { return nil }
+        }
+        remove(name)
+        return nil
+    }
+
+    /// Removes the entry for a key, on the calling thread.
+    package func removeEntryNow(for key: Caching.Key) {
+        if let name = name(for: key, creating: false) { remove(name) }
+    }
+
+    /// Replaces the entry for a key, on the calling thread.
+    package func storeNow(_ entry: Caching.Entry, for key: Caching.Key) {
+        guard !entry.isMemoryOnly, entry.size <= capacity else {
+            return removeEntryNow(for: key)
+        }
+        // The second attempt creates the folder again, which may have been removed.
+        for isRepeated in [false, true] {
+            guard let name = name(for: key, creating: true) else { return }
+            do throws(FileError) {
+                let bytes = bytes(of: entry, named: name)
+                try write(bytes, to: path(name))
+                return added(bytes.count, as: name)
+            } catch {
+                record("\(error)")
+                // The former entry must not be used in place of the new one.
+                remove(name)
+                guard case .system(let cause, _) = error else { return }
+                if cause.isNoSpace { return trim(to: capacity / 2) }
+                guard cause.isNotFound, !isRepeated else { return }
+                state.withLock { $0.secret = nil }
+            }
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+        // Not synchronized to the disk: after a crash of the system, the checksum shows what is missing.
+        var writer = try FileWriter(replacing: path)
+        try bytes.withUnsafeBufferPointer { buffer throws(FileError) in
+            try writer.write(UnsafeRawBufferPointer(buffer))
+        }
+        try writer.finish()
+    }
+
+    private func bytes(of entry: Caching.Entry, named name: String) -> [UInt8] {
+        var writer = CacheEntryWriter()
+        writer.bytes.reserveCapacity(entry.size + 256)
+        writer.bytes += Self.magic
+        writer.bytes += name.utf8
+        switch entry.content {
+        case .response(let response): writer.append(response)
+        case .variants(let list): writer.append(list)
+        }
+        let secret = state.withLock { $0.secret ?? [] }
+        writer.append(writer.bytes.withUnsafeBytes { CacheChecksum.of($0, secret) })
+        return writer.bytes
+    }
+
+    private func entry(in bytes: [UInt8], named name: String) -> Caching.Entry? {
+        let secret = state.withLock { $0.secret ?? [] }
+        let start = Self.magic.count + name.utf8.count
+        let content: Caching.Entry.Content? = bytes.withUnsafeBytes { buffer in
+            guard buffer.count > start + 8 else { return nil }
+            let payload = UnsafeRawBufferPointer(rebasing: buffer[..<(buffer.count - 8)])
+            let checksum = UInt64(
+                littleEndian: buffer.loadUnaligned(fromByteOffset: payload.count, as: UInt64.self))
+            guard payload.starts(with: Self.magic), payload[Self.magic.count..<start].elementsEqual(name.utf8),
+                CacheChecksum.of(payload, secret) == checksum
+            else { return nil }
+            var reader = CacheEntryReader(UnsafeRawBufferPointer(rebasing: payload[start...]))
+            return reader.content()
+        }
+        return content.map(Caching.Entry.init)
+    }
+
+    /// Removes the file of an entry, or notes that it must not be used if it cannot be removed.
+    private func remove(_ name: String) {
+        guard let error = PrivateFolder.remove(path(name)) else { return }
+        state.withLock { state in
+            state.problem = "an invalid entry remains, and is not used: \(error)"
+            if state.unremovable.count < Self.maximumUnremovable {
+                state.unremovable.insert(name)
+            } else {
+                state.hasTooManyUnremovable = true
+            }
+        }
+    }
+
+    private func mayUse(_ name: String) -> Bool {
+        state.withLock { !$0.hasTooManyUnremovable && !$0.unremovable.contains(name) }
+    }
+
+    private func record(_ problem: String) { state.withLock { $0.problem = problem } }
+}
+
+// MARK: Names
+
+extension Caching.DiskStore {
+    private func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    /// Returns the name of the file for a key; nil if the folder has no secret, which is created if `creating` is true.
+    private func name(for key: Caching.Key, creating: Bool) -> String? {
+        guard let secret = secret(creating: creating) else { return nil }
+        do throws(HashError) {
+            let code = try SystemHashes.shared.authenticationCode(
+                of: Data(key.text.utf8), key: Data(secret), with: .sha256)
+            return HexadecimalText.of(code) + Self.suffix
+        } catch {
+            record("\(error)")
+            return nil
+        }
+    }
+
+    /// Returns the secret key of the folder, from memory or from its file.
+    private func secret(creating: Bool) -> [UInt8]? {
+        if let secret = state.withLock({ $0.secret }) { return secret }
+        do throws(FileError) {
+            guard let secret = try creating ? createSecret() : readSecret() else { return nil }
+            let isFirst = state.withLock { state in
+                defer { state.secret = secret }
+                return state.secret == nil
+            }
+            if isFirst { trim(to: capacity) }
+            return secret
+        } catch {
+            record("\(error)")
+            return nil
+        }
+    }
+
+    private func readSecret() throws(FileError) -> [UInt8]? {
+        let path = path("key")
+        do throws(FileError) {
+            guard let secret = try PrivateFile.contents(of: path, limit: 1 << 10) else { return nil }
+            if secret.count == Self.secretLength { return secret }
+        } catch {
+            if case .system = error { throw error }
+        }
+        // A key that others can read, or that is damaged, must not be used.
+        PrivateFolder.remove(path)
+        return nil
+    }
+
+    private func createSecret() throws(FileError) -> [UInt8]? {
+        try PrivateFolder.create(folder)
+        if let secret = try readSecret() { return secret }
+        // With the lock, so that two processes do not create different keys.
+        var lock: PartialFile?
+        for _ in 0..<200 where lock == nil {
+            do throws(FileError) {
+                lock = try PartialFile.open(path("key.lock"), creating: true)
+            } catch .locked(_) {
+                DetachedThread.yield()
+            }
+        }
+        defer { withExtendedLifetime(lock) {} }
+        if let secret = try readSecret() { return secret }
+        var generator = SystemRandomNumberGenerator()
+        let secret = (0..<Self.secretLength).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        try PrivateFile.replace(path("key"), with: secret)
+        return secret
+    }
+}
+
+// MARK: Size
+
+extension Caching.DiskStore {
+    /// The files of entries.
+    private func entries() -> [PrivateFolder.File] {
+        do throws(FileError) {
+            let length = 64 + Self.suffix.utf8.count
+            return try PrivateFolder.files(in: folder).filter {
+                $0.name.utf8.count == length && $0.name.hasByteSuffix(Self.suffix)
+            }
+        } catch {
+            record("\(error)")
+            return []
+        }
+    }
+
+    private func added(_ count: Int, as name: String) {
+        let isDue = state.withLock { state in
+            state.unremovable.remove(name)
+            state.size += count
+            state.written += count
+            return !state.isTrimming && (state.size > capacity || state.written > capacity / 16)
+        }
+        if isDue { trim(to: capacity) }
+    }
+
+    /// Removes the files that were not used for the longest time, until the others have at most `limit` bytes.
+    private func trim(to limit: Int) {
+        let isFirst = state.withLock { state in
+            defer { state.isTrimming = true }
+            return !state.isTrimming
+        }
+        guard isFirst else { return }
+        var files = entries()
+        var size = files.reduce(0) { $0 + $1.size }
+        if size > limit {
+            files.sort { $0.modified > $1.modified }
+            // A little more than necessary, so that the files are not listed for each new one.
+            while size > limit / 10 * 9, let file = files.popLast() {
+                PrivateFolder.remove(path(file.name))
+                size -= file.size
+            }
+        }
+        removeAbandoned()
+        state.withLock { state in
+            (state.size, state.written, state.isTrimming) = (size, 0, false)
+        }
+    }
+
+    /// Removes the temporary files of processes that ended while they wrote.
+    private func removeAbandoned() {
+        let limit = Int(Date().timeIntervalSince1970) - 600
+        for file in (try? PrivateFolder.files(in: folder)) ?? []
+        where file.name.hasBytePrefix(".requests-") && file.name.hasByteSuffix(".part") && file.modified < limit {
+            PrivateFolder.remove(path(file.name))
+        }
+    }
+
+    private func recordUse(of name: String) {
+        let now = Int(Date().timeIntervalSince1970)
+        let isDue = state.withLock { state in
+            if let last = state.uses[name], now - last < 60, last <= now { return false }
+            if state.uses.count >= 4_096 { state.uses = [:] }
+            state.uses[name] = now
+            return true
+        }
+        if isDue { PrivateFolder.touch(path(name)) }
+    }
+}
+
+extension Caching.DiskStore: CustomStringConvertible, CustomReflectable {
+    /// The path of the store, without its content.
+    public var description: String { "cache at \(ErrorText.quoted(folder))" }
+
+    /// The mirror that `dump` prints: the path.
+    public var customMirror: Mirror { Mirror(self, children: ["folder": folder]) }
+}

@@ -1,0 +1,144 @@
+/// Middleware that stores responses and uses them for later requests, as a private cache (RFC 9111).
+///
+/// ```swift
+/// let client = Client(api, executor: SocketExecutor().caching())
+/// ```
+///
+/// A stored response is used while it is fresh. A stale one is validated with If-None-Match and If-Modified-Since, and
+/// used again if the server confirms it. The cache respects Vary, the directives of RFC 9111 for private caches,
+/// `stale-while-revalidate` and `stale-if-error` (RFC 5861), `immutable` (RFC 8246), and the
+/// ``/Requests/PreparedRequest/cachePolicy`` of requests. A request with an unsafe method, such as POST, makes the
+/// responses for its URI invalid. Of several identical requests at the same time, one is sent.
+///
+/// The middleware handles GET and HEAD requests without a body whose response is collected or streamed; others are
+/// forwarded. A streamed body is stored once it has been read to its end, and if it is released before, it is not
+/// stored. Responses with status 206 are not stored; a single byte range is served from a complete fresh response.
+///
+/// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
+/// after middleware that manages cookies. The metrics of a response have its
+/// ``/Requests/RawResponse/Metrics-swift.struct/cacheStatus``.
+public struct Caching: Middleware {
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    let settings: Settings
+
+    final class Settings: Sendable {
+        let store: any CacheStore
+        /// The store again, if lookups need no suspension.
+        let memory: MemoryStore?
+        let partition: Partition
+        let rules: Rules
+        let now: @Sendable () -> Date
+        let flights = CacheFlights()
+        let recordings = RecordingBudget(limit: 64 << 20)
+
+        init(
+            _ store: any CacheStore, _ partition: Partition, _ rules: Rules, _ now: @escaping @Sendable () -> Date
+        ) {
+            self.store = store
+            memory = store as? MemoryStore
+            self.partition = partition
+            self.rules = rules
+            self.now = now
+        }
+
+        /// The current time in seconds since 1970.
+        var time: Double { now().timeIntervalSince1970 }
+    }
+
+    /// Creates the middleware.
+    ///
+    /// - Parameters:
+    ///   - store: The place for responses; by default 64 MiB of memory.
+    ///   - partition: The user to whom the responses belong. By default, no other cache can use them.
+    ///   - rules: The rules that the protocol leaves open.
+    ///   - now: A function that returns the current date.
+    public init(
+        in store: any CacheStore = MemoryStore(), partition: Partition = .own, rules: Rules = Rules(),
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        settings = Settings(store, partition, rules, now)
+    }
+
+    /// The part of a store that a cache uses: responses of one part are never used for requests of another.
+    ///
+    /// Requests with different credentials in their own fields never share a response. But a cache does not see
+    /// credentials that middleware or an executor adds after it. So all requests of a partition must belong to one
+    /// user, except for requests whose fields identify the user.
+    public struct Partition: Sendable {
+        let name: @Sendable (PreparedRequest) -> String?
+
+        /// A new partition that no other cache uses, with a random name.
+        ///
+        /// Responses in files cannot be found after a restart, because the name is then different.
+        public static var own: Partition {
+            // Two numbers of 64 bits do not repeat by chance.
+            let name = "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))"
+            return .named(name)
+        }
+
+        /// Returns the partition with a name, which several caches can share, also after a restart.
+        public static func named(_ name: String) -> Partition { Partition { _ in name } }
+
+        /// Returns partitions for each request, such as the identifier of the signed-in user.
+        ///
+        /// - Parameter name: A function that returns the name for a request, or nil if no response must be stored or
+        ///   used.
+        /// - Returns: The partitions.
+        public static func perRequest(_ name: @escaping @Sendable (PreparedRequest) -> String?) -> Partition {
+            Partition(name: name)
+        }
+    }
+
+    /// Returns a stored response, or performs `request` with `next` and stores the response.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of `next`; `cancelled`, or `timedOut` if the deadline of the call has
+    ///   passed, also for stored responses; `tooLarge` if a stored body is longer than the limit of the request.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let partition = settings.partition.name(request)
+        let exchange = CacheExchange(request, next, settings, in: partition ?? "")
+        if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe() }
+        guard partition != nil, exchange.isCacheable else { return try await exchange.bypass() }
+        return try await exchange.respond()
+    }
+
+    /// The number of validations in the background.
+    package var activeRevalidations: Int { settings.flights.activeRevalidations }
+
+    /// Removes all responses from the store, also those of other caches in it.
+    ///
+    /// The responses to requests that this cache has sent before are not stored.
+    public func removeAll() async {
+        settings.flights.invalidateAll()
+        await settings.store.removeAll()
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that caches responses.
+    ///
+    /// Add it after `retrying(_:budget:clock:)` and `authenticating(with:within:)`.
+    ///
+    /// - Parameters:
+    ///   - store: The place for responses; by default 64 MiB of memory.
+    ///   - partition: The user to whom the responses belong. By default, no other cache can use them.
+    ///   - rules: The rules that the protocol leaves open.
+    /// - Returns: The executor with the middleware.
+    public func caching(
+        in store: any CacheStore = Caching.MemoryStore(), partition: Caching.Partition = .own,
+        rules: Caching.Rules = Caching.Rules()
+    ) -> Intercepted<Self, Caching> {
+        intercepted(by: Caching(in: store, partition: partition, rules: rules))
+    }
+
+    /// Returns this executor with middleware that caches responses, for an executor of an unknown type, such as one
+    /// chosen at run time.
+    @_disfavoredOverload
+    public func caching(
+        in store: any CacheStore = Caching.MemoryStore(), partition: Caching.Partition = .own,
+        rules: Caching.Rules = Caching.Rules()
+    ) -> any RequestExecutor {
+        intercepted(by: Caching(in: store, partition: partition, rules: rules))
+    }
+}

@@ -1,0 +1,106 @@
+extension Caching {
+    /// The places where a response may be stored.
+    @nonexhaustive
+    public enum Storage: Int, Comparable, Sendable {
+        /// The response is not stored.
+        case never
+        /// The response is stored only in memory.
+        case memory
+        /// The response is stored in memory or in files.
+        case anywhere
+
+        /// Returns whether `left` permits less than `right`.
+        public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+        /// Returns the places for a response with `header`.
+        ///
+        /// A response with Expires, or with `no-cache`, `no-store`, `max-age` or `s-maxage` in Cache-Control, can be
+        /// stored wherever this value permits. Other directives alone, such as `public`, do not count: without one of
+        /// those above, `limit` applies as well.
+        public func limited(to limit: Storage, unlessIn header: Header) -> Storage {
+            if header.contains(.expires) { return self }
+            if let control = header.cacheControl,
+                ["no-cache", "no-store", "max-age", "s-maxage"].contains(where: control.has)
+            {
+                return self
+            }
+            return min(self, limit)
+        }
+    }
+
+    /// The rules of a cache that the protocol leaves open.
+    public struct Rules: Hashable, Sendable {
+        /// The places for responses without caching directives; by default all.
+        public var storageWithoutDirectives = Storage.anywhere
+
+        /// The places for responses without caching directives to requests whose decoder reads JSON; by default none.
+        ///
+        /// Responses of an API that does not mention caching are rarely meant to be stored.
+        public var storageOfJSONWithoutDirectives = Storage.never
+
+        /// The maximum length of a stored body in bytes; the default is 8 MiB, and negative numbers count as 0.
+        public var maximumBodySize = 8 << 20
+
+        /// The longest lifetime that is estimated from Last-Modified, a tenth of the time since then; the default is
+        /// 24 hours.
+        public var heuristicLimit = Duration.seconds(86_400)
+
+        /// The time for which a stale response without the directive `stale-if-error` may replace an error; the default
+        /// is 0.
+        public var staleIfError = Duration.zero
+
+        /// Creates the default rules.
+        public init() {}
+    }
+}
+
+extension Caching.Rules {
+    /// Returns the places for the response to `request` (RFC 9111 §3); HTTP permits storing it.
+    func storage(of header: Header, for request: PreparedRequest) -> Caching.Storage {
+        let isJSON = request.acceptedTypes.contains { MediaType.json.reads($0) }
+        let standard = isJSON ? storageOfJSONWithoutDirectives : storageWithoutDirectives
+        let limit = request.attributes[Caching.StorageLimit.self] ?? standard
+        return Caching.Storage.anywhere.limited(to: limit, unlessIn: header)
+    }
+
+    /// Returns whether a private cache may store a response to GET (RFC 9111 §3).
+    static func permitsStoring(_ status: HTTPStatus, _ header: Header, for conditions: CacheConditions) -> Bool {
+        guard (200...599).contains(status.code), status != 206, status != 304, !conditions.noStore else { return false }
+        let control = header.cacheControl
+        if let control, control.has("must-understand") {
+            // The directive replaces no-store for caches that understand the status (RFC 9111 §5.2.2.3).
+            guard status.isUnderstoodByCaches else { return false }
+        } else if control?.noStore ?? false {
+            return false
+        }
+        if VariantList.names(in: header) == nil { return false }
+        if status.isHeuristicallyCacheable || header.contains(.expires) { return true }
+        guard let control else { return false }
+        return control.maxAge != nil || control.isPublic || control.has("private")
+    }
+
+    var heuristicSeconds: Double { heuristicLimit / .seconds(1) }
+    var staleIfErrorSeconds: Double { staleIfError / .seconds(1) }
+}
+
+extension Caching {
+    /// The limit of one request for the storage of a response without caching directives.
+    enum StorageLimit: RequestAttributes.Key {
+        typealias Value = Storage
+    }
+}
+
+extension Request {
+    /// Returns this request with a limit for storing a response that has no caching directives.
+    ///
+    /// It replaces the limit of the cache's ``Caching/Rules``. A response with Expires, or with `no-cache`, `no-store`,
+    /// `max-age` or `s-maxage`, is stored as it says. It has no effect without a cache.
+    public consuming func cacheStorage(_ limit: Caching.Storage) -> Self {
+        setting(attribute: Caching.StorageLimit.self, to: limit)
+    }
+}
+
+extension CacheControl {
+    /// Returns whether there is a directive with a name, with or without an argument.
+    func has(_ name: String) -> Bool { directives[name] != nil }
+}
