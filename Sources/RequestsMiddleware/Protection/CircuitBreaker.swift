@@ -1,0 +1,227 @@
+@_spi(Lock) internal import Requests
+
+/// Middleware that sends no requests to an origin that fails repeatedly, until probes succeed.
+///
+/// ```swift
+/// let executor = SocketExecutor().breakingCircuit()
+/// ```
+///
+/// After ``Policy/failures`` failures in a row, the circuit of the origin is open: requests fail at once with
+/// ``ProtectionError/circuitOpen(_:)``. After a pause, ``Policy/probes`` requests are sent. If they succeed, the
+/// circuit is closed; if one fails, it is open again, for twice as long. Errors of the exchange or of its body, and
+/// statuses from 500 on, except for 501 and 505, are failures; cancellations, and errors before anything could be sent
+/// to the server, are neither failures nor successes.
+///
+/// Copies share the state. Add it before `retrying(_:budget:clock:)`, so that each attempt counts; the error of an open
+/// circuit is not retried.
+public struct CircuitBreaker: Middleware {
+    /// The numbers and times of a circuit breaker.
+    public struct Policy: Hashable, Sendable {
+        /// The number of failures in a row that open the circuit; at least 1.
+        public var failures: Int
+        /// The time for which the circuit is open at first.
+        public var pause: Duration
+        /// The longest time for which the circuit is open.
+        public var longestPause: Duration
+        /// The number of probes at the same time, all of which must succeed; at least 1.
+        public var probes: Int
+
+        /// Creates a policy; numbers below 1 count as 1, negative times as 0, and times above a day as a day.
+        public init(
+            failures: Int = 5, pause: Duration = .seconds(10), longestPause: Duration = .seconds(300), probes: Int = 1
+        ) {
+            let day = Duration.seconds(86_400)
+            self.failures = max(1, failures)
+            self.pause = min(max(.zero, pause), day)
+            self.longestPause = min(max(.zero, longestPause), day)
+            self.probes = max(1, probes)
+        }
+    }
+
+    private final class Settings: Sendable {
+        let policy: Policy
+        let now: @Sendable () -> ContinuousClock.Instant
+        let circuits = Lock(OriginTable<CircuitState>())
+
+        init(_ policy: Policy, _ now: @escaping @Sendable () -> ContinuousClock.Instant) {
+            self.policy = policy
+            self.now = now
+        }
+    }
+
+    private let settings: Settings
+
+    /// Creates the middleware with new circuits.
+    ///
+    /// - Parameters:
+    ///   - policy: The numbers and times.
+    ///   - clock: The source of time.
+    public init(_ policy: Policy = Policy(), clock: Retrying.Clock = .system) {
+        settings = Settings(policy, clock.now)
+    }
+
+    /// Performs `request` with `next` unless the circuit of its origin is open.
+    ///
+    /// - Throws: The `RequestError` of `next`, or one with ``ProtectionError/circuitOpen(_:)``.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let origin = request.target.origin
+        let now = settings.now()
+        let admission = settings.circuits.withLock { circuits in
+            circuits.change(origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
+        }
+        let number: UInt64
+        switch admission {
+        case .admitted(let admitted): number = admitted
+        case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
+        }
+        do throws(RequestError) {
+            var response = try await next.execute(request)
+            guard case .stream(let stream) = response.body, !response.status.isServerFailure else {
+                record(response.status.isServerFailure ? .failure : .success, origin, number)
+                return response
+            }
+            let end = CircuitBody.End { record($0, origin, number) }
+            response.body = .stream(
+                ResponseStream(length: stream.length, PulledBody(CircuitBody(stream, end), request, response.head)))
+            return response
+        } catch {
+            record(error.outcome, origin, number)
+            throw error
+        }
+    }
+
+    private func record(_ outcome: CircuitState.Outcome, _ origin: String, _ number: UInt64) {
+        let now = settings.now()
+        settings.circuits.withLock { circuits in
+            circuits.change(origin, new: CircuitState(settings.policy)) {
+                $0.record(outcome, admittedAs: number, at: now)
+            }
+        }
+    }
+}
+
+/// A streamed body whose end is the outcome of its request.
+private struct CircuitBody: PulledSource, ~Copyable {
+    /// The end of the body, which is recorded once; a body that is released before is neither success nor failure.
+    final class End: Sendable {
+        private let record: Lock<(@Sendable (CircuitState.Outcome) -> Void)?>
+
+        init(_ record: @escaping @Sendable (CircuitState.Outcome) -> Void) { self.record = Lock(record) }
+
+        func occur(_ outcome: CircuitState.Outcome) { record.withLock { $0.take() }?(outcome) }
+
+        deinit { occur(.neutral) }
+    }
+
+    private let stream: ResponseStream
+    private let end: End
+    private(set) var trailers: Header?
+
+    init(_ stream: ResponseStream, _ end: End) {
+        self.stream = stream
+        self.end = end
+    }
+
+    var metrics: RawResponse.Metrics? { stream.metrics }
+
+    mutating func next() async throws(RequestError) -> Data? {
+        do throws(RequestError) {
+            if let chunk = try await stream.next() { return chunk }
+        } catch {
+            end.occur(error.outcome)
+            throw error
+        }
+        trailers = stream.trailers
+        end.occur(.success)
+        return nil
+    }
+}
+
+extension HTTPStatus {
+    /// Whether the server could not fulfill a request that it may fulfill later.
+    fileprivate var isServerFailure: Bool { code >= 500 && code != 501 && code != 505 }
+}
+
+extension RequestError {
+    /// What the error says of the server.
+    fileprivate var outcome: CircuitState.Outcome { isServerFailure ? .failure : .neutral }
+
+    /// Whether the server, or the way to it, failed.
+    fileprivate var isServerFailure: Bool {
+        switch reason {
+        case .hostNotFound, .connectionFailed, .proxyRefused, .tlsFailed, .connectionLost, .protocolViolation: true
+        // The limit of the whole call can pass without any fault of the server.
+        case .timedOut(let phase): phase != .total && phase != .waitingForConnection
+        default: false
+        }
+    }
+}
+
+/// The states of a limited number of origins.
+struct OriginTable<State: OriginState>: Sendable {
+    /// The largest number of origins.
+    static var limit: Int { 1_024 }
+
+    private var states: [String: State] = [:]
+
+    var count: Int { states.count }
+
+    /// Changes the state of an origin, and returns the result of `change`.
+    ///
+    /// Initial states are not stored. Beyond the limit, states that matter least are forgotten.
+    mutating func change<Result>(_ origin: String, new: @autoclosure () -> State, _ change: (inout State) -> Result)
+        -> Result
+    {
+        // The table of a breaker is empty while no server fails.
+        if !states.isEmpty, let index = states.index(forKey: origin) {
+            let result = change(&states.values[index])
+            if states.values[index].isInitial { states.remove(at: index) }
+            return result
+        }
+        var state = new()
+        let result = change(&state)
+        guard !state.isInitial else { return result }
+        if states.count >= Self.limit { removeSome() }
+        states[origin] = state
+        return result
+    }
+
+    /// Removes an eighth of the states or more, so that this is rare.
+    private mutating func removeSome() {
+        let removable = states.filter { $0.value.isForgettable }.keys
+        for origin in removable { states[origin] = nil }
+        for origin in states.keys.prefix(max(0, states.count - Self.limit * 7 / 8)) { states[origin] = nil }
+    }
+}
+
+/// A state of an origin that a table can forget.
+protocol OriginState: Sendable {
+    /// Whether the state is that of an unknown origin.
+    var isInitial: Bool { get }
+    /// Whether the state matters less than others.
+    var isForgettable: Bool { get }
+}
+
+extension CircuitState: OriginState {
+    var isForgettable: Bool { isClosed }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that sends no requests to an origin that fails repeatedly.
+    public func breakingCircuit(
+        _ policy: CircuitBreaker.Policy = CircuitBreaker.Policy(), clock: Retrying.Clock = .system
+    ) -> Intercepted<Self, CircuitBreaker> {
+        intercepted(by: CircuitBreaker(policy, clock: clock))
+    }
+
+    /// Returns this executor with middleware that sends no requests to an origin that fails repeatedly, for an executor
+    /// of an unknown type.
+    @_disfavoredOverload
+    public func breakingCircuit(
+        _ policy: CircuitBreaker.Policy = CircuitBreaker.Policy(), clock: Retrying.Clock = .system
+    ) -> any RequestExecutor {
+        intercepted(by: CircuitBreaker(policy, clock: clock))
+    }
+}

@@ -1,0 +1,88 @@
+/// The state of the circuit of one origin: closed, open, or half-open with a limited number of probes.
+struct CircuitState: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// The result of a request as the circuit counts it.
+    enum Outcome: Sendable {
+        case success, failure
+        /// Neither, such as a cancellation.
+        case neutral
+    }
+
+    /// The permission to send a request.
+    enum Admission: Equatable, Sendable {
+        /// The request may be sent; the number belongs to the state in which it was admitted.
+        case admitted(UInt64)
+        /// The request must not be sent, for at least this time.
+        case rejected(Duration)
+    }
+
+    private enum Phase: Sendable {
+        case closed(failures: Int)
+        case open(until: Instant)
+        case halfOpen(running: Int, successes: Int)
+    }
+
+    private let policy: CircuitBreaker.Policy
+    private var phase = Phase.closed(failures: 0)
+    /// The number of the phase: a result of an earlier one is not counted.
+    private var number: UInt64 = 0
+    /// The number of times that the circuit has opened without having closed.
+    private var openings = 0
+
+    init(_ policy: CircuitBreaker.Policy) { self.policy = policy }
+
+    /// Whether the state is that of an unknown origin.
+    ///
+    /// After an opening it is not, because its number separates earlier requests from later ones.
+    var isInitial: Bool { if case .closed(failures: 0) = phase { number == 0 } else { false } }
+
+    /// Whether the circuit is closed.
+    var isClosed: Bool { if case .closed = phase { true } else { false } }
+
+    /// Decides about a request.
+    mutating func admit(at now: Instant) -> Admission {
+        if case .open(let end) = phase, now >= end { change(to: .halfOpen(running: 0, successes: 0)) }
+        switch phase {
+        case .closed: return .admitted(number)
+        case .open(let end): return .rejected(now.duration(to: end))
+        case .halfOpen(let running, let successes):
+            guard running + successes < policy.probes else { return .rejected(.zero) }
+            phase = .halfOpen(running: running + 1, successes: successes)
+            return .admitted(number)
+        }
+    }
+
+    /// Counts the result of a request that was admitted with `number`.
+    mutating func record(_ outcome: Outcome, admittedAs number: UInt64, at now: Instant) {
+        guard number == self.number else { return }
+        switch (phase, outcome) {
+        case (.closed, .success): phase = .closed(failures: 0)
+        case (.closed(let failures), .failure):
+            if failures + 1 < policy.failures { phase = .closed(failures: failures + 1) } else { open(at: now) }
+        case (.halfOpen(let running, let successes), .success):
+            guard successes + 1 >= policy.probes else {
+                phase = .halfOpen(running: running - 1, successes: successes + 1)
+                return
+            }
+            openings = 0
+            change(to: .closed(failures: 0))
+        case (.halfOpen, .failure): open(at: now)
+        case (.halfOpen(let running, let successes), .neutral):
+            phase = .halfOpen(running: running - 1, successes: successes)
+        case (.open, _), (.closed, .neutral): break
+        }
+    }
+
+    private mutating func open(at now: Instant) {
+        // Doubled with each opening that a failed probe causes; 20 times are more than any longest pause.
+        let factor = 1 << min(openings, 20)
+        openings += 1
+        change(to: .open(until: now + min(policy.pause * factor, policy.longestPause)))
+    }
+
+    private mutating func change(to phase: Phase) {
+        self.phase = phase
+        number &+= 1
+    }
+}

@@ -1,0 +1,144 @@
+@_spi(Lock) internal import Requests
+
+/// Middleware that sends identical requests only once while the first one runs, and gives each of them its response.
+///
+/// ```swift
+/// let executor = SocketExecutor().coalescing()
+/// ```
+///
+/// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
+/// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
+/// the same limits. So add it before middleware that adds credentials or cookies: behind that, it would give the
+/// response for one user to another. Add it after ``MemoryBudget``, which streams what it collects.
+///
+/// All receive the response or the error of the exchange. If the call that sends the request is cancelled, or its
+/// deadline passes, one of the others sends it again.
+///
+/// Copies share the exchanges.
+public struct Coalescing: Middleware {
+    private typealias Wait = WaitingCall<Outcome>
+
+    /// The result of an exchange for the calls that wait for it.
+    private enum Outcome: Sendable {
+        case result(Result<RawResponse, RequestError>)
+        /// The call ended before the exchange did.
+        case abandoned
+    }
+
+    /// A request as the key of its exchange.
+    private struct Key: Hashable {
+        let request: PreparedRequest
+
+        static func == (left: Self, right: Self) -> Bool { left.request == right.request }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(request.method)
+            hasher.combine(request.target)
+        }
+    }
+
+    private struct State {
+        var exchanges: [Key: [UInt64: Wait.Continuation]] = [:]
+        var lastCall: UInt64 = 0
+        /// The outcomes for calls that have not begun to wait yet.
+        var early: [UInt64: Outcome] = [:]
+        /// The calls that will wait.
+        var joining: [Key: Set<UInt64>] = [:]
+    }
+
+    private final class Exchanges: Sendable {
+        let state = Lock(State())
+    }
+
+    private let exchanges = Exchanges()
+
+    /// Creates the middleware.
+    public init() {}
+
+    /// Performs `request` with `next`, or waits for an identical request.
+    ///
+    /// - Throws: The `RequestError` of the exchange, or one for a deadline or a cancellation while it waits.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard request.canBeCoalesced else { return try await next.execute(request) }
+        let key = Key(request: request)
+        while true {
+            guard let call = join(key) else { return try await lead(key, next) }
+            switch try await wait(call, key).value(for: request) {
+            case .result(let result): return try result.get()
+            // This call, or another one that waited, sends the request.
+            case .abandoned: continue
+            }
+        }
+    }
+
+    /// Returns the number of a call that waits for a running exchange; nil if the call begins one.
+    private func join(_ key: Key) -> UInt64? {
+        exchanges.state.withLock { state in
+            guard state.exchanges[key] != nil else {
+                state.exchanges[key] = [:]
+                return nil
+            }
+            state.lastCall += 1
+            state.joining[key, default: []].insert(state.lastCall)
+            return state.lastCall
+        }
+    }
+
+    private func lead(_ key: Key, _ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        do throws(RequestError) {
+            let response = try await next.execute(key.request)
+            finish(key, .result(.success(response)))
+            return response
+        } catch {
+            // Neither says anything about the other calls.
+            let isOwn = error.isCancellation || error.reason == .timedOut(.total)
+            finish(key, isOwn ? .abandoned : .result(.failure(error)))
+            throw error
+        }
+    }
+
+    private func finish(_ key: Key, _ outcome: Outcome) {
+        let waiting = exchanges.state.withLock { state in
+            for call in state.joining.removeValue(forKey: key) ?? [] { state.early[call] = outcome }
+            return state.exchanges.removeValue(forKey: key) ?? [:]
+        }
+        for continuation in waiting.values { continuation.resume(returning: .granted(outcome)) }
+    }
+
+    private func wait(_ call: UInt64, _ key: Key) async -> Wait {
+        let exchanges = exchanges
+        return await Wait.wait(until: key.request.limit) { continuation in
+            exchanges.state.withLock { state in
+                state.joining[key]?.remove(call)
+                if let outcome = state.early.removeValue(forKey: call) { return .granted(outcome) }
+                if Task.isCancelled { return .cancelled }
+                state.exchanges[key]?[call] = continuation
+                return nil
+            }
+        } cancel: {
+            exchanges.state.withLock { $0.exchanges[key]?.removeValue(forKey: call) }
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// Whether an identical request has the same response.
+    fileprivate var canBeCoalesced: Bool {
+        guard method == .get || method == .head, case .none = body, case .collected = delivery, !hasOwnAttributes else {
+            return false
+        }
+        return progressHandler == nil
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that sends identical requests only once while the first one runs.
+    public func coalescing() -> Intercepted<Self, Coalescing> { intercepted(by: Coalescing()) }
+
+    /// Returns this executor with middleware that sends identical requests only once while the first one runs, for an
+    /// executor of an unknown type.
+    @_disfavoredOverload
+    public func coalescing() -> any RequestExecutor { intercepted(by: Coalescing()) }
+}

@@ -1,0 +1,34 @@
+/// The reason why middleware of this product did not send a request, or stopped reading its response: the underlying
+/// error of a `RequestError` with the reason `other`.
+@nonexhaustive
+public enum ProtectionError: Error, Hashable, Sendable {
+    /// A ``RateLimit`` would delay the request for this time, which is longer than its longest delay; nothing was sent.
+    case rateLimited(Duration)
+    /// A ``CircuitBreaker`` is open for the remaining time, or waits for its probes; nothing was sent.
+    case circuitOpen(Duration)
+    /// A ``MemoryBudget`` of this many bytes has no space for the body, or the half of the origin has none.
+    case memoryExhausted(budget: Int)
+}
+
+extension ProtectionError: CustomStringConvertible {
+    /// The reason in one line, with what to do.
+    public var description: String {
+        switch self {
+        case .rateLimited(let delay):
+            "the rate limit delays this request for \(delay); send fewer requests, or allow a longer delay"
+        case .circuitOpen(let delay):
+            "the server failed repeatedly; no request is sent for \(delay)"
+        case .memoryExhausted(let budget):
+            "the memory budget of \(ErrorText.bytes(budget)), half of it for one server, has no space for the body; "
+                + "stream the body, or raise the budget"
+        }
+    }
+}
+
+extension RequestError {
+    /// Creates the error of a request that was not sent, which no retry changes.
+    init(_ error: ProtectionError, for request: PreparedRequest) {
+        self = RequestError(.other, detail: error.description, underlying: error)
+            .adding(request: request).permanent().beforeSending()
+    }
+}

@@ -1,0 +1,211 @@
+@_spi(Lock) internal import Requests
+
+/// Middleware that limits the rate of requests to each origin, and pauses when a server says so.
+///
+/// ```swift
+/// let executor = SocketExecutor()
+///     .limitingRate(to: 10, per: .seconds(1), burst: 20)
+/// ```
+///
+/// Each origin has a bucket of tokens; a request takes one, and waits for it. A request that would wait longer than
+/// ``maximumDelay``, or beyond its deadline, fails at once and takes none.
+///
+/// A response with status 429 or 503 and Retry-After stops the requests to its origin for that time, an hour at most.
+/// So does a response whose `RateLimit` field has no remaining requests (draft-ietf-httpapi-ratelimit-headers), or its
+/// `RateLimit-Remaining`, until the reset that it names, in seconds or as Unix time. After such a pause, requests
+/// follow one by one.
+///
+/// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
+public struct RateLimit: Middleware {
+    /// The longest delay of a request.
+    public let maximumDelay: Duration
+
+    private final class Settings: Sendable {
+        let interval: Duration
+        let burst: Int
+        let clock: Retrying.Clock
+        let buckets = Lock(OriginTable<TokenBucket>())
+
+        init(_ interval: Duration, _ burst: Int, _ clock: Retrying.Clock) {
+            self.interval = interval
+            self.burst = burst
+            self.clock = clock
+        }
+    }
+
+    private let settings: Settings
+
+    /// The longest pause that a response can cause.
+    private static let longestPause = Duration.seconds(3_600)
+
+    /// Creates the middleware with new buckets.
+    ///
+    /// - Parameters:
+    ///   - count: The number of requests to one origin in each `duration`; a number below 1 counts as 1.
+    ///   - duration: The time for `count` requests; negative times count as 0, and times above a day as a day.
+    ///   - burst: The number of requests that can be sent at once after a pause, at least 1; nil for `count`.
+    ///   - maximumDelay: The longest delay of a request. The default is 60 s.
+    ///   - clock: The sources of time.
+    public init(
+        _ count: Int, per duration: Duration, burst: Int? = nil, maximumDelay: Duration = .seconds(60),
+        clock: Retrying.Clock = .system
+    ) {
+        let day = Duration.seconds(86_400)
+        let count = max(1, count)
+        // A larger burst would only overflow; a day has fewer requests.
+        let burst = min(max(1, burst ?? count), 1_000_000_000)
+        self.maximumDelay = max(.zero, maximumDelay)
+        settings = Settings(min(max(.zero, duration), day) / count, burst, clock)
+    }
+
+    /// Performs `request` with `next` when it has a token.
+    ///
+    /// - Throws: The `RequestError` of `next`, one with ``ProtectionError/rateLimited(_:)``, or one for a deadline or a
+    ///   cancellation while it waits.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let origin = request.target.origin
+        try await wait(for: request, origin)
+        do throws(RequestError) {
+            let response = try await next.execute(request)
+            heed(response.head, origin)
+            return response
+        } catch {
+            if let head = error.response { heed(head, origin) }
+            throw error
+        }
+    }
+
+    private func wait(for request: PreparedRequest, _ origin: String) async throws(RequestError) {
+        let clock = settings.clock
+        let start = clock.now()
+        let limit = try limit(for: request, at: start)
+        guard let delay = change(origin, { $0.take(at: start, waitingAtMost: limit) }) else {
+            throw rejection(of: request, origin, at: start)
+        }
+        var pause = delay
+        while pause > .zero {
+            do {
+                try await clock.sleep(pause)
+            } catch {
+                throw RequestError(.cancelled).adding(request: request).beforeSending()
+            }
+            // A response may have stopped the requests meanwhile.
+            let now = clock.now()
+            let left = limit - start.duration(to: now)
+            // Then a new token is taken, so that the requests follow one by one.
+            let next = change(origin) { $0.pause(at: now) > .zero ? $0.take(at: now, waitingAtMost: left) : .zero }
+            guard let next else { throw rejection(of: request, origin, at: now) }
+            pause = next
+        }
+    }
+
+    /// Returns the longest time that a request may wait.
+    private func limit(for request: PreparedRequest, at now: ContinuousClock.Instant) throws(RequestError) -> Duration {
+        guard let deadline = request.deadline else { return maximumDelay }
+        let remaining = now.duration(to: deadline)
+        guard remaining > .zero else {
+            throw RequestError(.timedOut(.total)).adding(request: request).beforeSending()
+        }
+        return min(maximumDelay, remaining)
+    }
+
+    private func rejection(
+        of request: PreparedRequest, _ origin: String, at now: ContinuousClock.Instant
+    ) -> RequestError {
+        let delay = change(origin) { bucket in
+            var copy = bucket
+            return copy.take(at: now, waitingAtMost: .seconds(Int64.max >> 1)) ?? .zero
+        }
+        return RequestError(.rateLimited(delay), for: request)
+    }
+
+    /// Stops the requests to an origin if its response says so.
+    private func heed(_ head: ResponseHead, _ origin: String) {
+        guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date()), pause > .zero else { return }
+        let now = settings.clock.now()
+        change(origin) { $0.block(for: min(pause, Self.longestPause), at: now) }
+    }
+
+    private func change<Result: Sendable>(_ origin: String, _ change: (inout TokenBucket) -> Result) -> Result {
+        settings.buckets.withLock { buckets in
+            buckets.change(origin, new: TokenBucket(interval: settings.interval, burst: settings.burst), change)
+        }
+    }
+}
+
+/// The fields with which servers announce their limits.
+enum RateLimitFields {
+    /// Returns the time for which the server accepts no requests; nil if the response does not say so.
+    static func pause(of head: ResponseHead, date: Date) -> Duration? {
+        let header = head.header
+        if head.status.code == 429 || head.status.code == 503, let retryAfter = header.retryAfter {
+            return retryAfter.delay(from: date)
+        }
+        var pause: Duration?
+        if let text = header["RateLimit"] {
+            // One item for each policy, in the form of the current draft or in that of an earlier one.
+            for item in text.splitBytes(at: ",") { pause = longer(pause, of: item) }
+            if !text.containsByte(";") {
+                pause = longer(pause, of: text.replacingBytes { $0 == 0x2C ? ";" : nil }[...])
+            }
+        }
+        if let remaining = header["RateLimit-Remaining"], number(remaining[...]) == 0,
+            let reset = header["RateLimit-Reset"],
+            let seconds = number(reset[...])
+        {
+            // Some servers send the time of the reset in place of the remaining seconds.
+            let now = Int(min(max(date.timeIntervalSince1970, 0), 9e9))
+            pause = max(pause ?? .zero, .seconds(seconds < 1_000_000_000 ? seconds : max(0, seconds - now)))
+        }
+        return pause
+    }
+
+    /// Returns the longer of `pause` and that of an item whose remaining requests are 0.
+    private static func longer(_ pause: Duration?, of item: Substring) -> Duration? {
+        var (remaining, reset): (Int?, Int?)
+        for parameter in item.splitBytes(at: ";") {
+            let parts = parameter.splitBytes(at: "=", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            switch ASCIIFolding.folded(trimmed(parts[0])) {
+            case "r", "remaining": remaining = number(parts[1])
+            case "t", "reset": reset = number(parts[1])
+            default: break
+            }
+        }
+        guard remaining == 0, let reset else { return pause }
+        return max(pause ?? .zero, .seconds(reset))
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        text.replacingBytes { $0 == 0x20 || $0 == 0x09 ? "" : nil }
+    }
+
+    /// Returns a number of at most ten digits; larger ones count as the largest of these.
+    private static func number(_ text: Substring) -> Int? {
+        let digits = trimmed(text).utf8
+        guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        let significant = digits.drop { $0 == UInt8(ascii: "0") }
+        return significant.count > 10 ? 9_999_999_999 : significant.isEmpty ? 0 : Int(Substring(significant))
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with a limit on the rate of requests to each origin.
+    public func limitingRate(
+        to count: Int, per duration: Duration, burst: Int? = nil, maximumDelay: Duration = .seconds(60),
+        clock: Retrying.Clock = .system
+    ) -> Intercepted<Self, RateLimit> {
+        intercepted(by: RateLimit(count, per: duration, burst: burst, maximumDelay: maximumDelay, clock: clock))
+    }
+
+    /// Returns this executor with a limit on the rate of requests to each origin, for an executor of an unknown type.
+    @_disfavoredOverload
+    public func limitingRate(
+        to count: Int, per duration: Duration, burst: Int? = nil, maximumDelay: Duration = .seconds(60),
+        clock: Retrying.Clock = .system
+    ) -> any RequestExecutor {
+        intercepted(by: RateLimit(count, per: duration, burst: burst, maximumDelay: maximumDelay, clock: clock))
+    }
+}

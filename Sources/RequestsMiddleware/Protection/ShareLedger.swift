@@ -1,0 +1,184 @@
+/// The parts of a limited quantity that running calls use, and the calls that wait for one, in the order of their
+/// arrival.
+///
+/// The quantity can be permits, of which a call uses one, or bytes. A call that waits because its origin uses too much
+/// does not delay calls to other origins; one that waits because too little is left in all does.
+struct ShareLedger: Sendable {
+    private struct OriginQueue: Sendable {
+        var used = 0
+        /// The waiting calls, each with what it needs; those before `first` have left.
+        var waiting: [(call: UInt64, count: Int)] = []
+        var first = 0
+        var isIdle: Bool { used == 0 && first == waiting.count }
+    }
+
+    let total: Int
+    private let perOrigin: Int
+    /// What is used in all.
+    private(set) var used = 0
+    private var queues: [String: OriginQueue] = [:]
+    /// The calls that wait, each with its origin.
+    private var origins: [UInt64: String] = [:]
+    /// The first waiting calls of the origins that may use more, and some that are it no longer.
+    private var candidates = CallHeap()
+    private var lastCall: UInt64 = 0
+
+    /// Creates a ledger.
+    ///
+    /// - Parameters:
+    ///   - total: The whole quantity, at least 0.
+    ///   - perOrigin: What the calls to one origin may use; one call may use more if it is the only one of its origin.
+    init(total: Int, perOrigin: Int) {
+        self.total = total
+        self.perOrigin = perOrigin
+    }
+
+    /// The number of waiting calls.
+    var waitingCount: Int { origins.count }
+
+    /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
+    mutating func enter(_ origin: String, _ count: Int = 1) -> UInt64? {
+        // Calls that wait came earlier.
+        if mayUse(count, origin), !hasWaiting(origin), count <= total - used, firstCandidate() == nil {
+            take(count, origin)
+            return nil
+        }
+        lastCall += 1
+        queues[origin, default: OriginQueue()].waiting.append((lastCall, count))
+        origins[lastCall] = origin
+        if firstPermittedCall(of: origin)?.call == lastCall { addCandidate(of: origin) }
+        return lastCall
+    }
+
+    /// Removes a waiting call, and returns the calls that have a share now; nil if it does not wait.
+    mutating func cancel(_ call: UInt64) -> [UInt64]? {
+        guard let origin = origins.removeValue(forKey: call) else { return nil }
+        skipCancelled(origin)
+        addCandidate(of: origin)
+        return grant()
+    }
+
+    /// Ends the use of a share, and returns the calls that have one now.
+    mutating func leave(_ origin: String, _ count: Int = 1) -> [UInt64] {
+        guard queues[origin] != nil else { return [] }
+        used -= count
+        queues[origin]?.used -= count
+        if queues[origin]?.isIdle == true { queues[origin] = nil }
+        addCandidate(of: origin)
+        return grant()
+    }
+
+    /// Increases a share of `own` without waiting, and returns whether there was enough.
+    mutating func grow(_ origin: String, _ own: Int, by count: Int) -> Bool {
+        let isAlone = (queues[origin]?.used ?? 0) == own
+        guard count <= total - used, isAlone || mayUse(count, origin) else { return false }
+        take(count, origin)
+        return true
+    }
+
+    /// Gives shares to the calls that have waited longest.
+    private mutating func grant() -> [UInt64] {
+        var granted: [UInt64] = []
+        while let (call, count, origin) = firstCandidate(), count <= total - used {
+            _ = candidates.removeFirst()
+            origins[call] = nil
+            take(count, origin)
+            skipCancelled(origin)
+            addCandidate(of: origin)
+            granted.append(call)
+        }
+        return granted
+    }
+
+    private mutating func take(_ count: Int, _ origin: String) {
+        used += count
+        queues[origin, default: OriginQueue()].used += count
+    }
+
+    /// Returns whether the calls to an origin may use `count` more, if there is as much.
+    private func mayUse(_ count: Int, _ origin: String) -> Bool {
+        guard let queue = queues[origin], queue.used > 0 else { return true }
+        return count <= perOrigin - queue.used
+    }
+
+    private func hasWaiting(_ origin: String) -> Bool {
+        queues[origin].map { $0.first < $0.waiting.count } ?? false
+    }
+
+    /// Returns the first waiting call to an origin if the origin may use what it needs.
+    private func firstPermittedCall(of origin: String) -> (call: UInt64, count: Int)? {
+        guard let queue = queues[origin], queue.first < queue.waiting.count else { return nil }
+        let first = queue.waiting[queue.first]
+        return mayUse(first.count, origin) ? first : nil
+    }
+
+    /// Notes the first waiting call to an origin, if it could have its share now.
+    private mutating func addCandidate(of origin: String) {
+        guard let call = firstPermittedCall(of: origin)?.call else { return }
+        candidates.insert(call)
+        // Those that were cancelled must not remain.
+        if candidates.count > 2 * queues.count + 32 {
+            candidates = CallHeap()
+            for origin in queues.keys { if let call = firstPermittedCall(of: origin)?.call { candidates.insert(call) } }
+        }
+    }
+
+    /// Returns the call that has waited longest of those whose origin may use what they need.
+    private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: String)? {
+        while let call = candidates.first {
+            if let origin = origins[call], let first = firstPermittedCall(of: origin), first.call == call {
+                return (call, first.count, origin)
+            }
+            _ = candidates.removeFirst()
+        }
+        return nil
+    }
+
+    /// Removes the calls at the front of a queue that no longer wait.
+    private mutating func skipCancelled(_ origin: String) {
+        guard var queue = queues.removeValue(forKey: origin) else { return }
+        while queue.first < queue.waiting.count, origins[queue.waiting[queue.first].call] == nil { queue.first += 1 }
+        // Removed in groups, so that a long queue is not moved for each call.
+        if queue.first > 32, queue.first * 2 > queue.waiting.count {
+            queue.waiting.removeFirst(queue.first)
+            queue.first = 0
+        }
+        // Many calls that were cancelled behind one that waits must not remain.
+        if queue.waiting.count - queue.first > 2 * origins.count + 32 {
+            queue.waiting = queue.waiting[queue.first...].filter { origins[$0.call] != nil }
+            queue.first = 0
+        }
+        if !queue.isIdle { queues[origin] = queue }
+    }
+}
+
+/// Numbers of calls, the smallest of which is found at once (a binary heap).
+private struct CallHeap: Sendable {
+    private var calls: [UInt64] = []
+
+    var count: Int { calls.count }
+    var first: UInt64? { calls.first }
+
+    mutating func insert(_ call: UInt64) {
+        calls.append(call)
+        var index = calls.count - 1
+        while index > 0, calls[index] < calls[(index - 1) / 2] {
+            calls.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    mutating func removeFirst() -> UInt64? {
+        guard let last = calls.popLast() else { return nil }
+        guard let first = calls.first else { return last }
+        calls[0] = last
+        var index = 0
+        while true {
+            let children = (2 * index + 1)..<min(2 * index + 3, max(calls.count, 2 * index + 1))
+            guard let child = children.min(by: { calls[$0] < calls[$1] }), calls[child] < calls[index] else { break }
+            calls.swapAt(index, child)
+            index = child
+        }
+        return first
+    }
+}

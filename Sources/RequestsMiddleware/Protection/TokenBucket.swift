@@ -1,0 +1,51 @@
+/// The rate of the requests to one origin, as the instant at which the next one would be on time.
+///
+/// It needs one instant in place of a number of tokens and a time (the generic cell rate algorithm, ITU-T I.371).
+struct TokenBucket: Sendable, OriginState {
+    typealias Instant = ContinuousClock.Instant
+
+    private let interval: Duration
+    /// The time by which a request may be early, for the requests of a burst.
+    private let tolerance: Duration
+    /// The instant at which the next request is on time; nil before the first one.
+    private var next: Instant?
+    /// The instant before which the server accepts no requests; nil for none.
+    private var blockedUntil: Instant?
+
+    /// Creates a bucket of `burst` tokens, one of which is added in each `interval`.
+    init(interval: Duration, burst: Int) {
+        self.interval = interval
+        tolerance = interval * (max(1, burst) - 1)
+    }
+
+    /// Takes a token, and returns the time to wait for it; nil, without taking it, if that is longer than `limit`.
+    mutating func take(at now: Instant, waitingAtMost limit: Duration) -> Duration? {
+        var due = max(next ?? now, now)
+        if let blockedUntil, blockedUntil > now {
+            // After the pause, requests follow one by one, because the server has just refused them.
+            due = max(due, blockedUntil + tolerance)
+        } else {
+            blockedUntil = nil
+        }
+        let delay = max(.zero, now.duration(to: due - tolerance))
+        guard delay <= limit else { return nil }
+        next = due + interval
+        return delay
+    }
+
+    /// Returns the time to wait until the server accepts requests.
+    func pause(at now: Instant) -> Duration {
+        blockedUntil.map { max(.zero, now.duration(to: $0)) } ?? .zero
+    }
+
+    /// Accepts no requests for `delay`.
+    mutating func block(for delay: Duration, at now: Instant) {
+        guard delay > .zero else { return }
+        blockedUntil = max(blockedUntil ?? now, now + delay)
+    }
+
+    var isInitial: Bool { next == nil && blockedUntil == nil }
+
+    /// The buckets that are full again at any instant after this one are as good as unknown ones.
+    var isForgettable: Bool { blockedUntil == nil && (next.map { $0 <= .now } ?? true) }
+}

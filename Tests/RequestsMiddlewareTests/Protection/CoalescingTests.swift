@@ -1,0 +1,146 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import Testing
+
+@Suite("Coalescing", .serialized, .timeLimit(.minutes(10)))
+struct CoalescingTests {
+    /// A server that responds when it is released.
+    private final class Gate: Sendable {
+        let isOpen = Lock(false)
+
+        var executor: MockExecutor {
+            MockExecutor { [self] request in
+                while !isOpen.withLock({ $0 }) {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+                return .ok("body of \(request.target.path)")
+            }
+        }
+    }
+
+    private static func request(_ path: String = "/", _ field: String? = nil, deadline: ContinuousClock.Instant? = nil)
+        throws -> PreparedRequest
+    {
+        var request = PreparedRequest(target: try TargetURI("https://example.com\(path)"))
+        request.deadline = deadline
+        if let field { request.header.set(Field(name: .authorization, value: field)) }
+        return request
+    }
+
+    private func settle() async { for _ in 0..<200 { await Task.yield() } }
+
+    @Test("identical requests at the same time are sent once, and all receive the response")
+    func identical() async throws {
+        let gate = Gate()
+        let mock = gate.executor
+        let executor = mock.coalescing()
+        let tasks = (0..<40).map { number in
+            Task { try await executor.execute(Self.request("/\(number % 2)", number % 4 < 2 ? "a" : "b")) }
+        }
+        while mock.recordedCount < 4 { await Task.yield() }
+        await settle()
+        gate.isOpen.withLock { $0 = true }
+        for (number, task) in tasks.enumerated() {
+            let body = try #require(try await task.value.body.data)
+            #expect(body == Data("body of /\(number % 2)".utf8))
+        }
+        #expect(mock.recordedCount == 4)
+        // A later request is sent again.
+        _ = try await executor.execute(Self.request("/0", "a"))
+        #expect(mock.recordedCount == 5)
+    }
+
+    @Test("requests that differ in anything that is sent, or that are not GET or HEAD, are sent each")
+    func different() async throws {
+        let gate = Gate()
+        let mock = gate.executor
+        let executor = mock.coalescing()
+        var requests = try [Self.request(), Self.request("/x"), Self.request("/", "a"), Self.request("/", "b")]
+        for change in [
+            { $0.method = .head }, { $0.method = .post }, { $0.method = .post }, { $0.delivery = .streamed },
+            { $0.delivery = .streamed }, { $0.delivery = .collected(limit: 7) }, { $0.method = .options },
+            { $0.progressHandler = { _ in } }, { $0.timeouts.firstByte = .seconds(7) },
+            { $0.attributes[RequestOptions.self] = .userInitiated },
+        ] as [(inout PreparedRequest) -> Void] {
+            var request = try Self.request()
+            change(&request)
+            requests.append(request)
+        }
+        let tasks = requests.map { request in Task { try? await executor.execute(request) } }
+        for _ in 0..<20 { await settle() }
+        gate.isOpen.withLock { $0 = true }
+        for task in tasks { _ = await task.value }
+        #expect(mock.recordedCount == requests.count, "\(mock.recordedRequests)")
+    }
+
+    @Test("an error is that of all calls, but a cancelled call does not end the others")
+    func failures() async throws {
+        let gate = Gate()
+        let mock = gate.executor
+        let executor = mock.coalescing()
+        let first = Task { try await executor.execute(Self.request()) }
+        while mock.recordedCount < 1 { await Task.yield() }
+        let others = (0..<5).map { _ in Task { try await executor.execute(Self.request()) } }
+        await settle()
+        others[4].cancel()
+        first.cancel()
+        let errors = [await first.result, await others[4].result].map { result -> RequestError.Reason? in
+            if case .failure(let error as RequestError) = result { error.reason } else { nil }
+        }
+        #expect(errors == [.cancelled, .cancelled])
+        while mock.recordedCount < 2 { await Task.yield() }
+        gate.isOpen.withLock { $0 = true }
+        for other in others.dropLast() { #expect(try await other.value.status == 200) }
+        #expect(mock.recordedCount == 2)
+
+        let release = Lock(false)
+        let failing = MockExecutor { _ in
+            while !release.withLock({ $0 }) { await Task.yield() }
+            throw RequestError(.connectionLost)
+        }
+        let coalescing = failing.coalescing()
+        let tasks = (0..<5).map { _ in Task { try await coalescing.execute(Self.request()) } }
+        while failing.recordedCount < 1 { await Task.yield() }
+        await settle()
+        release.withLock { $0 = true }
+        for task in tasks { await #expect(throws: RequestError.self) { try await task.value } }
+        #expect(failing.recordedCount == 1)
+    }
+
+    @Test("a waiting call ends with its deadline, and the exchange continues")
+    func deadlines() async throws {
+        let gate = Gate()
+        let mock = gate.executor
+        let executor = mock.coalescing()
+        let first = Task { try await executor.execute(Self.request()) }
+        while mock.recordedCount < 1 { await Task.yield() }
+        let late = try Self.request(deadline: .now + .milliseconds(20))
+        let error = await #expect(throws: RequestError.self) { try await executor.execute(late) }
+        #expect(error?.reason == .timedOut(.total))
+        gate.isOpen.withLock { $0 = true }
+        #expect(try await first.value.status == 200 && mock.recordedCount == 1)
+    }
+
+    @Test("many tasks that coalesce and are cancelled at random all end")
+    func storm() async throws {
+        let mock = MockExecutor { _ in
+            for _ in 0..<5 { await Task.yield() }
+            return .ok("ok")
+        }
+        let executor = mock.coalescing()
+        await withTaskGroup { group in
+            for number in 0..<600 {
+                group.addTask {
+                    let task = Task { try? await executor.execute(Self.request("/\(number % 3)")) }
+                    for _ in 0..<number % 7 { await Task.yield() }
+                    if number.isMultiple(of: 3) { task.cancel() }
+                    let response = await task.value
+                    #expect(response != nil || number.isMultiple(of: 3))
+                }
+            }
+        }
+        #expect(mock.recordedCount <= 600)
+    }
+}

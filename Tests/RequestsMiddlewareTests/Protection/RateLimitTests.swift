@@ -1,0 +1,131 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import Testing
+
+@Suite("Rate limits", .serialized, .timeLimit(.minutes(10)))
+struct RateLimitTests {
+    private static func request(
+        _ url: String = "https://example.com/", deadline: ContinuousClock.Instant? = nil
+    ) throws -> PreparedRequest {
+        var request = PreparedRequest(target: try TargetURI(url))
+        request.deadline = deadline
+        return request
+    }
+
+    @Test("a burst is sent at once, and then one request in each interval, for each origin")
+    func rate() async throws {
+        let clock = ManualClock()
+        let mock = MockExecutor { _ in .ok("") }
+        let executor = mock.limitingRate(to: 10, per: .seconds(1), burst: 3, clock: clock.clock())
+        for _ in 0..<5 { _ = try await executor.execute(Self.request()) }
+        #expect(clock.sleeps == [.milliseconds(100), .milliseconds(100)])
+        for _ in 0..<3 { _ = try await executor.execute(Self.request("https://other.example.com/")) }
+        #expect(clock.sleeps.count == 2 && mock.recordedCount == 8)
+    }
+
+    @Test("requests at the same time are sent one interval apart")
+    func simultaneous() async throws {
+        let start = ContinuousClock.now
+        let delays = Lock<[Duration]>([])
+        let executor = MockExecutor { _ in .ok("") }.limitingRate(
+            to: 1, per: .seconds(2),
+            clock: Retrying.Clock(now: { start }, sleep: { delay in delays.withLock { $0.append(delay) } }))
+        for _ in 0..<4 { _ = try await executor.execute(Self.request()) }
+        #expect(delays.withLock { $0 } == [.seconds(2), .seconds(4), .seconds(6)])
+    }
+
+    @Test("a request that would wait too long, or beyond its deadline, fails at once and takes no token")
+    func bounds() async throws {
+        let clock = ManualClock()
+        let mock = MockExecutor { _ in .ok("") }
+        let executor = mock.limitingRate(
+            to: 1, per: .seconds(10), maximumDelay: .seconds(5), clock: clock.clock())
+        _ = try await executor.execute(Self.request())
+        for _ in 0..<3 {
+            let error = await #expect(throws: RequestError.self) { try await executor.execute(Self.request()) }
+            #expect(error?.underlying as? ProtectionError == .rateLimited(.seconds(10)))
+            #expect(error?.mayHaveReachedServer == false)
+        }
+        #expect(clock.sleeps.isEmpty && mock.recordedCount == 1)
+        let patient = mock.limitingRate(to: 1, per: .seconds(10), clock: clock.clock())
+        let hasty = try Self.request(deadline: clock.start + .seconds(9))
+        _ = try await patient.execute(hasty)
+        await #expect(throws: RequestError.self) { try await patient.execute(hasty) }
+        _ = try await patient.execute(Self.request(deadline: clock.start + .seconds(11)))
+        #expect(clock.sleeps == [.seconds(10)])
+    }
+
+    @Test(
+        "a server that names a pause receives nothing until it is over",
+        arguments: [
+            (429, ["Retry-After": "30"], 30), (503, ["Retry-After": "30"], 30), (200, ["Retry-After": "30"], 0),
+            (200, ["RateLimit": "\"default\";r=0;t=30"], 30), (200, ["RateLimit": "\"default\";r=1;t=30"], 0),
+            (200, ["RateLimit": "\"a\";r=5;t=3, \"b\";r=0;t=20"], 20),
+            (200, ["RateLimit": "limit=9, remaining=0, reset=30"], 30),
+            (200, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"], 30),
+            (200, ["RateLimit-Remaining": "1", "RateLimit-Reset": "30"], 0),
+            (200, ["RateLimit": "r=0"], 0), (200, ["RateLimit": "r=0;t=-1"], 0), (200, ["RateLimit": ";;=;r=;t=0"], 0),
+            (429, ["Retry-After": "99999999999999999999"], 3_600),
+            (200, ["RateLimit": "x;r=0;t=\(String(repeating: "9", count: 400))"], 3_600),
+            (429, ["Retry-After": "soon"], 0),
+        ] as [(Int, [String: String], Int)])
+    func pauses(status: Int, fields: [String: String], seconds: Int) async throws {
+        let clock = ManualClock()
+        let mock = MockExecutor { request in
+            guard request.target.path == "/first" else { return .ok("") }
+            var response = MockResponse.status(HTTPStatus(status), "")
+            for (name, value) in fields { response.header.add(Field(name: Field.Name(name), value: value)) }
+            return response
+        }
+        let executor = mock.limitingRate(
+            to: 1_000, per: .seconds(1), burst: 10, maximumDelay: .seconds(7_200), clock: clock.clock())
+        _ = try await executor.execute(Self.request("https://example.com/first"))
+        _ = try await executor.execute(Self.request())
+        #expect(clock.sleeps.reduce(.zero, +) == .seconds(seconds))
+        // Other origins are not concerned.
+        _ = try await executor.execute(Self.request("https://other.example.com/"))
+        #expect(clock.sleeps.count <= 1)
+    }
+
+    @Test("a reset can be a Unix time", arguments: [("2000000045", 45), ("1999999999", 0), ("9999999999", 3_600)])
+    func unixTime(reset: String, seconds: Int) async throws {
+        let clock = ManualClock(date: Date(timeIntervalSince1970: 2_000_000_000))
+        let mock = MockExecutor { _ in
+            MockResponse(header: [
+                Field(name: "RateLimit-Remaining", value: "0"), Field(name: "RateLimit-Reset", value: reset),
+            ])
+        }
+        let executor = mock.limitingRate(
+            to: 1_000, per: .seconds(1), burst: 10, maximumDelay: .seconds(7_200), clock: clock.clock())
+        for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
+        #expect(clock.sleeps.reduce(.zero, +) == .seconds(seconds))
+    }
+
+    @Test("extreme numbers neither end the process nor delay without bound")
+    func extremes() async throws {
+        for count in [.min, -1, 0, 1, .max] {
+            for duration in [Duration.zero, .seconds(-1), .seconds(Int64.max), .nanoseconds(1)] {
+                for burst in [nil, .min, 0, .max] as [Int?] {
+                    let clock = ManualClock()
+                    let executor = MockExecutor { _ in .ok("") }.limitingRate(
+                        to: count, per: duration, burst: burst, maximumDelay: .seconds(Int64.max), clock: clock.clock())
+                    for _ in 0..<3 { _ = try await executor.execute(Self.request()) }
+                }
+            }
+        }
+    }
+
+    @Test("the states of many origins are bounded")
+    func origins() async throws {
+        let executor = MockExecutor { _ in .ok("") }.limitingRate(
+            to: 1, per: .seconds(60), burst: 1, maximumDelay: .zero)
+        for number in 0..<3_000 { _ = try await executor.execute(Self.request("https://h\(number).example.com/")) }
+        // The last ones are not forgotten, and at most 1,024 are remembered.
+        var refused = 0
+        for number in 0..<3_000 {
+            if (try? await executor.execute(Self.request("https://h\(number).example.com/"))) == nil { refused += 1 }
+        }
+        #expect(refused <= 1_024)
+    }
+}
