@@ -110,6 +110,8 @@ let fixtures = [
     program(
         "requests-tls-exit", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"],
         at: "Tests/Fixtures/TLSExit"),
+    support("Adaptors", ["PackageStandIns", "RequestsMiddleware"], at: "Tests/Fixtures/Adaptors"),
+    support("PackageStandIns", ["Requests"], at: "Tests/Fixtures/PackageStandIns"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
     support("TestCorpora", ["Requests"]),
     support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
@@ -131,8 +133,8 @@ let testTargets = [
     tests(
         "RequestsMiddlewareTests",
         [
-            "CRequestsPOSIX", "RequestsFoundation", "RequestsMiddleware", "RequestsMock", "RequestsPOSIX",
-            "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
+            "Adaptors", "CRequestsPOSIX", "PackageStandIns", "RequestsFoundation", "RequestsMiddleware", "RequestsMock",
+            "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
         ]),
     tests("RequestsMockTests", ["RequestsMock"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),

@@ -10,6 +10,14 @@ private let unixSocket = ExecutorUnderTest.overUnixSocket { path in
 private let decoding = ExecutorUnderTest.overLoopback {
     SocketExecutor(configuration: .keepingIdleConnections).decodingContent()
 }
+/// With every observer in both seats, which must not change what an executor does.
+private let observed = ExecutorUnderTest.overLoopback {
+    let logging = RequestLogging.trace(bodies: true) { _ in }
+    let (tracing, metrics) = (RequestTracing { _ in }, RequestMetrics { _ in })
+    return SocketExecutor(configuration: .keepingIdleConnections)
+        .observing(.attempts, by: logging, metrics, Observing.Reports { _ in })
+        .observing(.calls, by: ActivityCounter(), tracing, logging)
+}
 private let secured = ExecutorUnderTest.overTLS { tls in
     var configuration = SocketExecutor.Configuration.keepingIdleConnections
     configuration.tls = tls
@@ -38,7 +46,7 @@ extension SocketExecutor.Configuration {
     }
 }
 
-@Suite("Conformance: socket (R-72)", .timeLimit(.minutes(5)))
+@Suite("Conformance: socket (R-72)", .timeLimit(.minutes(10)))
 struct SocketConformanceTests {
     @Test("over TCP", arguments: Scenario.all(for: loopback))
     func overLoopback(scenario: Scenario) async throws {
@@ -73,5 +81,15 @@ struct SocketConformanceTests {
     @Test("decoding content codings, in blocking calls", arguments: Scenario.all(for: decoding))
     func decodingContentBlocked(scenario: Scenario) async throws {
         try await decoding.using(.blocking).run(scenario)
+    }
+
+    @Test("observing requests", arguments: Scenario.all(for: observed))
+    func observing(scenario: Scenario) async throws {
+        try await observed.run(scenario)
+    }
+
+    @Test("observing requests, in blocking calls", arguments: Scenario.all(for: observed))
+    func observingBlocked(scenario: Scenario) async throws {
+        try await observed.using(.blocking).run(scenario)
     }
 }

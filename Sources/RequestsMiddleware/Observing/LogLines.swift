@@ -1,0 +1,181 @@
+import Requests
+
+/// The lines of a log about one request, without secrets and without text that could break a line.
+struct LogLines {
+    private let request: PreparedRequest
+    private let requests: RequestLogging.RequestDetail
+    private let responses: RequestLogging.ResponseDetail
+    /// The response fields that are written; nil for all.
+    private let responseFields: Set<Field.Name>?
+    private let bodyLimit: Int
+    private let redaction: Redaction
+    /// The finder of the secrets of the request.
+    private let secrets: SecretFinder
+    /// Whether each line begins with the mark of its direction.
+    private let isTrace: Bool
+
+    /// The maximum number of bytes of a URL or a field value.
+    private static let textLimit = 8 << 10
+    /// The maximum number of fields.
+    private static let fieldLimit = 200
+
+    init(
+        _ request: PreparedRequest, _ requests: RequestLogging.RequestDetail,
+        _ responses: RequestLogging.ResponseDetail, _ responseFields: Set<Field.Name>?, _ bodyLimit: Int,
+        _ redaction: Redaction, isTrace: Bool
+    ) {
+        self.request = request
+        self.requests = requests
+        self.responses = responses
+        self.responseFields = responseFields
+        self.bodyLimit = bodyLimit
+        self.isTrace = isTrace
+        var redaction = redaction
+        redaction.fieldNames.formUnion(request.redirectPolicy.sensitiveFields)
+        self.redaction = redaction
+        secrets = request.secrets(redaction)
+    }
+
+    // MARK: Requests
+
+    /// Returns the lines of a request that begins.
+    func begin(_ resendCount: Int) -> [String] {
+        guard isTrace else {
+            if requests == .url { return [summary] }
+            return [summary] + fields(request.header, nil) + requestBody()
+        }
+        let target = shown(redaction.redacted(reference: request.target.requestTarget))
+        let line = "> \(shown(request.method.rawValue)) \(target) HTTP/1.1"
+        let header = ["Host: \(shown(request.target.authority))"] + fields(request.header, nil)
+        let note = resendCount > 0 ? ["* request \(resendCount + 1) of the call"] : []
+        return ["* \(summary)"] + note + [line] + header.map { "> \($0)" } + [">"] + requestBody().map { "} \($0)" }
+    }
+
+    /// The method and the URL.
+    private var summary: String {
+        "\(shown(request.method.rawValue)) \(shown(request.target.redacted(by: redaction)))"
+    }
+
+    private func requestBody() -> [String] {
+        guard requests == .everything else { return [] }
+        switch request.body {
+        case .none: return []
+        case .bytes(let data):
+            let beginning = data.prefix(LogBody.needed(for: bodyLimit))
+            return body(Data(beginning), data.count, request.header, [secrets])
+        default: return ["<\(LogText.escaped(secrets.redacted("\(request.body)"), limit: Self.textLimit))>"]
+        }
+    }
+
+    // MARK: Responses
+
+    /// Returns the lines of the head of a response.
+    func head(_ head: ResponseHead, note: String) -> [String] {
+        let status = shown("\(head.status)")
+        guard isTrace else {
+            return ["\(status) to \(summary)\(note)"]
+                + (responses == .status ? [] : fields(head.header, responseFields))
+        }
+        return ["< HTTP \(status)"] + fields(head.header, responseFields).map { "< \($0)" } + ["<"]
+    }
+
+    /// Returns the lines of a request that has ended.
+    func end(_ report: Observing.Report) -> [String] {
+        var lines = isTrace ? connection(report).map { "* \($0)" } : []
+        let sizes = sizes(of: report)
+        if let response = report.response, !report.isStreamed, report.error == nil || isTrace {
+            lines += head(response, note: sizes)
+        } else if report.error == nil, !isTrace {
+            lines.append("\(report.isAbandoned ? "abandoned" : "end of") \(summary)\(sizes)")
+        }
+        if let error = report.error {
+            // Its text can have several lines, such as those of a mock's report.
+            let text = secrets.redacted("\(error)").splitBytes(at: "\n").map { shown(String($0)) }
+            lines += text.prefix(50).enumerated().map { "\(isTrace ? "* " : "")\($0 == 0 ? "failed: " : "  ")\($1)" }
+            if !isTrace, !lines.isEmpty { lines[0] += sizes }
+        }
+        if responses == .everything { lines += responseBody(report).map { isTrace ? "{ \($0)" : $0 } }
+        if responses != .status {
+            let retries = (report.error?.retries ?? report.metrics?.retries ?? []).prefix(20)
+            lines += retries.map { "\(isTrace ? "* " : "")repeated after: \($0)" }
+        }
+        if isTrace {
+            lines += fields(report.trailers, responseFields).map { "< \($0)" }
+            lines.append("* \(report.isAbandoned ? "abandoned" : "ended")\(sizes)")
+        }
+        return lines
+    }
+
+    private func sizes(of report: Observing.Report) -> String {
+        var text = ", \(Self.milliseconds(report.duration))"
+        if let count = report.requestBodyLength, count > 0 { text += ", \(ErrorText.bytes(count)) sent" }
+        if let count = report.responseBodyLength { text += ", \(ErrorText.bytes(count)) received" }
+        return text
+    }
+
+    private func responseBody(_ report: Observing.Report) -> [String] {
+        guard let response = report.response, !report.body.isEmpty else { return [] }
+        // A body can repeat the cookies that its header sets; looking for many would take long.
+        let setCookies = response.header.values(of: .setCookie)
+        guard setCookies.count <= 50 else { return ["body not written: the response sets more than 50 cookies"] }
+        let cookies = setCookies.compactMap { cookie in
+            cookie.splitBytes(at: ";").first?.splitBytes(at: "=", maxSplits: 1).dropFirst().first.map(String.init)
+        }
+        return body(
+            report.body, report.responseBodyLength, response.header, [secrets, SecretFinder(cookies)])
+    }
+
+    /// Returns notes about the connection and the stages of an exchange.
+    private func connection(_ report: Observing.Report) -> [String] {
+        guard let metrics = report.metrics, report.seat == .attempts else { return [] }
+        var notes: [String] = []
+        if metrics.isReusedConnection { notes.append("reused connection") }
+        if metrics.transmissions > 1 { notes.append("sent again on a new connection") }
+        if let tls = metrics.tls { notes.append(shown("\(tls)")) }
+        let phases = Observing.Phases(metrics)
+        let times = [
+            ("lookup", phases.lookup), ("connecting", phases.connecting), ("securing", phases.securing),
+            ("sending", phases.sending), ("waiting", phases.waiting), ("receiving", phases.receiving),
+        ].compactMap { name, time in time.map { "\(name) \(Self.milliseconds($0))" } }
+        if !times.isEmpty { notes.append(times.joined(separator: ", ")) }
+        return notes
+    }
+
+    // MARK: Text
+
+    private func body(_ data: Data, _ count: Int?, _ header: Header, _ secrets: [SecretFinder]) -> [String] {
+        LogBody(redaction: redaction, secrets: secrets, limit: bodyLimit)
+            .lines(of: data, count: count, header, isSecret: request.hasSecretBodies)
+    }
+
+    /// Returns the fields of `header` with names in `names`, or all for nil.
+    private func fields(_ header: Header, _ names: Set<Field.Name>?) -> [String] {
+        let shownFields = header.filter { names?.contains($0.name) ?? true }
+        let lines = shownFields.prefix(Self.fieldLimit).map { "\(shown($0.name.rawValue)): \(value(of: $0))" }
+        return shownFields.count > Self.fieldLimit ? lines + ["… (\(shownFields.count) fields)"] : lines
+    }
+
+    private func value(of field: Field) -> String {
+        if redaction.isSecret(field.name) { return Redaction.placeholder }
+        let isReference = [.location, .contentLocation, .link, .referer, "Refresh"].contains(field.name)
+        return shown(isReference ? redaction.redacted(reference: field.value) : field.value)
+    }
+
+    /// Returns `text` on one line, without the secrets of the request.
+    private func shown(_ text: String) -> String {
+        LogText.escaped(secrets.redacted(text), limit: Self.textLimit)
+    }
+
+    /// Returns a duration in milliseconds with one decimal place, at most 292 years.
+    private static func milliseconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let tenths = max(0, min(seconds, 9_000_000_000)) * 10_000 + attoseconds / 100_000_000_000_000
+        return "\(tenths / 10).\(tenths % 10) ms"
+    }
+}
+
+extension Observing.Report {
+    fileprivate var isAbandoned: Bool {
+        if case .abandoned = outcome { true } else { false }
+    }
+}

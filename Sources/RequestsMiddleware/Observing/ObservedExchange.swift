@@ -1,0 +1,182 @@
+@_spi(Lock) import Requests
+
+/// One request of which observers are notified.
+final class ObservedExchange: Sendable {
+    private let observation: Observing.Observation
+    /// The request with the fields of the observers.
+    private let request: PreparedRequest
+    private let handlers: [Observing.Handler]
+    private let clock: Retrying.Clock
+    private let start: Deadline
+    private let date: Date
+    /// The last progress, if it is watched and was reported.
+    private let progress = Lock<TransferProgress?>(nil)
+
+    init(_ observation: Observing.Observation, _ handlers: [Observing.Handler], _ clock: Retrying.Clock) {
+        self.observation = observation
+        request = observation.changedRequest
+        self.handlers = handlers
+        self.clock = clock
+        date = clock.date()
+        start = Deadline(clock.now())
+    }
+
+    /// The request to pass on; its progress is watched if its bytes cannot be counted otherwise.
+    var watchedRequest: PreparedRequest {
+        guard !handlers.isEmpty, request.hasBody || request.isForFile else { return request }
+        var request = request
+        let handler = request.progressHandler
+        request.progressHandler = { [self] progress in
+            self.progress.withLock { $0 = progress }
+            handler?(progress)
+        }
+        return request
+    }
+
+    /// Reports a failed request.
+    func end(_ error: RequestError) {
+        guard !handlers.isEmpty else { return }
+        var report = report(.failed(error), error.response, nil)
+        report.responseBodyLength = error.body?.count ?? receivedCount ?? (error.response == nil ? nil : 0)
+        if let body = error.body { report.body = Data(body.prefix(observation.bodyLimit)) }
+        send(.end(report))
+    }
+
+    /// Reports a response, and returns it; the end of a streamed body is reported when it is reached.
+    func receive(_ response: RawResponse) -> RawResponse {
+        guard !handlers.isEmpty else { return response }
+        if case .stream(let stream) = response.body {
+            send(.head(response.head))
+            var observed = response
+            let body = ObservedBody(stream, of: response, self, limit: observation.bodyLimit)
+            observed.body = .stream(ResponseStream(length: stream.length, body))
+            return observed
+        }
+        var report = report(.complete, response.head, response.metrics)
+        report.trailers = response.trailers
+        switch response.body {
+        case .bytes(let data):
+            report.responseBodyLength = data.count
+            if observation.bodyLimit > 0 { report.body = Data(data.prefix(observation.bodyLimit)) }
+        case .file, .stream: report.responseBodyLength = receivedCount
+        }
+        send(.end(report))
+        return response
+    }
+
+    /// Reports the end of a streamed body of which `count` bytes, beginning with `body`, were delivered.
+    func end(
+        _ stream: ResponseStream, of response: RawResponse, _ outcome: Observing.Report.Outcome, _ count: Int,
+        _ body: Data
+    ) {
+        var report = report(outcome, response.head, stream.metrics ?? response.metrics)
+        report.trailers = stream.trailers
+        report.isStreamed = true
+        report.responseBodyLength = count
+        report.body = body
+        send(.end(report))
+    }
+
+    private var receivedCount: Int? { progress.withLock { $0?.bytesReceived } }
+
+    private func report(
+        _ outcome: Observing.Report.Outcome, _ response: ResponseHead?, _ metrics: RawResponse.Metrics?
+    ) -> Observing.Report {
+        var report = Observing.Report(
+            of: request, at: observation.seat, start: date,
+            duration: max(.zero, start.instant.duration(to: clock.now())), outcome: outcome, response: response,
+            resendCount: observation.resendCount)
+        report.metrics = metrics
+        let length = request.body.knownLength
+        report.requestBodyLength =
+            progress.withLock { $0?.bytesSent } ?? (response == nil && length != 0 ? nil : length)
+        return report
+    }
+
+    /// Sends `event` to the handlers, the innermost first.
+    private func send(_ event: Observing.Event) {
+        for handler in handlers.reversed() { handler(event) }
+    }
+}
+
+extension PreparedRequest {
+    fileprivate var hasBody: Bool {
+        if case .none = body { false } else { true }
+    }
+
+    fileprivate var isForFile: Bool {
+        if case .file = delivery { true } else { false }
+    }
+}
+
+/// A streamed body that counts its bytes and reports its end once.
+private final class ObservedBody: ResponseBody.Source {
+    private struct State {
+        var count = 0
+        var beginning = Data()
+        /// Whether a call is reading; a second one throws, which does not end the body.
+        var isReading = false
+        var hasEnded = false
+    }
+
+    private let stream: ResponseStream
+    private let response: RawResponse
+    private let exchange: ObservedExchange
+    private let limit: Int
+    private let state = Lock(State())
+
+    init(_ stream: ResponseStream, of response: RawResponse, _ exchange: ObservedExchange, limit: Int) {
+        self.stream = stream
+        self.response = RawResponse(head: response.head, body: .bytes(Data()), metrics: response.metrics)
+        self.exchange = exchange
+        self.limit = limit
+    }
+
+    deinit { end(.abandoned) }
+
+    func next() async throws(RequestError) -> Data? {
+        let isAlone = state.withLock { state in
+            defer { state.isReading = true }
+            return !state.isReading
+        }
+        guard isAlone else {
+            let chunk = try await stream.next()
+            if let chunk { record(chunk) }
+            return chunk
+        }
+        defer { state.withLock { $0.isReading = false } }
+        do throws(RequestError) {
+            guard let chunk = try await stream.next() else {
+                end(.complete)
+                return nil
+            }
+            record(chunk)
+            return chunk
+        } catch {
+            end(.failed(error))
+            throw error
+        }
+    }
+
+    var trailers: Header { stream.trailers }
+
+    var metrics: RawResponse.Metrics? { stream.metrics }
+
+    private func record(_ chunk: Data) {
+        state.withLock { state in
+            state.count += chunk.count
+            let missing = limit - state.beginning.count
+            if missing > 0 { state.beginning.append(chunk.prefix(missing)) }
+        }
+    }
+
+    private func end(_ outcome: Observing.Report.Outcome) {
+        let ended = state.withLock { state -> (Int, Data)? in
+            if state.hasEnded { return nil }
+            state.hasEnded = true
+            return (state.count, state.beginning)
+        }
+        guard let (count, beginning) = ended else { return }
+        exchange.end(stream, of: response, outcome, count, beginning)
+    }
+}

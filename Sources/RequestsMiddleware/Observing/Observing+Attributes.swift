@@ -1,0 +1,223 @@
+import Requests
+
+extension Observing {
+    /// A name and a value that describe a request, with the names of OpenTelemetry's semantic conventions for HTTP.
+    public struct Attribute: Hashable, Sendable, CustomStringConvertible {
+        /// The name, such as `http.request.method`.
+        public var name: String
+
+        /// The value.
+        public var value: AttributeValue
+
+        /// Creates an attribute with a text.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = .string(value)
+        }
+
+        /// Creates an attribute with an integer.
+        public init(_ name: String, _ value: Int) {
+            self.name = name
+            self.value = .integer(value)
+        }
+
+        /// The name and the value, such as `server.port=443`.
+        public var description: String { "\(name)=\(value)" }
+
+        /// Returns whether both have the same name and the same value, byte by byte.
+        public static func == (left: Self, right: Self) -> Bool {
+            left.name.hasSameBytes(as: right.name) && left.value == right.value
+        }
+
+        /// Hashes the bytes of the name and the value.
+        public func hash(into hasher: inout Hasher) {
+            name.hashBytes(into: &hasher)
+            hasher.combine(value)
+        }
+    }
+
+    /// The value of an attribute.
+    @nonexhaustive
+    public enum AttributeValue: Sendable, CustomStringConvertible {
+        /// A text.
+        case string(String)
+        /// An integer.
+        case integer(Int)
+
+        /// The text or the digits.
+        public var description: String {
+            switch self {
+            case .string(let text): text
+            case .integer(let number): "\(number)"
+            }
+        }
+    }
+}
+
+extension Observing.AttributeValue: Hashable {
+    /// Returns whether both are the same integer, or texts with the same bytes.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.integer(let left), .integer(let right)): left == right
+        case (.string, _), (.integer, _): false
+        }
+    }
+
+    /// Hashes the bytes of a text, or an integer.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .string(let text): text.hashBytes(into: &hasher)
+        case .integer(let number): hasher.combine(number)
+        }
+    }
+}
+
+extension Observing {
+    /// The rules for attributes that one observer applies to all its requests.
+    public struct Semantics: Sendable {
+        /// The methods that `http.request.method` names; any other method is `_OTHER`, so that a caller that invents
+        /// methods does not create unlimited time series.
+        ///
+        /// The default contains those of RFC 9110 and PATCH.
+        public var knownMethods: Set<HTTPMethod> = [
+            .connect, .delete, .get, .head, .options, .patch, .post, .put, .trace,
+        ]
+
+        /// The names of the query items whose values `url.full` does not contain, in addition to the userinfo.
+        ///
+        /// The default are those of `Redaction.standard` and of signed URLs.
+        public var redaction = Redaction(alsoQueryItems: [
+            "AWSAccessKeyId", "sig", "X-Amz-Credential", "X-Goog-Credential", "X-Goog-Signature",
+        ])
+
+        /// Creates the rules of OpenTelemetry.
+        public init() {}
+    }
+}
+
+extension Observing.Semantics {
+    /// The name of `method` as an attribute.
+    private func name(of method: HTTPMethod) -> String { knownMethods.contains(method) ? method.rawValue : "_OTHER" }
+
+    /// Returns the attributes that metrics of `request` have from its beginning, with values of low cardinality.
+    func metricAttributes(of request: PreparedRequest) -> [Observing.Attribute] {
+        let target = request.target
+        var attributes = [
+            Observing.Attribute("http.request.method", name(of: request.method)),
+            Observing.Attribute("server.address", target.address),
+        ]
+        if let port = target.effectivePort { attributes.append(Observing.Attribute("server.port", port)) }
+        attributes.append(Observing.Attribute("url.scheme", target.scheme))
+        if let template = request.knownTemplate { attributes.append(Observing.Attribute("url.template", template)) }
+        return attributes
+    }
+
+    /// Returns the attributes that the span of `request` has from its beginning.
+    func spanAttributes(of request: PreparedRequest, resendCount: Int) -> [Observing.Attribute] {
+        var attributes = metricAttributes(of: request)
+        let url = request.secrets(redaction).redacted(request.target.redacted(by: redaction))
+        // The conventions replace secrets with text that needs no escape in a URL.
+        attributes.append(Observing.Attribute("url.full", Self.replacingPlaceholder(in: url)))
+        if !knownMethods.contains(request.method) {
+            attributes.append(Observing.Attribute("http.request.method_original", request.method.rawValue))
+        }
+        if resendCount > 0 { attributes.append(Observing.Attribute("http.request.resend_count", resendCount)) }
+        return attributes
+    }
+
+    /// Returns the name of the span of `request`: its method, and its template if there is one.
+    func spanName(of request: PreparedRequest) -> String {
+        let method = knownMethods.contains(request.method) ? request.method.rawValue : "HTTP"
+        return request.knownTemplate.map { "\(method) \($0)" } ?? method
+    }
+
+    /// Returns the attributes that a request has at its end.
+    func endAttributes(of report: Observing.Report) -> [Observing.Attribute] {
+        var attributes: [Observing.Attribute] = []
+        if let status = report.response?.status {
+            attributes.append(Observing.Attribute("http.response.status_code", status.code))
+        }
+        if let error = report.errorType { attributes.append(Observing.Attribute("error.type", error)) }
+        if let version = report.metrics?.protocolVersion {
+            attributes.append(Observing.Attribute("network.protocol.version", version))
+        }
+        return attributes
+    }
+
+    private static func replacingPlaceholder(in url: String) -> String {
+        // A valid URL has no angle bracket of its own, and most have no secret.
+        guard url.containsByte("<") else { return url }
+        var bytes = Array(url.utf8)
+        bytes.replace(Array(Redaction.placeholder.utf8), with: Array("REDACTED".utf8))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Observing.Report {
+    /// The value of `error.type`: the name of the error's reason, or a status of 400 or higher; nil for success and for
+    /// a body that the caller released.
+    public var errorType: String? {
+        if let error { return error.reason.typeName }
+        guard let status = response?.status, status.code >= 400 else { return nil }
+        return "\(status.code)"
+    }
+}
+
+extension PreparedRequest {
+    /// The template of the path, if the request was described by an API; nil for the path of a URL or a redirect, which
+    /// can have any number of values.
+    fileprivate var knownTemplate: String? { api != nil && redirectedFrom == nil ? pathTemplate : nil }
+}
+
+extension TargetURI {
+    /// The host as in attributes: an IPv6 address without its brackets.
+    var address: String {
+        host.utf8.first == UInt8(ascii: "[") ? String(host.droppingFirstBytes(1).droppingLastBytes(1)) : host
+    }
+}
+
+extension RawResponse.Metrics {
+    /// The version of HTTP; nil if it is unknown, as over URLSession.
+    fileprivate var protocolVersion: String? {
+        if isHTTP10 { return "1.0" }
+        switch tls?.applicationProtocol {
+        case "h2": return "2"
+        case "http/1.1": return "1.1"
+        default: return timeToFirstByte == nil ? nil : "1.1"
+        }
+    }
+}
+
+extension RequestError.Reason {
+    /// The name of the reason without its payload, of which there are few.
+    fileprivate var typeName: String {
+        switch self {
+        case .invalidRequest: "invalid_request"
+        case .bodyEncodingFailed: "body_encoding_failed"
+        case .fileAccessFailed: "file_access_failed"
+        case .bodyNotReplayable: "body_not_replayable"
+        case .credentialsUnavailable: "credentials_unavailable"
+        case .unsupportedScheme: "unsupported_scheme"
+        case .executorClosed: "executor_closed"
+        case .hostNotFound: "host_not_found"
+        case .connectionFailed: "connection_failed"
+        case .proxyRefused: "proxy_refused"
+        case .tlsUnavailable: "tls_unavailable"
+        case .certificateRefused: "certificate_refused"
+        case .tlsFailed: "tls_failed"
+        case .connectionLost: "connection_lost"
+        case .protocolViolation: "protocol_violation"
+        case .tooLarge: "too_large"
+        case .unacceptableStatus: "unacceptable_status"
+        case .notModified: "not_modified"
+        case .unexpectedRedirect: "unexpected_redirect"
+        case .unexpectedContentType: "unexpected_content_type"
+        case .unexpectedNoContent: "unexpected_no_content"
+        case .decodingFailed: "decoding_failed"
+        case .timedOut: "timeout"
+        case .cancelled: "cancelled"
+        case .other: "_OTHER"
+        }
+    }
+}

@@ -1,0 +1,135 @@
+@_spi(Lock) import Requests
+
+/// Middleware that reports requests to observers, which log, measure, trace or count them.
+///
+/// ```swift
+/// let tracing = RequestTracing { span in exporter.add(span) }
+/// let executor = SocketExecutor()
+///     .observing(.attempts, by: RequestMetrics { meter.record($0) }, tracing)
+///     .retrying()
+///     .observing(.calls, by: tracing, RequestLogging { logger.info("\($0)") })
+/// ```
+///
+/// Observers do not change the response. Of several observers the first is outermost: it is notified first of a
+/// beginning, and last of an end. Every beginning has exactly one end, whether the response is complete, an error is
+/// thrown, the task is cancelled, or a streamed body is released before its end.
+///
+/// An observer that returns no function for a request costs one call.
+public struct Observing: Middleware {
+    /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
+    private let settings: Settings
+
+    private final class Settings: Sendable {
+        let seat: Seat
+        let observers: [any Observer]
+        let clock: Retrying.Clock
+
+        init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
+            self.seat = seat
+            self.observers = observers
+            self.clock = clock
+        }
+    }
+
+    /// The position of an observer in the chain of middleware.
+    @nonexhaustive
+    public enum Seat: Hashable, Sendable {
+        /// Outside all other middleware: one report for each request of a call, with all its attempts.
+        ///
+        /// A redirect ends one request of a call and begins another.
+        case calls
+        /// Between retries and the executor: one report for each request that is sent.
+        case attempts
+    }
+
+    /// Creates the middleware.
+    ///
+    /// - Parameters:
+    ///   - seat: The position in the chain, for which you place the middleware.
+    ///   - observers: The observers, the outermost first.
+    ///   - clock: The source of time.
+    public init(_ seat: Seat, by observers: [any Observer], clock: Retrying.Clock = .system) {
+        settings = Settings(seat, observers, clock)
+    }
+
+    /// Passes on all traits: a body that the executor streams remains a stream.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next }
+
+    /// Performs `request` with `next`, and reports it.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of `next`.
+    public func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        var observation = Observation(of: request, at: settings.seat)
+        var handlers: [Handler] = []
+        for observer in settings.observers {
+            if let handler = observer.begin(&observation) { handlers.append(handler) }
+        }
+        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(request) }
+        return try await perform(observation, with: next, reportingTo: handlers)
+    }
+
+    private func perform(
+        _ observation: Observation, with next: any RequestExecutor, reportingTo handlers: [Handler]
+    ) async throws(RequestError) -> RawResponse {
+        let exchange = ObservedExchange(observation, handlers, settings.clock)
+        let response: RawResponse
+        do throws(RequestError) {
+            response = try await Self.execute(exchange.watchedRequest, with: next, within: observation)
+        } catch {
+            exchange.end(error)
+            throw error
+        }
+        return exchange.receive(response)
+    }
+
+    /// Executes `request` with the task-local values of `observation`.
+    private static func execute(
+        _ request: PreparedRequest, with next: any RequestExecutor, within observation: Observation
+    ) async throws(RequestError) -> RawResponse {
+        let isCall = observation.seat == .calls
+        guard isCall || observation.context != nil else { return try await next.execute(request) }
+        // A task-local value is bound by a function that throws any error.
+        let result = await TraceContext.$current.withValue(observation.context ?? TraceContext.current) {
+            guard isCall else { return await outcome(of: request, from: next) }
+            return await AttemptCount.$current.withValue(AttemptCount()) { await outcome(of: request, from: next) }
+        }
+        return try result.get()
+    }
+
+    private static func outcome(
+        of request: PreparedRequest, from next: any RequestExecutor
+    ) async -> Result<RawResponse, RequestError> {
+        do throws(RequestError) {
+            return .success(try await next.execute(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension RequestExecutor {
+    /// Returns this executor with middleware that reports requests to observers.
+    ///
+    /// - Parameters:
+    ///   - seat: The position in the chain: add `.attempts` before `retrying(_:budget:clock:)`, and `.calls` after all
+    ///     other middleware.
+    ///   - observers: The observers, the outermost first.
+    ///   - clock: The source of time.
+    /// - Returns: The executor with the middleware.
+    public func observing(
+        _ seat: Observing.Seat, by observers: any Observing.Observer..., clock: Retrying.Clock = .system
+    ) -> Intercepted<Self, Observing> {
+        intercepted(by: Observing(seat, by: observers, clock: clock))
+    }
+
+    /// Returns this executor with middleware that reports requests to observers, for an executor of an unknown type,
+    /// such as one chosen at run time.
+    @_disfavoredOverload
+    public func observing(
+        _ seat: Observing.Seat, by observers: any Observing.Observer..., clock: Retrying.Clock = .system
+    ) -> any RequestExecutor {
+        intercepted(by: Observing(seat, by: observers, clock: clock))
+    }
+}

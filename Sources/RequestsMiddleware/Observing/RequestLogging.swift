@@ -1,0 +1,200 @@
+import Requests
+import Synchronization
+
+/// An observer that writes requests and responses to a log, without secrets.
+///
+/// ```swift
+/// let logging = RequestLogging(responses: .headers) { entry in
+///     logger.info("\(entry)")
+/// }
+/// let executor = SocketExecutor().retrying().observing(.calls, by: logging)
+/// ```
+///
+/// By default, one line is written for a request and one for its response (HT-29, HT-30):
+///
+/// ```
+/// [1] GET https://api.example.com/users?token=<redacted>
+/// [1] 200 OK to GET https://api.example.com/users?token=<redacted>, 1.2 ms
+/// ```
+///
+/// ``trace(bodies:redaction:sink:)`` writes the messages line by line, as curl does. An entry is written when the
+/// request begins, when the head of a streamed response arrives, and when the request ends.
+///
+/// The values of the fields, query items, form fields and JSON members that `redaction` names are replaced, and so are
+/// the secrets of the request wherever else they occur, in each of the encodings in common use. Bodies are written only
+/// if ``RequestDetail/everything`` or ``ResponseDetail/everything`` requests it: at most ``bodyLimit`` bytes, and only
+/// of text in UTF-8 without a content coding. The bodies of exchanges with a token server are never written, nor are
+/// multipart bodies.
+///
+/// Text cannot break a line: control characters and similar ones are escaped as `\n` or `\u{1B}`, and a backslash is
+/// doubled.
+public struct RequestLogging: Observing.Observer {
+    /// What is written of a request (HT-29).
+    @nonexhaustive
+    public enum RequestDetail: Hashable, Sendable {
+        /// Nothing.
+        case nothing
+        /// The method and the URL.
+        case url
+        /// The method, the URL and the header.
+        case headers
+        /// The method, the URL, the header and the body.
+        case everything
+    }
+
+    /// What is written of a response (HT-30).
+    @nonexhaustive
+    public enum ResponseDetail: Hashable, Sendable {
+        /// Nothing; nor are errors.
+        case nothing
+        /// The status and the duration.
+        case status
+        /// The status, the duration and the header.
+        case headers
+        /// The status, the duration, the header and the body.
+        case everything
+    }
+
+    /// The importance of an entry.
+    @nonexhaustive
+    public enum Level: Hashable, Sendable {
+        /// A request, or a response with a status below 400.
+        case info
+        /// A response with a status of 400 or higher, or a cancellation.
+        case warning
+        /// An error.
+        case error
+    }
+
+    /// One or more lines of the log.
+    public struct Entry: Sendable, CustomStringConvertible {
+        /// The importance.
+        public var level: Level
+
+        /// The number of the request in this log, from 1; all entries of a request have the same.
+        public var number: Int
+
+        /// The lines, without line ends.
+        public var lines: [String]
+
+        /// The report, in the entry that ends a request; nil before.
+        public var report: Observing.Report?
+
+        /// The lines, each preceded by the number of the request.
+        public var description: String {
+            lines.map { "[\(number)] \($0)" }.joined(separator: "\n")
+        }
+    }
+
+    /// What is written of requests; the default is ``RequestDetail/url``.
+    public var requests: RequestDetail
+
+    /// What is written of responses; the default is ``ResponseDetail/status``.
+    public var responses: ResponseDetail
+
+    /// The names of the response fields that are written; nil for all.
+    ///
+    /// The default is Content-Type, Last-Modified and Set-Cookie (HT-30), the last without its value.
+    public var responseFields: Set<Field.Name>? = [.contentType, .lastModified, .setCookie]
+
+    /// The maximum number of bytes of a body that are written, at most 1 MiB; the default is 4 KiB.
+    public var bodyLimit = 4 << 10
+
+    /// The names of the fields, query items and members whose values are not written.
+    public var redaction = Redaction.standard
+
+    private let isTrace: Bool
+    private let sink: @Sendable (Entry) -> Void
+    private let numbers = Numbers()
+
+    private final class Numbers: Sendable {
+        let last = Atomic(0)
+    }
+
+    /// Creates an observer that passes the entries of its log to `sink`.
+    ///
+    /// - Parameters:
+    ///   - requests: What is written of requests.
+    ///   - responses: What is written of responses.
+    ///   - sink: A function that writes an entry; it is called on the thread of the exchange.
+    public init(
+        requests: RequestDetail = .url, responses: ResponseDetail = .status, sink: @escaping @Sendable (Entry) -> Void
+    ) {
+        self.init(requests, responses, isTrace: false, sink)
+    }
+
+    private init(
+        _ requests: RequestDetail, _ responses: ResponseDetail, isTrace: Bool,
+        _ sink: @escaping @Sendable (Entry) -> Void
+    ) {
+        self.requests = requests
+        self.responses = responses
+        self.isTrace = isTrace
+        self.sink = sink
+    }
+
+    /// Returns an observer that writes messages line by line, in the format of `curl --verbose`, without secrets.
+    ///
+    /// Lines of the request begin with `>`, those of the response with `<`, those of bodies with `}` and `{`, and notes
+    /// about the connection and the times with `*`. It is meant for the seat `.attempts`, nearest to the executor,
+    /// where it sees all fields except those that the executor adds.
+    ///
+    /// - Parameters:
+    ///   - bodies: Whether the bodies are written.
+    ///   - redaction: The names of the fields, query items and members whose values are not written.
+    ///   - sink: A function that writes an entry.
+    /// - Returns: The observer.
+    public static func trace(
+        bodies: Bool = false, redaction: Redaction = .standard, sink: @escaping @Sendable (Entry) -> Void
+    ) -> RequestLogging {
+        var logging = RequestLogging(
+            bodies ? .everything : .headers, bodies ? .everything : .headers, isTrace: true, sink)
+        logging.responseFields = nil
+        logging.redaction = redaction
+        return logging
+    }
+
+    /// Writes the request, and returns the function that writes its response.
+    public func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
+        guard requests != .nothing || responses != .nothing else { return nil }
+        let number = numbers.last.add(1, ordering: .relaxed).newValue
+        // A server may repeat the secrets that middleware behind this one adds.
+        if responses == .headers || responses == .everything { observation.request.collectSeenValues() }
+        let request = observation.request
+        if requests != .nothing {
+            sink(Entry(level: .info, number: number, lines: lines(for: request).begin(observation.resendCount)))
+        }
+        guard responses != .nothing else { return nil }
+        if responses == .everything {
+            observation.bodyLimit = max(observation.bodyLimit, LogBody.needed(for: shownBodyLimit))
+        }
+        return { [self] event in
+            switch event {
+            case .head(let head):
+                let text = lines(for: request).head(head, note: ", streamed")
+                sink(Entry(level: head.level, number: number, lines: text))
+            case .end(let report):
+                let text = lines(for: report.request).end(report)
+                sink(Entry(level: report.level, number: number, lines: text, report: report))
+            }
+        }
+    }
+
+    private func lines(for request: PreparedRequest) -> LogLines {
+        LogLines(
+            request, requests, responses, responseFields, shownBodyLimit, redaction, isTrace: isTrace)
+    }
+
+    /// The limit of a body, between 0 and 1 MiB.
+    private var shownBodyLimit: Int { max(0, min(bodyLimit, 1 << 20)) }
+}
+
+extension ResponseHead {
+    fileprivate var level: RequestLogging.Level { status.code >= 400 ? .warning : .info }
+}
+
+extension Observing.Report {
+    fileprivate var level: RequestLogging.Level {
+        if let error { error.isCancellation ? .warning : .error } else { response?.level ?? .info }
+    }
+}
