@@ -25,7 +25,8 @@ struct MiddlewareCost: Sendable {
 
     /// What is measured.
     enum Chain: String, CaseIterable, Sendable {
-        case bare, passing, retry, fixed, refreshable, whole, signed, signedAnew
+        case bare, passing, retry, fixed, refreshable, whole, signed, signedAnew, observed, counted, measured, traced
+        case cookies, limited, quiet
 
         /// Returns `executor` with the middleware.
         fileprivate func added(to executor: FixedExecutor) throws -> any RequestExecutor {
@@ -42,6 +43,15 @@ struct MiddlewareCost: Sendable {
                 let credentials = RefreshableAuthenticator(bearerToken: "benchmark") { $0 }
                 return executor.authenticating(with: credentials, within: environment)
             case .whole: return executor.decodingContent().retrying().authenticating(with: fixed, within: environment)
+            case .observed: return Self.observing(executor)
+            case .cookies: return executor.keepingCookies(in: CookieStore())
+            case .limited: return Self.limiting(executor)
+            case .quiet: return Self.observing(Self.limiting(executor).keepingCookies(in: CookieStore()))
+            case .counted: return executor.observing(.calls, by: ActivityCounter())
+            case .measured: return executor.observing(.attempts, by: RequestMetrics { _ in })
+            case .traced:
+                let tracing = RequestTracing { _ in }
+                return executor.observing(.attempts, by: tracing).observing(.calls, by: tracing)
             case .signed, .signedAnew:
                 var signature = AWSSignature(
                     credentials: .init(accessKeyID: "AKID", secretAccessKey: "benchmark"), region: "r",
@@ -55,6 +65,19 @@ struct MiddlewareCost: Sendable {
                 }
                 return executor.signing(with: .aws(signature), within: environment)
             }
+        }
+
+        /// Adds every kind of observer that has nothing to do, in both seats.
+        private static func observing(_ executor: some RequestExecutor) -> any RequestExecutor {
+            let logging = RequestLogging(requests: .nothing, responses: .nothing) { _ in }
+            return executor.observing(.attempts, by: Observing.Reports(), logging)
+                .observing(.calls, by: Observing.Reports(), logging)
+        }
+
+        /// Adds limits that no request reaches.
+        private static func limiting(_ executor: FixedExecutor) -> some RequestExecutor {
+            executor.limitingConcurrency(to: 64, perOrigin: 8).limitingRate(to: 1_000_000_000, per: .seconds(1))
+                .breakingCircuit()
         }
     }
 
@@ -104,6 +127,13 @@ struct MiddlewareCost: Sendable {
             + figures("a fixed token adds", .fixed, nil, nil)
             + figures("a refreshable token adds", .refreshable, nil, nil)
             + figures("retry, credentials and coding, idle, add", .whole, "≤ 1.0 µs", "≤ 0.7 µs")
+            + figures("observers in both seats, idle, add", .observed, "≤ 0.5 µs", nil)
+            + figures("counting activity adds", .counted, nil, nil)
+            + figures("metrics of OpenTelemetry add", .measured, nil, nil)
+            + figures("a span of the call and one of its attempt add", .traced, nil, nil)
+            + figures("cookies without a match add", .cookies, nil, nil)
+            + figures("limits of rate, concurrency and failures add", .limited, nil, nil)
+            + figures("cookies, limits and observers, idle, add", .quiet, "≤ 1.5 µs", nil)
             + figures("an AWS signature adds", .signed, nil, nil)
             + figures("an AWS signature with a new key adds", .signedAnew, nil, nil)
     }

@@ -56,6 +56,8 @@ struct Suite: Sendable {
             .of("describe, toURLRequest()", "ns", samples[5], to: samples[4], "wire bytes"),
         ] + comparison + descriptions + (try await WholeCall(rounds: rounds, scale: scale).figures())
             + (try await MiddlewareCost(rounds: rounds, scale: scale).figures())
+            + (try CookieCost(rounds: rounds, scale: scale).figures())
+            + (try await CacheCost(rounds: rounds, scale: scale).figures())
             + (try await StubCost(rounds: rounds, scale: scale).figures())
             + (try await Promptness(rounds: rounds).figures())
     }

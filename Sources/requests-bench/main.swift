@@ -16,6 +16,7 @@ let usage = """
            requests-bench middleware CHAIN N [--blocking]
                                                        perform N requests through a chain, for a counter of
                                                        allocations; CHAIN: bare retry fixed refreshable whole signed
+           requests-bench cache                        measure responses from a cache in memory and in files
            requests-bench stubs                        measure a request to a mock with one and with 10,000 stubs
            requests-bench describe N                   describe, prepare and write a GET N times
            requests-bench download EXECUTOR MEGABYTES  print the growth of peak memory in MiB; EXECUTOR: socket,
@@ -50,7 +51,10 @@ do {
     {
         try await MiddlewareCost.perform(count, through: chain, isBlocking: words.contains("--blocking"))
     } else if words.first == "middleware" {
-        print(Table(try await MiddlewareCost(rounds: 9, scale: 1).figures()).text)
+        let cookies = try CookieCost(rounds: 9, scale: 1).figures()
+        print(Table(try await MiddlewareCost(rounds: 9, scale: 1).figures() + cookies).text)
+    } else if words.first == "cache" {
+        print(Table(try await CacheCost(rounds: 9, scale: 1).figures()).text)
     } else if words.first == "stubs" {
         print(Table(try await StubCost(rounds: 9, scale: 1).figures()).text)
     } else if words.first == "describe" {

@@ -95,6 +95,8 @@ extension Call<Observatory, String> {
 
     static var forecast: Self { Call { $0.get(.text, from: "/forecast") } }
 
+    static var almanac: Self { Call { $0.get(.text, from: "/almanac") } }
+
     static func newToken(name: String, password: String) -> Self {
         Call { api in
             api.post(.none, to: "/token", receiving: .text)

@@ -41,6 +41,7 @@ struct ObservatoryServer: Sendable {
         case (.post, "token", nil): return isVera(request) ? .ok(Self.token) : .status(401)
         case (.post, "oauth", "token"?): return issueToken(request)
         case (.get, "forecast", nil): return forecast
+        case (.get, "almanac", nil): return almanac(request)
         case (.get, "motto", nil): return .ok("Ad astra per aspera")
         case (.get, "log", nil): return log
         case (.get, "images", "saturn.png"): return .data(Data(PackageResources.saturn_png), contentType: .png)
@@ -102,6 +103,15 @@ struct ObservatoryServer: Sendable {
         var response = MockResponse.ok("Clear skies")
         if forecasts.next() % 2 == 1 { response.delay = .endless }
         return response
+    }
+
+    /// The almanac, which a cache may use for an hour without validation.
+    private func almanac(_ request: PreparedRequest) -> MockResponse {
+        let tag = "\"2026\""
+        let isCurrent = request.header[.ifNoneMatch] == tag
+        return (isCurrent ? MockResponse.status(304) : .ok("Sunrise 7:29, sunset 16:21"))
+            .adding(headerField: Field(name: .cacheControl, value: "max-age=3600"))
+            .adding(headerField: Field(name: .etag, value: tag))
     }
 
     /// The log, in chunks that do not end at its lines.

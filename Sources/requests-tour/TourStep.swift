@@ -1,5 +1,5 @@
 import Dispatch
-import Requests
+@_spi(Lock) import Requests
 import RequestsMiddleware
 
 /// A step of the tour: its title, the request it describes, and the text of its result.
@@ -70,8 +70,8 @@ struct TourStep: Sendable {
         }
     }
 
-    /// Creates a step that signs in with OAuth, is rejected once because the server has revoked the token, and sends the
-    /// request again with a renewed one.
+    /// Creates a step that signs in with OAuth, is rejected once because the server has revoked the token, and sends
+    /// the request again with a renewed one.
     init<E: Endpoint>(signingIn title: String, _ endpoint: E) where E.API == Observatory {
         self.title = title
         prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
@@ -97,6 +97,40 @@ struct TourStep: Sendable {
         perform = { client async throws(RequestError) in
             let hedged = Client(client.api, executor: client.executor.hedging(after: .milliseconds(20)))
             return "“\(try await hedged.perform(endpoint))”, from the second request"
+        }
+    }
+
+    /// Creates a step that performs `endpoint` three times with a cache, the last time with a validation.
+    init<E: Endpoint>(caching title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let cached = Client(client.api, executor: client.executor.caching())
+            let policies: [PreparedRequest.CachePolicy] = [
+                .useProtocolCachePolicy, .useProtocolCachePolicy, .reloadRevalidatingCacheData,
+            ]
+            var uses: [String] = []
+            for policy in policies {
+                let response = try await cached.response { endpoint.request(from: $0).with(cachePolicy: policy) }
+                let status = response.metrics.cacheStatus
+                uses.append(status?.isHit == true ? "stored" : "status \(status?.forwardedStatus?.code ?? 0)")
+            }
+            return uses.joined(separator: ", ")
+        }
+    }
+
+    /// Creates a step that performs `endpoint` and shows the first line of each message of its trace.
+    init<E: Endpoint>(tracing title: String, _ endpoint: E) where E.API == Observatory {
+        self.title = title
+        prepare = { client throws(RequestError) in try client.preparedRequest(for: endpoint) }
+        perform = { client async throws(RequestError) in
+            let lines = Lock<[String]>([])
+            let trace = RequestLogging.trace { entry in
+                lines.withLock { $0 += entry.lines.filter { $0.contains("HTTP") && !$0.hasPrefix("*") } }
+            }
+            _ = try await Client(client.api, executor: client.executor.observing(.attempts, by: trace))
+                .perform(endpoint)
+            return lines.withLock { $0.joined(separator: " … ") }
         }
     }
 
@@ -134,6 +168,8 @@ extension TourStep {
             TourStep(renewing: "A token that is renewed after a 401", Call.record(sighting)),
             TourStep(signingIn: "A sign-in with OAuth, refused once", Call.record(sighting)),
             TourStep(hedging: "A second request when the first is slow", Call.forecast),
+            TourStep(caching: "A response from a cache, stored and validated", Call.almanac),
+            TourStep(tracing: "A trace of the messages", Call.motto),
         ]
     }
 

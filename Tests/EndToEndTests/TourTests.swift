@@ -3,7 +3,7 @@ import RequestsMock
 import RequestsTestServer
 import Testing
 
-@Suite("The tour", .timeLimit(.minutes(5)))
+@Suite("The tour", .timeLimit(.minutes(10)))
 struct TourTests {
     /// Runs the executable of the tour, and returns its status and its combined standard output and standard error.
     static func run(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> (Int32, String) {

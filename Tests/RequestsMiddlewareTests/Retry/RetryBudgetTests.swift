@@ -65,8 +65,11 @@ struct RetryBudgetTests {
             { $0.retrying(policy).hedging(after: .zero, clock: clock.clock()) },
             { $0.hedging(after: .zero, clock: clock.clock()).decodingContent().retrying(policy) },
             {
-                $0.withStandardMiddleware(
-                    within: environment, retrying: policy, hedgingAfter: .zero, clock: clock.clock())
+                $0.withStandardMiddleware(within: environment) {
+                    $0.retryPolicy = policy
+                    $0.hedgingDelay = .zero
+                    $0.clock = clock.clock()
+                }
             },
         ]
         for make in orders {
