@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The compiler's errors for frequent mistakes (Tests/Fixtures/Mistakes).
-@Suite("Diagnostics", .timeLimit(.minutes(5)))
+@Suite("Diagnostics", .timeLimit(.minutes(10)))
 struct DiagnosticsTests {
     /// The modules that are built with these tests.
     static let modules = Repository.products.appending(path: "Modules")
@@ -32,7 +32,10 @@ struct DiagnosticsTests {
         let path = Repository.here.root.appending(path: file).path
         let outcome = try Outcome.running(
             "/usr/bin/env",
-            ["swiftc", "-typecheck", "-module-name", "Mistakes", "-swift-version", "6", "-I", Self.modules.path, path])
+            [
+                "swiftc", "-typecheck", "-module-name", "Mistakes", "-swift-version", "6", "-I", Self.modules.path,
+                "-I", Repository.here.root.appending(path: "Sources/CRequestsClock").path, path,
+            ])
         let found = Self.errors(in: outcome.output, of: file)
         try #require(!found.isEmpty, "\(outcome.output)")
         let lines = try Repository.here.text(of: file).split(separator: "\n", omittingEmptySubsequences: false)

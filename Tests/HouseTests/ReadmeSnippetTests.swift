@@ -13,15 +13,18 @@ struct ReadmeSnippetTests {
         }
     }
 
-    @Test("each article contains the declarations that the first-day program takes from it, line for line")
-    func articles() throws {
-        let blocks = try Repository.here.text(of: "Tests/Fixtures/FirstDay/Articles.swift")
+    @Test(
+        "each article contains the declarations that a program takes from it, line for line",
+        arguments: [("FirstDay/Articles", "Requests"), ("Adaptors/Adaptors", "RequestsMiddleware")])
+    func articles(program: String, module: String) throws {
+        let blocks = try Repository.here.text(of: "Tests/Fixtures/\(program).swift")
             .components(separatedBy: "// Article: ").dropFirst()
         #expect(blocks.count >= 2)
         for block in blocks {
             let lines = block.split(separator: "\n", maxSplits: 1)
-            let article = try Repository.here.text(of: "Sources/Requests/Requests.docc/\(lines[0])")
-            let code = lines[1].trimmingCharacters(in: .whitespacesAndNewlines)
+            let article = try Repository.here.text(of: "Sources/\(module)/\(module).docc/\(lines[0])")
+            // The tests of a program are in another module of the package.
+            let code = lines[1].trimmingCharacters(in: .whitespacesAndNewlines).replacing("package ", with: "")
             #expect(article.contains("```swift\n\(code)\n```"), "\(lines[0]): \(code)")
         }
     }

@@ -27,8 +27,10 @@ struct WordsTests {
     static let exceptions: [(file: String, phrase: String, reason: String)] = []
 
     /// The largest number of public top-level types of each product.
+    ///
+    /// RequestsMiddleware has more: each kind of middleware is a type, with the protocol or the state that it needs.
     static let typeLimits = [
-        "Requests": 70, "RequestsConformance": 20, "RequestsFoundation": 20, "RequestsMiddleware": 20,
+        "Requests": 70, "RequestsConformance": 20, "RequestsFoundation": 20, "RequestsMiddleware": 41,
         "RequestsMock": 20, "RequestsSocket": 20, "RequestsTestServer": 20, "RequestsURLSession": 20, "RequestsXML": 20,
     ]
 
@@ -82,6 +84,15 @@ struct WordsTests {
                 line.firstMatch(of: /^\s*\/\/\/ ?(.*)$/).map { String($0.1) } ?? ""
             }
             Self.checkCode(comments, in: file.path)
+        }
+    }
+
+    @Test("comments are at most 120 columns wide, as code is")
+    func commentWidth() throws {
+        for file in try Repository.here.swiftFiles(in: "Sources") + Repository.here.swiftFiles(in: "Tests") {
+            for (index, line) in file.lines.enumerated() where line.firstMatch(of: /^\s*\/\//) != nil {
+                #expect(line.count <= 120, "\(file.path):\(index + 1)")
+            }
         }
     }
 
