@@ -36,8 +36,8 @@ package struct ForkedChildren {
         for attempt in 0..<Self.attempts {
             let child = Self.start(lasting: 3, body)
             guard child > 0 else { return false }
-            let status = rp_wait_for_child(child)
-            guard status == -SIGALRM else {
+            let status = rp_wait_for_child(child, 10)
+            guard status == -SIGALRM || status == -SIGKILL else {
                 lastStatus = status
                 return status == 0
             }
@@ -57,17 +57,8 @@ extension ForkedChildren {
     ///   - body: The work of the child.
     /// - Returns: The process of the child.
     package static func start(lasting seconds: UInt32, closesDescriptors: Bool = false, _ body: () -> Bool) -> Int32 {
-        let child = rp_fork()
+        let child = rp_fork(seconds, closesDescriptors)
         guard child == 0 else { return child }
-        if closesDescriptors { for number in Int32(3)..<4_096 { close(number) } }
-        // Without the runtime's report of a crash, whose process would outlive the child.
-        for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS] { signal(number, SIG_DFL) }
-        // The alarm ends the child even if it waits. It is unblocked here, because the library's threads block signals.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGALRM)
-        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-        alarm(seconds)
         rp_exit_child(body() ? 0 : 1)
         return 0
     }

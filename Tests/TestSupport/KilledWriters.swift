@@ -23,7 +23,7 @@ package enum KilledWriters {
         guard child > 0 else { return false }
         for _ in 0..<5_000 where state(of: path) == former { usleep(1_000) }
         usleep(useconds_t(round % 200 * 41))
-        return Foundation.kill(child, SIGKILL) == 0 && rp_wait_for_child(child) == -SIGKILL
+        return Foundation.kill(child, SIGKILL) == 0 && rp_wait_for_child(child, 10) == -SIGKILL
     }
 
     /// What a change of a file or folder changes.

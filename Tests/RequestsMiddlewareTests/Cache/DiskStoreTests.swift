@@ -314,7 +314,7 @@ struct DiskStoreTests {
                 store.storeNow(entry, for: key)
                 return store.lastProblem != nil && store.entryNow(for: key) == nil
             }
-            status = rp_wait_for_child(child)
+            status = rp_wait_for_child(child, 10)
         }
         #expect(status == 0)
         let names = try FileManager.default.contentsOfDirectory(atPath: path)
