@@ -4,6 +4,9 @@ import PackageDescription
 // CI sets it; whoever depends on this package is not bothered by a newer compiler's warnings.
 let isStrict = Context.environment["REQUESTS_STRICT"] != nil
 
+// CI sets it for the thread sanitizer, which needs the tests of concurrent code only and makes builds slow.
+let isInstrumented = Context.environment["REQUESTS_INSTRUMENTED"] != nil
+
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
@@ -162,10 +165,16 @@ let testTargets = [
         swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 
+let sequentialTests = [
+    "EndToEndTests", "HouseTests", "ReadmeTests", "ReadmeV032Mode5Tests", "ReadmeV032Mode6Tests",
+    "RequestsFoundationTests", "RequestsHTTP1Tests", "RequestsURLSessionTests", "RequestsXMLTests",
+]
+
 let package = Package(
     name: "Requests",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
-    targets: libraries + foundations + programs + fixtures + testTargets,
+    targets: libraries + foundations + fixtures + (isInstrumented ? [] : programs)
+        + testTargets.filter { !isInstrumented || !sequentialTests.contains($0.name) },
     swiftLanguageModes: [.v6]
 )
