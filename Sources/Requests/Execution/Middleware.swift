@@ -45,16 +45,20 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     /// The middleware.
     public let middleware: Interceptor
 
+    /// The executor as the middleware receives it; made once, because a conversion copies all of a chain.
+    private let next: any RequestExecutor
+
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
     public init(_ base: Base, by middleware: Interceptor) {
         self.base = base
         self.middleware = middleware
+        next = base
     }
 
     /// Passes `request` to the middleware.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         // Few calls leave their origin; the others pass on the executor itself.
-        guard request.hasLeftOrigin else { return try await middleware.intercept(request, next: base) }
+        guard request.hasLeftOrigin else { return try await middleware.intercept(request, next: next) }
         return try await middleware.intercept(request, next: base.guardingSecrets(of: request))
     }
 

@@ -14,6 +14,7 @@ public struct TargetURI: Sendable {
         let zone: String?
         let port: Int?
         let authority: String
+        let origin: String
 
         init(scheme: String, userinfo: String?, host: String, zone: String?, port: Int?) {
             self.scheme = scheme
@@ -22,6 +23,7 @@ public struct TargetURI: Sendable {
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
+            origin = "\(scheme)://\(authority)"
         }
     }
 
@@ -109,7 +111,7 @@ public struct TargetURI: Sendable {
     /// The scheme, host and port as text (RFC 6454 §6.1), without the zone of an IPv6 address.
     ///
     /// To check whether two targets may share secrets, call ``hasSameOrigin(as:)``, which also compares the zone.
-    public var origin: String { "\(scheme)://\(authority)" }
+    public var origin: String { parts.server.origin }
 
     /// The request target in absolute-form: the URI without userinfo and fragment (RFC 9112 §3.2.2).
     public var absoluteForm: String { origin + requestTarget }

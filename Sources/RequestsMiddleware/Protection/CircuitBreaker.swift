@@ -67,12 +67,8 @@ public struct CircuitBreaker: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         let origin = request.target.origin
-        let now = settings.now()
-        let admission = settings.circuits.withLock { circuits in
-            circuits.change(origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
-        }
         let number: UInt64
-        switch admission {
+        switch admission(to: origin) {
         case .admitted(let admitted): number = admitted
         case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
         }
@@ -92,7 +88,17 @@ public struct CircuitBreaker: Middleware {
         }
     }
 
+    private func admission(to origin: String) -> CircuitState.Admission {
+        // Without a failure there is nothing to look up, and no time to read.
+        if settings.circuits.withLock({ $0.isEmpty }) { return .admitted(0) }
+        let now = settings.now()
+        return settings.circuits.withLock { circuits in
+            circuits.change(origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
+        }
+    }
+
     private func record(_ outcome: CircuitState.Outcome, _ origin: String, _ number: UInt64) {
+        if outcome != .failure, settings.circuits.withLock({ $0.isEmpty }) { return }
         let now = settings.now()
         settings.circuits.withLock { circuits in
             circuits.change(origin, new: CircuitState(settings.policy)) {
@@ -167,6 +173,7 @@ struct OriginTable<State: OriginState>: Sendable {
     private var states: [String: State] = [:]
 
     var count: Int { states.count }
+    var isEmpty: Bool { states.isEmpty }
 
     /// Changes the state of an origin, and returns the result of `change`.
     ///
@@ -174,8 +181,7 @@ struct OriginTable<State: OriginState>: Sendable {
     mutating func change<Result>(_ origin: String, new: @autoclosure () -> State, _ change: (inout State) -> Result)
         -> Result
     {
-        // The table of a breaker is empty while no server fails.
-        if !states.isEmpty, let index = states.index(forKey: origin) {
+        if let index = states.index(forKey: origin) {
             let result = change(&states.values[index])
             if states.values[index].isInitial { states.remove(at: index) }
             return result

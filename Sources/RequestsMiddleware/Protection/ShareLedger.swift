@@ -39,10 +39,8 @@ struct ShareLedger: Sendable {
     /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
     mutating func enter(_ origin: String, _ count: Int = 1) -> UInt64? {
         // Calls that wait came earlier.
-        if mayUse(count, origin), !hasWaiting(origin), count <= total - used, firstCandidate() == nil {
-            take(count, origin)
-            return nil
-        }
+        let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
+        if isFirst, count <= total - used, takeIfPermitted(count, origin) { return nil }
         lastCall += 1
         queues[origin, default: OriginQueue()].waiting.append((lastCall, count))
         origins[lastCall] = origin
@@ -60,10 +58,11 @@ struct ShareLedger: Sendable {
 
     /// Ends the use of a share, and returns the calls that have one now.
     mutating func leave(_ origin: String, _ count: Int = 1) -> [UInt64] {
-        guard queues[origin] != nil else { return [] }
+        guard let index = queues.index(forKey: origin) else { return [] }
         used -= count
-        queues[origin]?.used -= count
-        if queues[origin]?.isIdle == true { queues[origin] = nil }
+        queues.values[index].used -= count
+        if queues.values[index].isIdle { queues.remove(at: index) }
+        guard !origins.isEmpty else { return [] }
         addCandidate(of: origin)
         return grant()
     }
@@ -93,6 +92,19 @@ struct ShareLedger: Sendable {
     private mutating func take(_ count: Int, _ origin: String) {
         used += count
         queues[origin, default: OriginQueue()].used += count
+    }
+
+    /// Uses `count` for a call to an origin unless the origin may not use as much; returns whether it may.
+    private mutating func takeIfPermitted(_ count: Int, _ origin: String) -> Bool {
+        if let index = queues.index(forKey: origin) {
+            let used = queues.values[index].used
+            guard used == 0 || count <= perOrigin - used else { return false }
+            queues.values[index].used += count
+        } else {
+            queues[origin] = OriginQueue(used: count)
+        }
+        used += count
+        return true
     }
 
     /// Returns whether the calls to an origin may use `count` more, if there is as much.
