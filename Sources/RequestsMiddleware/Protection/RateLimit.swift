@@ -81,23 +81,27 @@ public struct RateLimit: Middleware {
         let clock = settings.clock
         let start = clock.now()
         let limit = try limit(for: request, at: start)
-        guard let delay = change(origin, { $0.take(at: start, waitingAtMost: limit) }) else {
+        guard var token = change(origin, { $0.take(at: start, waitingAtMost: limit) }) else {
             throw rejection(of: request, origin, at: start)
         }
-        var pause = delay
+        var pause = token.delay
         while pause > .zero {
             do {
                 try await clock.sleep(pause)
             } catch {
+                change(origin) { [token] in $0.giveBack(token) }
                 throw RequestError(.cancelled).adding(request: request).beforeSending()
             }
             // A response may have stopped the requests meanwhile.
             let now = clock.now()
-            let left = limit - start.duration(to: now)
+            guard change(origin, { $0.pause(at: now) }) > .zero else { return }
             // Then a new token is taken, so that the requests follow one by one.
-            let next = change(origin) { $0.pause(at: now) > .zero ? $0.take(at: now, waitingAtMost: left) : .zero }
-            guard let next else { throw rejection(of: request, origin, at: now) }
-            pause = next
+            let left = limit - start.duration(to: now)
+            guard let next = change(origin, { $0.take(at: now, waitingAtMost: left) }) else {
+                throw rejection(of: request, origin, at: now)
+            }
+            token = next
+            pause = next.delay
         }
     }
 
@@ -116,14 +120,14 @@ public struct RateLimit: Middleware {
     ) -> RequestError {
         let delay = change(origin) { bucket in
             var copy = bucket
-            return copy.take(at: now, waitingAtMost: .seconds(Int64.max >> 1)) ?? .zero
+            return copy.take(at: now, waitingAtMost: .seconds(Int64.max >> 1))?.delay ?? .zero
         }
         return RequestError(.rateLimited(delay), for: request)
     }
 
     /// Stops the requests to an origin if its response says so.
     private func heed(_ head: ResponseHead, _ origin: String) {
-        guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date()), pause > .zero else { return }
+        guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date), pause > .zero else { return }
         let now = settings.clock.now()
         change(origin) { $0.block(for: min(pause, Self.longestPause), at: now) }
     }
@@ -138,10 +142,10 @@ public struct RateLimit: Middleware {
 /// The fields with which servers announce their limits.
 enum RateLimitFields {
     /// Returns the time for which the server accepts no requests; nil if the response does not say so.
-    static func pause(of head: ResponseHead, date: Date) -> Duration? {
+    static func pause(of head: ResponseHead, date: () -> Date) -> Duration? {
         let header = head.header
         if head.status.code == 429 || head.status.code == 503, let retryAfter = header.retryAfter {
-            return retryAfter.delay(from: date)
+            return retryAfter.delay(from: date())
         }
         var pause: Duration?
         if let text = header["RateLimit"] {
@@ -156,7 +160,7 @@ enum RateLimitFields {
             let seconds = number(reset[...])
         {
             // Some servers send the time of the reset in place of the remaining seconds.
-            let now = Int(min(max(date.timeIntervalSince1970, 0), 9e9))
+            let now = Int(min(max(date().timeIntervalSince1970, 0), 9e9))
             pause = max(pause ?? .zero, .seconds(seconds < 1_000_000_000 ? seconds : max(0, seconds - now)))
         }
         return pause

@@ -18,8 +18,16 @@ struct TokenBucket: Sendable, OriginState {
         tolerance = interval * (max(1, burst) - 1)
     }
 
-    /// Takes a token, and returns the time to wait for it; nil, without taking it, if that is longer than `limit`.
-    mutating func take(at now: Instant, waitingAtMost limit: Duration) -> Duration? {
+    /// A token that was taken.
+    struct Token: Sendable {
+        /// The time to wait for it.
+        let delay: Duration
+        /// The instant at which the request after it is on time.
+        fileprivate let next: Instant
+    }
+
+    /// Takes a token; returns nil, without taking it, if the time to wait for it is longer than `limit`.
+    mutating func take(at now: Instant, waitingAtMost limit: Duration) -> Token? {
         var due = max(next ?? now, now)
         if let blockedUntil, blockedUntil > now {
             // After the pause, requests follow one by one, because the server has just refused them.
@@ -30,8 +38,11 @@ struct TokenBucket: Sendable, OriginState {
         let delay = max(.zero, now.duration(to: due - tolerance))
         guard delay <= limit else { return nil }
         next = due + interval
-        return delay
+        return Token(delay: delay, next: due + interval)
     }
+
+    /// Gives a token back whose request was not sent, unless a later one was taken.
+    mutating func giveBack(_ token: Token) { if next == token.next { next = token.next - interval } }
 
     /// Returns the time to wait until the server accepts requests.
     func pause(at now: Instant) -> Duration {

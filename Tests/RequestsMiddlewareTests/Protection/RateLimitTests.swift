@@ -35,6 +35,33 @@ struct RateLimitTests {
         #expect(delays.withLock { $0 } == [.seconds(2), .seconds(4), .seconds(6)])
     }
 
+    @Test("a cancelled wait gives its token back")
+    func cancelledWait() async throws {
+        let start = ContinuousClock.now
+        let delays = Lock<[Duration]>([])
+        let mock = MockExecutor { _ in .ok("") }
+        let limit = RateLimit(
+            1, per: .seconds(2),
+            clock: Retrying.Clock(
+                now: { start },
+                sleep: { delay in
+                    let count = delays.withLock { delays in
+                        delays.append(delay)
+                        return delays.count
+                    }
+                    if count < 3 { throw CancellationError() }
+                }))
+        let executor = mock.intercepted(by: limit)
+        _ = try await executor.execute(Self.request())
+        for _ in 0..<2 {
+            let error = await #expect(throws: RequestError.self) { try await executor.execute(Self.request()) }
+            #expect(error?.reason == .cancelled && error?.mayHaveReachedServer == false)
+        }
+        for _ in 0..<2 { _ = try await executor.execute(Self.request()) }
+        #expect(delays.withLock { $0 } == [.seconds(2), .seconds(2), .seconds(2), .seconds(4)])
+        #expect(mock.recordedCount == 3)
+    }
+
     @Test("a request that would wait too long, or beyond its deadline, fails at once and takes no token")
     func bounds() async throws {
         let clock = ManualClock()

@@ -79,10 +79,24 @@ struct TokenBucketTests {
             let now = start + .seconds(second)
             switch event {
             case .take(let limit, let delay):
-                let taken = bucket.take(at: now, waitingAtMost: .seconds(limit))
+                let taken = bucket.take(at: now, waitingAtMost: .seconds(limit))?.delay
                 #expect(taken == delay.map { .seconds($0) }, "\(row.name), event \(number)")
             case .block(let seconds): bucket.block(for: .seconds(seconds), at: now)
             }
+        }
+    }
+
+    @Test("a token that is given back is the next one, unless a later one was taken")
+    func givenBack() {
+        let start = ContinuousClock.now
+        var bucket = TokenBucket(interval: .seconds(2), burst: 1)
+        let tokens = (0..<3).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(9)) }
+        #expect(tokens.map(\.delay) == [.zero, .seconds(2), .seconds(4)])
+        bucket.giveBack(tokens[1])
+        for _ in 0..<2 {
+            let later = bucket.take(at: start, waitingAtMost: .seconds(9))
+            #expect(later?.delay == .seconds(6))
+            if let later { bucket.giveBack(later) }
         }
     }
 
@@ -95,7 +109,7 @@ struct TokenBucketTests {
         var (second, sent) = (0, [Int]())
         for _ in 0..<300 {
             second += Int.random(in: 0...(interval + 3), using: &random)
-            let delay = bucket.take(at: start + .seconds(second), waitingAtMost: .seconds(60))
+            let delay = bucket.take(at: start + .seconds(second), waitingAtMost: .seconds(60))?.delay
             if let delay { sent.append(second + Int(delay.components.seconds)) }
         }
         #expect(sent == sent.sorted())
