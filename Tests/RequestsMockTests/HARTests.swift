@@ -18,9 +18,11 @@ private func recordedEntry(
         responseBody: HARArchive.Content(mediaType: "text/plain", data: Data(body.utf8)))
 }
 
-private func get(_ url: String, _ executor: any RequestExecutor) async throws -> String {
-    let response = try await executor.execute(PreparedRequest(method: .get, target: TargetURI(url)))
-    guard case .bytes(let data) = response.body else { return "" }
+/// Returns the body of the response to a GET, or to a POST with `body`.
+private func get(_ url: String, _ executor: any RequestExecutor, body: String? = nil) async throws -> String {
+    var request = PreparedRequest(method: body == nil ? .get : .post, target: try TargetURI(url))
+    if let body { request.body = .bytes(Data(body.utf8)) }
+    guard case .bytes(let data) = try await executor.execute(request).body else { return "" }
     return String(decoding: data, as: UTF8.self)
 }
 
@@ -198,6 +200,23 @@ struct HARTests {
         #expect(throws: MockExecutor.VerificationError.self) { try replay.verify() }
     }
 
+    @Test("of entries for one URL, the first with an equal body responds, and without one the first")
+    func bodies() async throws {
+        let queries = [#"{"query":"a","v":1}"#, #"{"query":"b"}"#, #"{"query":"a","v":1}"#, "text"]
+        let entries = queries.enumerated().map { index, query in
+            var entry = recordedEntry("http://a.test/graphql", "\(index)", method: .post)
+            entry.requestBody = HARArchive.Content(mediaType: "application/json", data: Data(query.utf8))
+            return entry
+        }
+        let replay = MockExecutor(replaying: HARArchive(entries: entries))
+        var responses: [String] = []
+        for body in [#"{"query":"b"}"#, #"{ "v": 1, "query": "a" }"#, #"{"query":"c"}"#, "text"] {
+            responses.append(try await get("http://a.test/graphql", replay, body: body))
+        }
+        #expect(responses == ["1", "0", "2", "3"])
+        try replay.verify()
+    }
+
     @Test("an ordered replay accepts only the recorded order")
     func ordered() async throws {
         let archive = HARArchive(entries: [
@@ -293,6 +312,10 @@ private enum HeadlessBrowser {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
+        // One that does not end must not stop the tests.
+        let end = DispatchWorkItem { process.terminate() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: end)
+        defer { end.cancel() }
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return String(decoding: data, as: UTF8.self)

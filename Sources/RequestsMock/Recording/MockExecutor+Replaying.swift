@@ -4,7 +4,10 @@ extension MockExecutor {
     /// The order in which a replay accepts requests.
     @nonexhaustive
     public enum ReplayOrder: Hashable, Sendable {
-        /// Requests in any order; requests for the same method and URL get their responses in the recorded order.
+        /// Requests in any order.
+        ///
+        /// Of several entries for the same method and URL, the first with an equal request body responds, such as that
+        /// of a GraphQL query; if no body is equal, the first one does. JSON is compared by value.
         case strict
         /// The requests of the recording in its order; any other request is an error, which no retry repeats.
         case ordered
@@ -13,11 +16,11 @@ extension MockExecutor {
     /// Creates a mock that responds as recorded.
     ///
     /// A request matches an entry with the same method and URL. The query items must be the same in any order; the
-    /// values of secret items are not compared, because recordings do not contain them. Fields and bodies are not
-    /// compared. A request without an entry, and one more request than was recorded, fails with the report of the mock;
-    /// `verify()` fails while an entry has not been replayed. Content codings were decoded when the responses were
-    /// recorded. An exchange that failed while it was recorded fails with the reason `connectionLost`, and one whose
-    /// body was not recorded, because it was too long or not read, with `other`.
+    /// values of secret items are not compared, because recordings do not contain them. Fields are not compared, and
+    /// bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one more request than was recorded,
+    /// fails with the report of the mock; `verify()` fails while an entry has not been replayed. Content codings were
+    /// decoded when the responses were recorded. An exchange that failed while it was recorded fails with the reason
+    /// `connectionLost`, and one whose body was not recorded, because it was too long or not read, with `other`.
     ///
     /// - Parameters:
     ///   - archive: The recording.
@@ -29,7 +32,7 @@ extension MockExecutor {
     ) {
         self.init()
         let sequence = order == .ordered ? ReplaySequence(archive.entries) : nil
-        var groups: [ReplayKey: [(index: Int, entry: HARArchive.Entry)]] = [:]
+        var groups: [ReplayKey: [IndexedEntry]] = [:]
         var keys: [ReplayKey] = []
         for (index, entry) in archive.entries.enumerated() {
             let key = ReplayKey(entry)
@@ -37,14 +40,60 @@ extension MockExecutor {
             groups[key, default: []].append((index, entry))
         }
         for key in keys {
-            let results = (groups[key] ?? []).map { index, entry in
-                MockResult<Void>.make { request in
-                    try sequence?.advance(to: index, request)
-                    return try entry.mockResponse()
-                }
+            let entries = groups[key] ?? []
+            let group = ReplayGroup(entries, comparesBodies: order == .strict)
+            let result = MockResult<Void>.make { request in
+                guard let (index, entry) = group.next(for: request) else { throw ResultScript.Exhausted() }
+                try sequence?.advance(to: index)
+                return try entry.mockResponse()
             }
+            let results = Array(repeating: result, count: entries.count)
             onExactly(
                 key.method, key.url, respond: .sequence(results), calls: results.count, fileID: fileID, line: line)
+        }
+    }
+}
+
+/// An entry, and its position in the recording.
+private typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
+
+/// The entries for the same method and URL that have not been replayed.
+private final class ReplayGroup: Sendable {
+    private struct Candidate: Sendable {
+        let entry: IndexedEntry
+        let body: Data?
+        /// The body if it is JSON.
+        let value: JSONValue?
+
+        init(_ entry: IndexedEntry, body: Data?) {
+            self.entry = entry
+            self.body = body
+            value = body.flatMap { try? JSONValue(parsing: $0) }
+        }
+
+        func hasBody(of other: Self) -> Bool {
+            guard let body, let otherBody = other.body else { return false }
+            return body == otherBody || value != nil && value == other.value
+        }
+    }
+
+    private let remaining: Lock<[Candidate]>
+    private let comparesBodies: Bool
+
+    init(_ entries: [IndexedEntry], comparesBodies: Bool) {
+        let comparesBodies = comparesBodies && entries.count > 1
+        self.comparesBodies = comparesBodies
+        remaining = Lock(entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody?.data : nil) })
+    }
+
+    /// Removes the entry that responds to `request`, and returns it.
+    func next(for request: PreparedRequest) -> IndexedEntry? {
+        let body = comparesBodies ? HARRedaction(request, .standard).entry(of: request, .max).requestBody?.data : nil
+        return remaining.withLock { remaining in
+            guard let first = remaining.first else { return nil }
+            let received = Candidate(first.entry, body: body)
+            let index = body == nil ? nil : remaining.firstIndex { $0.hasBody(of: received) }
+            return remaining.remove(at: index ?? 0).entry
         }
     }
 }
@@ -85,7 +134,7 @@ private final class ReplaySequence: Sendable {
         names = entries.map { "\($0.method) \(Redaction.standard.redacted(reference: $0.url))" }
     }
 
-    func advance(to index: Int, _ request: PreparedRequest) throws(RequestError) {
+    func advance(to index: Int) throws(RequestError) {
         let expected = position.withLock { position in
             if position == index { position += 1 }
             return position
