@@ -80,7 +80,8 @@ struct Comparison: Sendable {
         for row in Self.files { figures += try compare(row, at: port, sending: file) }
         let long = try ChildServer(bytes: 1 << 30, before: pinned([]))
         figures += try compare(Self.gibibyte, at: "\(long.url.port ?? 0)")
-        return figures + (try allocations(at: port))
+        let servers = ServedRequests(folder: folder, rounds: rounds, core: core, scale: scale)
+        return figures + (try allocations(at: port)) + (try servers.figures())
     }
 
     private func compare(_ row: Row, at address: String, sending file: ScratchFile? = nil) throws -> [Figure] {
@@ -93,7 +94,7 @@ struct Comparison: Sendable {
             [Program.sibling("requests-bench-client"), row.kind] + arguments + ["--executor", row.executor])
         for round in 0..<rounds {
             for isLimit in round.isMultiple(of: 2) ? [true, false] : [false, true] {
-                let run = try Self.run(isLimit ? limit : own, environment)
+                let run = try Program.measurement(isLimit ? limit : own, environment)
                 if isLimit { limits.append(run) } else { ours.append(run) }
             }
         }
@@ -142,14 +143,6 @@ struct Comparison: Sendable {
 
     private func pinned(_ command: [String]) -> [String] {
         core.map { ["taskset", "-c", "\($0)"] + command } ?? command
-    }
-
-    private static func run(_ command: [String], _ environment: [String: String]) throws -> Run {
-        let program = try Program(command, environment)
-        guard let line = program.output.split(separator: "\n").last,
-            let values = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-        else { throw BenchmarkError("no figures from \(command.joined(separator: " ")): \(program.errors)") }
-        return values.compactMapValues { ($0 as? NSNumber)?.doubleValue }
     }
 }
 

@@ -29,6 +29,15 @@ final class Program {
     /// The standard error, read until the program ends.
     lazy var errors: String = String(decoding: errorPipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
 
+    /// Runs a program whose last line is an object of figures, and returns these.
+    static func measurement(_ command: [String], _ environment: [String: String] = [:]) throws -> [String: Double] {
+        let program = try Program(command, environment)
+        guard let line = program.output.split(separator: "\n").last,
+            let values = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        else { throw BenchmarkError("no figures from \(command.joined(separator: " ")): \(program.errors)") }
+        return values.compactMapValues { ($0 as? NSNumber)?.doubleValue }
+    }
+
     func end() {
         process.terminate()
         process.waitUntilExit()

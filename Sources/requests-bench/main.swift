@@ -6,6 +6,8 @@ let usage = """
     usage: requests-bench [--quick] [--json]           measure every published figure in one run
            requests-bench compare FOLDER [--core N] [--rounds N] [--quick] [--json]
                                                        compare with the C server and loop in FOLDER, in paired rounds
+           requests-bench servers FOLDER [--core N] [--rounds N]
+                                                       compare the test server with the C server in FOLDER
            requests-bench client CASE N CONCURRENCY ADDRESS [--executor NAME]
                                                        measure one client of a comparison; prints a JSON line
            requests-bench serve [BYTES]                run the server of those figures: prints its URL and ends with
@@ -44,6 +46,11 @@ do {
         print(try await ClientRun(arguments, others: BareSession.executors).report())
     } else if words.first == "serve" {
         try ChildServer.serve(Array(words.dropFirst()))
+    } else if words.first == "serve-test" {
+        try await ServedRequests.serve()
+    } else if words.first == "servers", words.count > 1 {
+        let (core, rounds) = (number("--core", in: &words), number("--rounds", in: &words))
+        print(Table(try ServedRequests(folder: words[1], rounds: rounds ?? 7, core: core, scale: 1).figures()).text)
     } else if words.first == "whole-call" {
         print(try await CallRun(Array(words.dropFirst())).text)
     } else if words.first == "middleware", words.count > 2, let chain = MiddlewareCost.Chain(rawValue: words[1]),
