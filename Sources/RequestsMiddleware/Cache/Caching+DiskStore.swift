@@ -43,6 +43,8 @@ extension Caching {
             var unremovable: Set<String> = []
             /// Whether there are more of them than are kept, so that no file is used.
             var hasTooManyUnremovable = false
+            /// Whether all entries must be removed before one is used, because some could not be found.
+            var mustEmpty = false
             var problem: String?
         }
 
@@ -74,10 +76,9 @@ extension Caching {
         }
 
         /// Removes all entries; other files remain.
-        public func removeAll() async {
-            for file in entries() { remove(file.name) }
-            state.withLock { $0.size = 0 }
-        }
+        ///
+        /// While the folder cannot be listed, as without free descriptors, no entry is used; all are removed later.
+        public func removeAll() async { removeAllNow() }
     }
 }
 
@@ -114,7 +115,22 @@ extension Caching.DiskStore {
 
     /// Removes the entry for a key, on the calling thread.
     package func removeEntryNow(for key: Caching.Key) {
-        if let name = name(for: key, creating: false) { remove(name) }
+        if let name = name(for: key, creating: false) {
+            remove(name)
+        } else if FileManager.default.fileExists(atPath: path("key")) {
+            // Without the key, as without free descriptors, the name of the entry is unknown.
+            state.withLock { $0.mustEmpty = true }
+        }
+    }
+
+    /// Removes all entries, on the calling thread, or notes that none must be used before that.
+    package func removeAllNow() {
+        let files = entries()
+        for file in files ?? [] { remove(file.name) }
+        state.withLock { state in
+            state.mustEmpty = files == nil
+            if files != nil { state.size = 0 }
+        }
     }
 
     /// Replaces the entry for a key, on the calling thread.
@@ -195,7 +211,11 @@ extension Caching.DiskStore {
     }
 
     private func mayUse(_ name: String) -> Bool {
-        state.withLock { !$0.hasTooManyUnremovable && !$0.unremovable.contains(name) }
+        if state.withLock({ $0.mustEmpty }) {
+            removeAllNow()
+            return false
+        }
+        return state.withLock { !$0.hasTooManyUnremovable && !$0.unremovable.contains(name) }
     }
 
     private func record(_ problem: String) { state.withLock { $0.problem = problem } }
@@ -273,16 +293,17 @@ extension Caching.DiskStore {
 // MARK: Size
 
 extension Caching.DiskStore {
-    /// The files of entries.
-    private func entries() -> [PrivateFolder.File] {
+    /// The files of entries; nil if the folder cannot be listed.
+    private func entries() -> [PrivateFolder.File]? {
         do throws(FileError) {
             let length = 64 + Self.suffix.utf8.count
             return try PrivateFolder.files(in: folder).filter {
                 $0.name.utf8.count == length && $0.name.hasByteSuffix(Self.suffix)
             }
         } catch {
+            if case .system(let cause, _) = error, cause.isNotFound { return [] }
             record("\(error)")
-            return []
+            return nil
         }
     }
 
@@ -303,7 +324,7 @@ extension Caching.DiskStore {
             return !state.isTrimming
         }
         guard isFirst else { return }
-        var files = entries()
+        var files = entries() ?? []
         var size = files.reduce(0) { $0 + $1.size }
         if size > limit {
             files.sort { $0.modified > $1.modified }
