@@ -354,5 +354,37 @@ struct DiskStoreTests {
         let names = try FileManager.default.contentsOfDirectory(atPath: path)
         #expect(!names.contains { $0.hasSuffix(".part") } && entryNames.isEmpty)
     }
+
+    @Test(
+        "a folder on another device, whose disk is full, loses entries and nothing else",
+        .enabled(if: SmallDisk.isPermitted, "the system permits no mounts"))
+    func fullDisk() async throws {
+        let cache = CacheUnderTest(in: Caching.DiskStore(folder: path), partition: .named("x")) { _ in
+            MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(100_000))])
+        }
+        _ = try await cache.send()
+        let entry = try #require(Caching.DiskStore(folder: path).entryNow(for: Caching.Key(text: "1:x http://e.com/")))
+        let path = path
+        var children = ForkedChildren()
+        let isWhole = children.run {
+            guard SmallDisk.mount(at: path, bytes: 400_000) else { return false }
+            let store = Caching.DiskStore(folder: path)
+            let keys = (0..<10).map { Caching.Key(text: "key \($0)") }
+            var problem: String?
+            for key in keys {
+                store.storeNow(entry, for: key)
+                problem = store.lastProblem ?? problem
+            }
+            let found = keys.compactMap { store.entryNow(for: $0) }
+            guard problem?.contains("No space left") == true, (1...3).contains(found.count) else { return false }
+            guard found.allSatisfy({ $0.encoded == entry.encoded }) else { return false }
+            // With space again, entries are stored again.
+            for key in keys { store.removeEntryNow(for: key) }
+            store.storeNow(entry, for: keys[9])
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            return store.entryNow(for: keys[9]) != nil && !names.contains { $0.hasSuffix(".part") }
+        }
+        #expect(isWhole, "status \(children.lastStatus)")
+    }
     #endif
 }

@@ -226,6 +226,29 @@ struct CookieStoreTests {
         #expect(names == Set((0..<20).flatMap { ["p\($0)", "c\($0)"] }))
     }
 
+    @Test(
+        "a save to a full disk fails and leaves the former file (R-39)",
+        .enabled(if: SmallDisk.isPermitted, "the system permits no mounts"))
+    func fullDisk() throws {
+        let small = try Self.head(["a=\(String(repeating: "v", count: 3_000)); Max-Age=60"])
+        let large = try Self.head((0..<30).map { "\($0)=\(String(repeating: "v", count: 3_000)); Max-Age=60" })
+        let disk = folder.path(of: "disk")
+        #expect(mkdir(disk, 0o700) == 0)
+        var children = ForkedChildren()
+        let isWhole = children.run {
+            guard SmallDisk.mount(at: disk, bytes: 65_536) else { return false }
+            var jar = CookieJar(publicSuffixes: .conservative)
+            jar.store(small, at: Self.now)
+            let file = CookieFile("\(disk)/cookies")
+            guard (try? file.write(jar.cookies)) != nil else { return false }
+            let former = jar.cookies
+            jar.store(large, at: Self.now)
+            guard (try? file.write(jar.cookies)) == nil else { return false }
+            return (try? file.read()) == former
+        }
+        #expect(isWhole, "status \(children.lastStatus)")
+    }
+
     @Test("a process that is killed while it writes leaves cookies that open, each time (R-39, R-74)")
     func killedWriter() async throws {
         try store().saveNow()
