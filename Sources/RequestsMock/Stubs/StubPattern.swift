@@ -18,8 +18,14 @@ struct StubPattern: Sendable {
             guard value != nil, Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text)) else {
                 return self
             }
-            return QueryItem(name: name, value: ByteText(Redaction.placeholder))
+            return hidden
         }
+
+        /// The item without its value.
+        var hidden: QueryItem { QueryItem(name: name, value: ByteText(Redaction.placeholder)) }
+
+        /// Whether a recording contains the item without a part of its value.
+        var isHidden: Bool { value?.text.utf8.contains(Redaction.placeholder.utf8) ?? false }
     }
 
     /// The problem of a text that is not a pattern.
@@ -36,6 +42,8 @@ struct StubPattern: Sendable {
     var query: [QueryItem]
     /// Whether the query must have no further items, as in a recording.
     private(set) var isExact = false
+    /// The names of the query items whose values a recording lacks.
+    private var hiddenNames: Set<ByteText> = []
 
     /// Creates the pattern that `text` describes.
     init(_ text: String) throws(SyntaxError) {
@@ -70,13 +78,20 @@ struct StubPattern: Sendable {
         }
     }
 
-    /// Creates the pattern of requests to `url` only; the values of secret query items are not compared.
+    /// Creates the pattern of requests to `url` only.
+    ///
+    /// The values of secret query items are not compared, nor are components and values that were redacted.
     init(exactly url: String) throws(SyntaxError) {
         try self.init(url)
         isExact = true
-        query = query.map(\.withoutSecret)
+        hiddenNames = Set(query.filter(\.isHidden).map(\.name))
+        query = comparable(query)
         components = components.map { component in
-            if case .parameter(let name) = component { .literal(ByteText(":\(name)")) } else { component }
+            switch component {
+            case .parameter(let name): .literal(ByteText(":\(name)"))
+            case .literal(let literal):
+                literal.text.utf8.contains(Redaction.placeholder.utf8) ? .parameter("redacted") : component
+            }
         }
     }
 
@@ -142,10 +157,15 @@ extension StubPattern {
         } else if let base = request.base, !base.hasSameOrigin(as: request.target) {
             return false
         }
-        if isExact { return Self.counts(query) == Self.counts(request.query.map(\.withoutSecret)) }
+        if isExact { return Self.counts(query) == Self.counts(comparable(request.query)) }
         if query.isEmpty { return true }
         let received = Set(request.query)
         return query.allSatisfy(received.contains)
+    }
+
+    /// Returns items without the values that an exact pattern does not compare.
+    private func comparable(_ items: [QueryItem]) -> [QueryItem] {
+        items.map { hiddenNames.contains($0.name) ? $0.hidden : $0.withoutSecret }
     }
 
     private static func counts(_ items: [QueryItem]) -> [QueryItem: Int] {
