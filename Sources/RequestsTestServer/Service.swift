@@ -119,8 +119,12 @@ struct Service {
         } catch {
             switch error.reason {
             case .invalidRequest: throw .refused(400, error.description)
-            case .connectionLost, .protocolViolation, .timedOut, .cancelled: throw .closed
-            default: throw .refused(500, error.description)
+            // What went wrong on a connection goes wrong on this one.
+            case .hostNotFound, .connectionFailed, .proxyRefused, .tlsUnavailable, .certificateRefused, .tlsFailed,
+                .connectionLost, .protocolViolation, .timedOut, .cancelled:
+                throw .closed
+            // Such as a miss of a mock, which no retry should repeat.
+            default: throw .refused(error.isPermanent ? 501 : 500, error.description)
             }
         }
     }

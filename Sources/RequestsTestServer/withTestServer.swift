@@ -5,6 +5,10 @@ import RequestsPOSIX
 /// When the function returns, every thread of the server has ended and every descriptor is closed. An exchange that the
 /// executor still performs is cancelled; an executor that ignores cancellation delays the end.
 ///
+/// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. It
+/// responds to others with their description: with 400 if the request is invalid, with 501 if no repetition can help,
+/// such as if no stub of a mock matches, and otherwise with 500.
+///
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.
 ///   - address: The address on which the server listens.

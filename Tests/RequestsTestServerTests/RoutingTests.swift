@@ -175,11 +175,61 @@ struct ServedMockTests {
             #expect(try await response(to: get("/api/lists/1"), from: server).body == "[1]")
             let add = "POST /api/items HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n{\"name\" : \"pen\"}"
             #expect(try await response(to: add, from: server).body == #"{"name":"added"}"#)
-            // A miss is not a response that a retry would repeat.
+            // Policies do not retry this status.
             let other = try await response(to: get("/api/items/cup"), from: server)
-            #expect(other.status == "500" && other.body.contains("no stub matches"))
+            #expect(other.status == "501" && other.body.contains("no stub matches"))
         }
         #expect(mock.recordedRequests.first?.target.host == "shop.test")
         #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
+    }
+
+    @Test("results of every kind are those in memory, and failures of a connection close it (PM-130)")
+    func results() async throws {
+        let mock = MockExecutor()
+        mock.on(.get, "list", respond: .sequence(.text("1"), .status(503), .text("3"), repeatsLastResponse: true))
+        mock.on(.get, "late", respond: .text("late").delayed(by: .milliseconds(10)))
+        mock.on(.get, "second", respond: .text("ok").failing(with: RequestError(.connectionLost), onCall: 2))
+        mock.on(.get, "counted", state: 0) { count, _, _ in
+            count += 1
+            return .ok("\(count)")
+        }
+        mock.on(.get, "dripped", respond: .text("abc").with(fault: .drip(bytes: 1, every: .milliseconds(1))))
+        mock.on(.get, "cut", respond: .text("abcdef").with(fault: .cut(afterBytes: 2)))
+        mock.on(.get, "refused", respond: .fault(.refuse))
+        mock.on(.get, "garbage", respond: .fault(.garbage))
+        mock.on(.get, "unknown", respond: .failure(.hostNotFound))
+        mock.on(.get, "broken", respond: .failure(.other))
+        try await withTestServer(serving: mock.serving(Shop())) { server in
+            /// Returns the status and the body of each response; nil for a connection that closes without one.
+            func responses(to path: String, count: Int) async throws -> [String?] {
+                var responses: [String?] = []
+                for _ in 0..<count {
+                    let client = try await RawClient(server)
+                    try await client.send(get("/api/\(path)"))
+                    client.endSending()
+                    let parts = try await client.receive().split(separator: "\r\n\r\n", maxSplits: 1)
+                    let body = parts.count > 1 ? parts[1] : ""
+                    responses.append(parts.first.map { "\($0.split(separator: " ")[1]) \(body)" })
+                }
+                return responses
+            }
+            #expect(try await responses(to: "list", count: 4) == ["200 1", "503 ", "200 3", "200 3"])
+            #expect(try await responses(to: "late", count: 1) == ["200 late"])
+            #expect(try await responses(to: "second", count: 3) == ["200 ok", nil, "200 ok"])
+            #expect(try await responses(to: "counted", count: 2) == ["200 1", "200 2"])
+            for path in ["refused", "garbage", "unknown"] {
+                #expect(try await responses(to: path, count: 1) == [nil], "\(path)")
+            }
+            #expect(try await responses(to: "broken", count: 1).first??.hasPrefix("500") == true)
+            for path in ["cut", "dripped"] {
+                let client = try await RawClient(server)
+                try await client.send(get("/api/\(path)"))
+                client.endSending()
+                let text = try await client.receive()
+                let body = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
+                #expect(text.hasPrefix("HTTP/1.1 200") && body.contains("b"), "\(text)")
+                #expect(body.contains("c") == (path == "dripped"), "\(text)")
+            }
+        }
     }
 }
