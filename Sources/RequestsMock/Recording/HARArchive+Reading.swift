@@ -5,6 +5,7 @@ extension HARArchive {
     ///
     /// Only what a replay needs is required: `log.entries`, and of each entry `startedDateTime`, the method and URL of
     /// the request and the status of the response. Every other member may be missing, but not have the wrong type.
+    /// Entries with another scheme than http and https, such as those for data URLs, are left out.
     ///
     /// - Throws: ``HARError`` with the path of the member.
     public init(parsing data: Data) throws(HARError) {
@@ -19,7 +20,10 @@ extension HARArchive {
             throw HARError(.notJSON, "the archive is not JSON: \(error)")
         }
         let log = try HARMember(value, "").member("log")
-        entries = try log.member("entries").elements().map { element throws(HARError) in try Entry(element) }
+        entries = []
+        for element in try log.member("entries").elements() where try !Entry.hasOtherScheme(element) {
+            entries.append(try Entry(element))
+        }
     }
 
     /// Reads the archive in a file.
@@ -41,6 +45,15 @@ extension HARArchive {
 }
 
 extension HARArchive.Entry {
+    /// Returns whether a browser wrote the entry for a URL to which no HTTP request is sent.
+    fileprivate static func hasOtherScheme(_ entry: HARMember) throws(HARError) -> Bool {
+        let url = try entry.member("request").member("url").string()
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let scheme = ASCIIFolding.folded(String(url[..<colon]))
+        let isScheme = scheme.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 == UInt8(ascii: "-") }
+        return isScheme && !["", "http", "https"].contains(scheme)
+    }
+
     fileprivate init(_ entry: HARMember) throws(HARError) {
         let request = try entry.member("request")
         let response = try entry.member("response")
@@ -57,17 +70,36 @@ extension HARArchive.Entry {
             startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
             requestHeader: try request.header(), status: code == 0 ? nil : HTTPStatus(code),
             responseHeader: try response.header(), comment: try entry.optional("comment")?.string())
-        if let body = try request.optional("postData") {
-            let type = try body.optional("mimeType")?.string() ?? ""
-            requestBody = HARArchive.Content(
-                mediaType: type, data: try body.optional("text")?.string().data(using: .utf8))
-        }
+        if let body = try request.optional("postData") { requestBody = try HARArchive.Content(posted: body) }
         if let content = try response.optional("content") { responseBody = try HARArchive.Content(content) }
         if let timings = try entry.optional("timings") { self.timings = try HARArchive.Timings(timings) }
     }
 }
 
 extension HARArchive.Content {
+    /// Reads the body of a request: its text, or else its parameters as a form.
+    fileprivate init(posted body: HARMember) throws(HARError) {
+        let type = try body.optional("mimeType")?.string() ?? ""
+        let text = try body.optional("text")?.string()
+        if (text ?? "").isEmpty, let params = try body.optional("params")?.elements(), !params.isEmpty {
+            self.init(mediaType: type, data: try Self.form(params, mediaType: type))
+        } else {
+            self.init(mediaType: type, data: text.map { Data($0.utf8) })
+        }
+    }
+
+    /// Returns the bytes of a form; nil for a multipart form, whose boundaries and files are not in its parameters.
+    private static func form(_ params: [HARMember], mediaType: String) throws(HARError) -> Data? {
+        var items: [QueryItems.Item] = []
+        var isMultipart = MediaType(mediaType)?.type == .multipart
+        for param in params {
+            if try param.optional("fileName") != nil { isMultipart = true }
+            let name = try param.member("name").string()
+            items.append(QueryItems.Item(name: name, value: try param.optional("value")?.string()))
+        }
+        return isMultipart ? nil : Data(QueryItems(items).encoded().utf8)
+    }
+
     fileprivate init(_ content: HARMember) throws(HARError) {
         self.init(mediaType: try content.optional("mimeType")?.string() ?? "", data: nil)
         if let text = try content.optional("text") {
