@@ -104,7 +104,7 @@ struct RequestInput {
             return true
         }
         buffer.append(contentsOf: received[..<count])
-        if count > 0 { state.change { $0.receivedBytes += count } }
+        if count > 0 { state.count(receivedBytes: count) }
         return count > 0
     }
 

@@ -1,13 +1,14 @@
 import RequestsHTTP1
 
 extension ServerState {
-    /// Records a request whose head has arrived, and returns its number in the record.
+    /// Records a request whose head has arrived, or all of it, and returns its number in the record.
     func recordHead(
-        _ head: ReceivedRequest, connection: Int, index: Int, tls: TLSConfiguration.Negotiation?
+        _ head: ReceivedRequest, isComplete: Bool, connection: Int, index: Int, tls: TLSConfiguration.Negotiation?
     ) -> Int {
-        let exchange = TestServer.Exchange(
+        var exchange = TestServer.Exchange(
             connection: connection, index: index, method: head.line.method, target: head.line.target,
             header: head.header, tls: tls)
+        exchange.isComplete = isComplete
         let size = head.line.target.utf8.count + Self.size(of: head.header)
         return change { $0.recorded.append(exchange, size: size) }
     }
@@ -67,24 +68,23 @@ extension ServerState {
         header.reduce(128) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count + 32 }
     }
 
-    /// Refuses a request that is not supported, before its body is read.
-    func refuseUnsupported(_ head: ReceivedRequest) throws(ConnectionEnd) {
+    /// Returns the refusal of a request that is not supported, before its body is read.
+    func refusal(of head: ReceivedRequest) -> ConnectionEnd? {
         let method = head.line.method
         if let methods = limits.methods, !methods.contains(method) {
             let allowed = methods.map(\.rawValue).sorted().joined(separator: ", ")
-            throw .refused(405, "method not allowed: \(method)", [Field(name: "Allow", value: allowed)])
+            return .refused(405, "method not allowed: \(method)", [Field(name: "Allow", value: allowed)])
         }
         guard method != .connect else {
-            throw .refused(405, "CONNECT is not supported", [Field(name: "Allow", value: "GET")])
+            return .refused(405, "CONNECT is not supported", [Field(name: "Allow", value: "GET")])
         }
         if head.header.contains(.expect), head.line.version >= .http11, !head.expectsContinue,
             !head.header.listContains("100-continue", in: .expect)
         {
-            throw .refused(417, "unsupported expectation; only 100-continue is supported")
+            return .refused(417, "unsupported expectation; only 100-continue is supported")
         }
-        if case .counted(let bytes) = head.framing, bytes > limits.bodyBytes {
-            throw tooLong
-        }
+        if case .counted(let bytes) = head.framing, bytes > limits.bodyBytes { return tooLong }
+        return nil
     }
 
     /// The refusal of a body over the limit.

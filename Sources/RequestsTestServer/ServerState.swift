@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
+import Synchronization
 
 /// The state that the threads of a server share.
 final class ServerState: Sendable {
@@ -28,6 +29,9 @@ final class ServerState: Sendable {
     let security: ServerSecurity?
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior
     private let state: Lock<State>
+    // Counted without the lock, for which the threads of many connections would otherwise wait more often.
+    private let receivedBytes = Atomic(0)
+    private let waiterCount = Atomic(0)
 
     init(
         executor: any RequestExecutor, limits: TestServer.Limits, security: ServerSecurity?,
@@ -40,7 +44,13 @@ final class ServerState: Sendable {
         state = Lock(State(record: TestServer.Record(limits.recording)))
     }
 
-    var record: TestServer.Record { state.withLock { $0.record } }
+    var record: TestServer.Record { state.withLock { record(of: $0) } }
+
+    private func record(of state: State) -> TestServer.Record {
+        var record = state.record
+        record.receivedBytes = receivedBytes.load(ordering: .sequentiallyConsistent)
+        return record
+    }
 }
 
 // MARK: Threads
@@ -174,9 +184,11 @@ extension ServerState {
     /// Changes the record, and resumes the waiters whose condition it satisfies now.
     @discardableResult
     func change<Value: Sendable>(_ body: (inout TestServer.Record) -> Value) -> Value {
-        let (value, satisfied) = state.withLock { state in
+        let (value, satisfied) = state.withLock { state -> (Value, [CheckedContinuation<Void, any Error>]) in
             let value = body(&state.record)
-            let satisfied = state.waiters.filter { $0.value.condition(state.record) }
+            guard !state.waiters.isEmpty else { return (value, []) }
+            let record = record(of: state)
+            let satisfied = state.waiters.filter { $0.value.condition(record) }
             for key in satisfied.keys { state.waiters[key] = nil }
             return (value, satisfied.values.map(\.continuation))
         }
@@ -184,7 +196,16 @@ extension ServerState {
         return value
     }
 
+    /// Counts bytes that a connection has received.
+    func count(receivedBytes count: Int) {
+        receivedBytes.add(count, ordering: .sequentiallyConsistent)
+        // A waiter that is not counted yet looks at the bytes after it is.
+        if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { change { _ in } }
+    }
+
     func waitUntil(_ condition: @escaping @Sendable (TestServer.Record) -> Bool) async throws {
+        waiterCount.add(1, ordering: .sequentiallyConsistent)
+        defer { waiterCount.subtract(1, ordering: .sequentiallyConsistent) }
         let key = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -192,7 +213,7 @@ extension ServerState {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    if condition(state.record) { return .success(()) }
+                    if condition(record(of: state)) { return .success(()) }
                     if Task.isCancelled || state.isStopping { return .failure(CancellationError()) }
                     state.waiters[key] = Waiter(condition: condition, continuation: continuation)
                     return nil

@@ -46,15 +46,17 @@ struct Service {
         var number: Int?
         recordNumber = nil
         defer { recordNumber = number }
-        var isServed = false
+        var (isServed, isComplete) = (false, false)
         var length = 0
         let received: (request: ReceivedRequest, trailers: Header)?
         do throws(ConnectionEnd) {
             received = try input.next { head throws(ConnectionEnd) in
+                let refusal = state.refusal(of: head)
+                isComplete = refusal == nil && head.framing == .none
                 number = state.recordHead(
-                    head, connection: connection.index, index: exchange, tls: negotiation)
+                    head, isComplete: isComplete, connection: connection.index, index: exchange, tls: negotiation)
                 isServed = head.hasServedBody
-                try state.refuseUnsupported(head)
+                if let refusal { throw refusal }
                 if head.expectsContinue, state.behavior(connection.index, exchange).sendsContinue {
                     try connection.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)[...])
                 }
@@ -86,7 +88,8 @@ struct Service {
         }
         body = arriving.takeData()
         guard let received else { return nil }
-        if let number { state.recordBody(body, of: length, in: number, endingWith: received.trailers) }
+        // Otherwise all of the request is recorded.
+        if let number, !isComplete { state.recordBody(body, of: length, in: number, endingWith: received.trailers) }
         return received.request
     }
 
