@@ -61,7 +61,8 @@ extension HARArchive {
         td.number { text-align: end; white-space: nowrap; } .url { overflow-wrap: anywhere; }
         .failed { color: var(--error); font-weight: bold; } dt { font-weight: bold; } dd { overflow-wrap: anywhere; }
         .bars { position: relative; min-width: 16rem; height: 1rem; } .bars span { position: absolute; height: 100%;
-          min-width: 1px; } .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; }
+          min-width: 1px; } tbody th { min-width: 14rem; }
+        .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; }
         .key { display: inline-block; width: 1rem; height: 1rem; margin-inline-end: .25rem; vertical-align: middle; }
         .blocked { background: var(--blocked); } .lookup { background: var(--lookup); }
         .connect { background: var(--connect); } .tls { background: var(--tls); } .send { background: var(--send); }
