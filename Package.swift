@@ -165,7 +165,7 @@ let testTargets = [
         swiftSettings: [.swiftLanguageMode(.v6)]),
 ]
 
-let sequentialTests = [
+let uninstrumentedTests = [
     "EndToEndTests", "HouseTests", "ReadmeTests", "ReadmeV032Mode5Tests", "ReadmeV032Mode6Tests",
     "RequestsFoundationTests", "RequestsHTTP1Tests", "RequestsURLSessionTests", "RequestsXMLTests",
 ]
@@ -175,6 +175,6 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: libraries.map { .library(name: $0.name, targets: [$0.name]) },
     targets: libraries + foundations + fixtures + (isInstrumented ? [] : programs)
-        + testTargets.filter { !isInstrumented || !sequentialTests.contains($0.name) },
+        + testTargets.filter { !isInstrumented || !uninstrumentedTests.contains($0.name) },
     swiftLanguageModes: [.v6]
 )
