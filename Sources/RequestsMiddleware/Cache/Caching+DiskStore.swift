@@ -77,7 +77,8 @@ extension Caching {
 
         /// Removes all entries; other files remain.
         ///
-        /// While the folder cannot be listed, as without free descriptors, no entry is used; all are removed later.
+        /// While the folder cannot be listed, as without free descriptors, this store uses no entry, and removes all
+        /// with the next use after that; other processes do not know of it.
         public func removeAll() async { removeAllNow() }
     }
 }
@@ -94,7 +95,7 @@ extension Caching.DiskStore {
 
     /// Returns the entry for a key, on the calling thread.
     package func entryNow(for key: Caching.Key) -> Caching.Entry? {
-        guard let name = name(for: key, creating: false) else { return nil }
+        guard let name = name(for: key, creating: false), mayUse(name) else { return nil }
         let path = path(name)
         do throws(FileError) {
             guard let bytes = try PrivateFile.contents(of: path, limit: capacity) else { return nil }
@@ -140,7 +141,7 @@ extension Caching.DiskStore {
         }
         // The second attempt creates the folder again, which may have been removed.
         for isRepeated in [false, true] {
-            guard let name = name(for: key, creating: true) else { return }
+            guard let name = name(for: key, creating: true) else { return removeEntryNow(for: key) }
             do throws(FileError) {
                 let bytes = bytes(of: entry, named: name)
                 try write(bytes, to: path(name))
