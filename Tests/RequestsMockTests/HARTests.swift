@@ -221,8 +221,22 @@ struct HARTests {
         #expect(try await get("https://a.test/bot-other/first?sig=new&copy=other", replay) == "first")
         try replay.verify()
         for url in ["https://a.test/bot-other/first?sig=new", "https://a.test/bot-other/x/first?sig=new&copy=other"] {
-            await #expect(throws: RequestError.self) { try await get(url, replay) }
+            let error = await #expect(throws: RequestError.self) { try await get(url, replay) }
+            let report = "\(error?.underlying ?? RequestError(.other))"
+            #expect(!report.contains("item “sig”"))
         }
+    }
+
+    @Test("an entry without redacted parts responds before one with them")
+    func hiddenAndShown() async throws {
+        let archive = HARArchive(entries: [
+            recordedEntry("https://a.test/users/me", "me"),
+            recordedEntry("https://a.test/users/%3Credacted%3E", "other"),
+        ])
+        let replay = MockExecutor(replaying: archive)
+        #expect(try await get("https://a.test/users/me", replay) == "me")
+        #expect(try await get("https://a.test/users/x", replay) == "other")
+        try replay.verify()
     }
 
     @Test("of entries for one URL, the first with an equal body responds, and without one the first")

@@ -7,7 +7,8 @@ extension MockExecutor {
         /// Requests in any order.
         ///
         /// Of several entries for the same method and URL, the first with an equal request body responds, such as that
-        /// of a GraphQL query; if no body is equal, the first one does. JSON is compared by value.
+        /// of a GraphQL query; if no body is equal, the first one does. JSON is compared by value, and secrets as the
+        /// standard redaction writes them.
         case strict
         /// The requests of the recording in its order; any other request is an error, which no retry repeats.
         case ordered
@@ -39,7 +40,8 @@ extension MockExecutor {
             if groups[key] == nil { keys.append(key) }
             groups[key, default: []].append((index, entry))
         }
-        for key in keys {
+        // The newest stub that matches responds: one for a URL without redacted parts before one that ignores them.
+        for key in keys.filter(\.isRedacted) + keys.filter({ !$0.isRedacted }) {
             let entries = groups[key] ?? []
             let group = ReplayGroup(entries, comparesBodies: order == .strict)
             let result = MockResult<Void>.make { request in
@@ -61,19 +63,20 @@ private typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 private final class ReplayGroup: Sendable {
     private struct Candidate: Sendable {
         let entry: IndexedEntry
-        let body: Data?
+        let body: HARArchive.Content?
         /// The body if it is JSON.
         let value: JSONValue?
 
-        init(_ entry: IndexedEntry, body: Data?) {
+        init(_ entry: IndexedEntry, body: HARArchive.Content?) {
             self.entry = entry
             self.body = body
-            value = body.flatMap { try? JSONValue(parsing: $0) }
+            value = body?.data.flatMap { try? JSONValue(parsing: $0) }
         }
 
         func hasBody(of other: Self) -> Bool {
-            guard let body, let otherBody = other.body else { return false }
-            return body == otherBody || value != nil && value == other.value
+            guard let body, let otherBody = other.body else { return (body == nil) == (other.body == nil) }
+            guard let data = body.data, let otherData = otherBody.data else { return false }
+            return data == otherData || value != nil && value == other.value
         }
     }
 
@@ -83,16 +86,16 @@ private final class ReplayGroup: Sendable {
     init(_ entries: [IndexedEntry], comparesBodies: Bool) {
         let comparesBodies = comparesBodies && entries.count > 1
         self.comparesBodies = comparesBodies
-        remaining = Lock(entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody?.data : nil) })
+        remaining = Lock(entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody : nil) })
     }
 
     /// Removes the entry that responds to `request`, and returns it.
     func next(for request: PreparedRequest) -> IndexedEntry? {
-        let body = comparesBodies ? HARRedaction(request, .standard).entry(of: request, .max).requestBody?.data : nil
+        let body = comparesBodies ? HARRedaction(request, .standard).entry(of: request, .max).requestBody : nil
         return remaining.withLock { remaining in
             guard let first = remaining.first else { return nil }
             let received = Candidate(first.entry, body: body)
-            let index = body == nil ? nil : remaining.firstIndex { $0.hasBody(of: received) }
+            let index = comparesBodies ? remaining.firstIndex { $0.hasBody(of: received) } : nil
             return remaining.remove(at: index ?? 0).entry
         }
     }
@@ -102,6 +105,8 @@ private final class ReplayGroup: Sendable {
 private struct ReplayKey: Hashable {
     let method: HTTPMethod
     let url: String
+    /// Whether a part of the URL was redacted, and is not compared.
+    let isRedacted: Bool
     private let items: [StubPattern.QueryItem: Int]
     private let location: ByteText
 
@@ -110,6 +115,9 @@ private struct ReplayKey: Hashable {
         url = entry.url
         let target = try? TargetURI(entry.url)
         let query = StubPattern.items(of: target?.query ?? "").map(\.withoutSecret)
+        let path = StubPattern.pathComponents(of: target?.path ?? "")
+        isRedacted =
+            query.contains(where: \.isHidden) || path.contains { $0.text.utf8.contains(Redaction.placeholder.utf8) }
         items = Dictionary(query.map { ($0, 1) }, uniquingKeysWith: +)
         location = ByteText("\(target?.origin ?? "")\(target?.path ?? entry.url)")
     }

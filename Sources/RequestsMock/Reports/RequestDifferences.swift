@@ -85,7 +85,7 @@ struct RequestDifferences {
             let below = pattern.isRooted ? nil : components.map { $0.map(\.text).joined(separator: "/") }
             compare(path: pattern.path, below ?? request.target.path)
         }
-        if pattern.isExact { return compare(pattern.query, target.query.map(\.withoutSecret), 1) }
+        if pattern.isExact { return compare(pattern.query, pattern.comparable(target.query), 1) }
         let received = Set(target.query)
         let missing = pattern.query.filter { !received.contains($0) }
         compare(missing, target.query, 1, isSubset: true)

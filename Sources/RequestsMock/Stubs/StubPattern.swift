@@ -164,7 +164,7 @@ extension StubPattern {
     }
 
     /// Returns items without the values that an exact pattern does not compare.
-    private func comparable(_ items: [QueryItem]) -> [QueryItem] {
+    func comparable(_ items: [QueryItem]) -> [QueryItem] {
         items.map { hiddenNames.contains($0.name) ? $0.hidden : $0.withoutSecret }
     }
 
