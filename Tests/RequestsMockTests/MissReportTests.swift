@@ -90,6 +90,51 @@ struct MissReportTests {
                 """)
     }
 
+    @Test("a miss shows why conditions, hosts, schemes and malformed patterns do not match, and counts the other stubs")
+    func rareDifferences() async throws {
+        let mock = MockExecutor()
+        mock.on(where: { _ in false }, respond: .status(204), line: 1)
+        mock.on(nil, "http://library.test:81/api/books/Emma", respond: .status(204), line: 2)
+        mock.on(.get, "//ho st/", respond: .status(204), line: 3)
+        #expect(
+            try await report(mock, StubbedBooks.titled("Emma"), api: .main) == """
+                GET https://library.test/api/books/Emma: request failed: no stub matches
+                  nearest stubs:
+                    any method “http://library.test:81/api/books/Emma” at \
+                RequestsMockTests/MissReportTests.swift:2, called 0 times
+                      scheme: expected “http”, received “https”
+                      host: expected “library.test:81”, received “library.test”
+                    a condition at RequestsMockTests/MissReportTests.swift:1, called 0 times
+                      condition: returned false
+                    GET “//ho st/” at RequestsMockTests/MissReportTests.swift:3, called 0 times
+                      pattern: “//ho st/” is malformed: “//ho st” has an invalid host
+                  to accept the request, add:
+                    mock.on(.get, "/api/books/Emma", respond: .json("{}"))
+                """)
+        for line: UInt in 10...15 { mock.on(.delete, "/far/away/\(line)", respond: .status(204), line: line) }
+        let text = try await report(mock, StubbedBooks.titled("Emma"), api: .main)
+        #expect(text.contains("other unused stubs:\n") && text.contains(" and 3 more\n"), "\(text)")
+    }
+
+    @Test("a miss shows the difference of two texts, and of the first ten members of two objects")
+    func bodiesOfOtherKinds() async throws {
+        func lines(_ expected: BodyProvider, _ received: BodyProvider) async throws -> [String] {
+            let api = AnonymousRequestProvider("http://host.test")
+            let mock = MockExecutor()
+            mock.on(api.post(expected, to: "/x"), respond: .status(204), line: 1)
+            let error = try #require(await requestError { try await mock.perform(api.post(received, to: "/x")) })
+            return "\(error)".split(separator: "\n").map(String.init).filter { $0.contains(" body") }
+        }
+        #expect(
+            try await lines(.text("left"), .text("right")) == ["      body: expected “left”, received “right”"])
+        let numbers = { (offset: Int) in
+            BodyProvider.json(Dictionary(uniqueKeysWithValues: (10..<22).map { ("m\($0)", $0 + offset) }))
+        }
+        let members = try await lines(numbers(0), numbers(1))
+        #expect(members.count == 11 && members.first == "      body.m10: expected 10, received 11", "\(members)")
+        #expect(members.last == "      body: more differences")
+    }
+
     @Test("the report of verify names unused stubs, wrong numbers of calls and unmatched requests")
     func verification() async throws {
         let mock = MockExecutor()
