@@ -5,14 +5,8 @@ import Testing
 
 @testable import Shop
 
-private let pen = Item(name: "pen", price: 2)
-
 @Suite("More of the server", .timeLimit(.minutes(10)))
 struct MoreServerTests {
-    private func shop(_ server: TestServer, _ executor: some RequestExecutor) -> Client<ShopAPI> {
-        Client(ShopAPI(baseURL: server.baseURL.appending(path: "api")), executor: executor)
-    }
-
     @Test("a handler that returns nil passes the request to the next route")
     func fallThrough() async throws {
         let routes = TestServer.Routes()

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Shop
 
-private let pen = Item(name: "pen", price: 2)
 private let order = Order(items: [pen], note: "as a gift")
 
 @Suite("More stubs", .timeLimit(.minutes(10)))

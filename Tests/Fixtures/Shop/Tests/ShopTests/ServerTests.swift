@@ -5,14 +5,8 @@ import Testing
 
 @testable import Shop
 
-private let pen = Item(name: "pen", price: 2)
-
 @Suite("A server", .timeLimit(.minutes(10)))
 struct ServerTests {
-    private func shop(_ server: TestServer, _ executor: some RequestExecutor) -> Client<ShopAPI> {
-        Client(ShopAPI(baseURL: server.baseURL.appending(path: "api")), executor: executor)
-    }
-
     @Test("the stubs of a mock respond over a socket, on one connection")
     func stubs() async throws {
         let mock = MockExecutor()

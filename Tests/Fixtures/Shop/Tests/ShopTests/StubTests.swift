@@ -4,7 +4,6 @@ import Testing
 
 @testable import Shop
 
-private let pen = Item(name: "pen", price: 2)
 private let order = Order(items: [pen], note: "as a gift")
 
 @Suite("Stubs", .timeLimit(.minutes(10)))
