@@ -116,8 +116,8 @@ struct ResponseOutput {
         }
     }
 
-    /// Performs a fault that replaces the response, if the behavior has one.
-    mutating func failBeforeResponse(_ input: inout RequestInput) throws(ConnectionEnd) {
+    /// Performs a fault that replaces the response, and returns whether the behavior has one.
+    mutating func replaceResponse(_ input: inout RequestInput) throws(ConnectionEnd) -> Bool {
         switch behavior.fault {
         case .closeBeforeHead: throw .closed
         case .resetBeforeHead: try reset()
@@ -129,8 +129,8 @@ struct ResponseOutput {
         case .rawWithoutClosing(let bytes):
             pending += bytes
             try flush(&input)
-            try input.stall()
-        default: break
+            return true
+        default: return false
         }
     }
 
@@ -152,7 +152,7 @@ struct ResponseOutput {
         throw .closed
     }
 
-    private func reset() throws(ConnectionEnd) {
+    private func reset() throws(ConnectionEnd) -> Never {
         try? connection.socket.setResetOnClose()
         throw .closed
     }

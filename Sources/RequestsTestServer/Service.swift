@@ -102,7 +102,7 @@ struct Service {
     private mutating func respond(to received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
         let behavior = state.behavior(connection.index, exchange)
         var output = ResponseOutput(connection, behavior)
-        try output.failBeforeResponse(&input)
+        if try output.replaceResponse(&input) { return true }
         let request = try state.request(received, body)
         let response = try execute(request)
         for status in behavior.interim { output.append(interim: status) }

@@ -23,7 +23,7 @@ extension TestServer {
         case stallBody(atByte: Int)
         /// These bytes are sent instead of a response.
         case raw([UInt8])
-        /// These bytes are sent instead of a response, and the connection stays open until the client closes it.
+        /// These bytes are sent instead of a response, and the connection stays open for further requests.
         case rawWithoutClosing([UInt8])
         /// A correct response is followed by these unsolicited bytes; the connection stays open.
         case unsolicitedBytes([UInt8])

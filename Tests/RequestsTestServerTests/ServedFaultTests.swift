@@ -120,6 +120,17 @@ struct ServedFaultTests {
         }
     }
 
+    @Test("after raw bytes, the connection is open for further requests (PM-130)")
+    func rawTwice() async throws {
+        try await withTestServer(serving: mock, behaving: .failing(.rawWithoutClosing([65]))) { server in
+            let client = try await RawClient(server)
+            try await client.send(get + get)
+            client.endSending()
+            #expect(try await client.receive() == "AA")
+            #expect(server.exchanges.map(\.index) == [0, 1])
+        }
+    }
+
     @Test("a behavior can depend on the connection and the exchange")
     func chosen() async throws {
         let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in

@@ -110,11 +110,12 @@ extension Scenario {
                 ("HTTP/1.0 200 OK\r\n", false), ("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n", true),
             ] {
                 try await context.run(fault: .rawWithoutClosing(Array((head + body).utf8))) { client in
-                    try expect("the text", try await client.text(try client.request()), is: "a")
-                    // This fault responds once per connection, so the scenario can only wait for the end of a
-                    // connection.
-                    if isKept { try expect("open", client.server?.record.openConnections, is: 1) }
-                    if !isKept { try await client.waitUntilOpen(0) }
+                    for _ in 0..<2 {
+                        try expect("the text", try await client.text(try client.request()), is: "a")
+                        if !isKept { try await client.waitUntilOpen(0) }
+                    }
+                    let second = isKept ? [0, 1] : [1, 0]
+                    try expect("connection and index of each exchange", client.positions, is: [[0, 0], second])
                 }
             }
         },

@@ -12,6 +12,7 @@ private struct OneConnectionExecutor: RequestExecutor {
 private let subject = ExecutorUnderTest.overLoopback(
     deviations: [
         "a connection is reused after a response that allows it",
+        "an HTTP/1.0 response closes its connection unless it has keep-alive",
         "the connection of a redirect is reused if its body is short, and closed otherwise",
     ].map { scenario in
         .init(
