@@ -199,10 +199,11 @@ struct HARReadingTests {
         }
         for url in [
             "data:image/gif;base64,R0lGODlh", "blob:https://a.test/1", "chrome-extension://a/b.js", "about:blank",
+            "Web+Tea:x", "res2://a",
         ] {
             #expect(try archive(url).entries.map(\.url) == ["https://shop.test/search"], "\(url)")
         }
-        for url in ["", "/path", "a.test:80/x", ":x", "http:x"] {
+        for url in ["", "/path", "a.test:80/x", ":x", "http:x", "1a:x", "+a:x"] {
             #expect(throws: HARError.self, "\(url)") { try archive(url) }
         }
     }
