@@ -139,6 +139,31 @@ struct RoutingTests {
             try await server.waitUntil { $0.openConnections == 0 }
         }
     }
+
+    @Test(
+        "a client whose bytes arrive one at a time is refused when its time ends (R-73)",
+        arguments: [
+            "GET / HTTP/1.1\r\nHost: a\r\nA: ", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n",
+        ])
+    func dripping(start: String) async throws {
+        var limits = TestServer.Limits()
+        limits.headTime = .milliseconds(100)
+        limits.bodyTime = .milliseconds(100)
+        limits.drainTime = .seconds(600)
+        try await withTestServer(serving: MockExecutor(.ok()), limits: limits) { server in
+            let client = try await RawClient(server)
+            try await client.send(start)
+            let sender = Task {
+                while !Task.isCancelled {
+                    try await client.send("a")
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+            }
+            #expect(try await client.receive(12).hasPrefix("HTTP/1.1 408"))
+            sender.cancel()
+            _ = await sender.result
+        }
+    }
 }
 
 @Suite("Test server: mocks over a socket", .serialized, .timeLimit(.minutes(10)))
