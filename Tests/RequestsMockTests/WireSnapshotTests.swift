@@ -23,7 +23,7 @@ private struct Invalid: Endpoint {
 }
 
 /// A folder that is removed with this value.
-private final class SnapshotFolder {
+final class SnapshotFolder {
     let url = FileManager.default.temporaryDirectory.appending(path: "snapshots-\(UInt64.random(in: 0 ... .max))")
 
     init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }

@@ -59,6 +59,22 @@ struct MultipartReaderTests {
         #expect(throws: error) { try parts(Array(body.utf8), type, size: 1) }
     }
 
+    @Test("the message of each error says what is wrong (PM-131)")
+    func messages() {
+        let errors: [TestServer.MultipartError] = [
+            .notMultipart, .missingBoundary, .invalidBoundary, .missingFirstDelimiter, .invalidHeader,
+            .tooLarge("more than 2 parts"), .incomplete,
+        ]
+        #expect(
+            errors.map(\.description) == [
+                "the Content-Type is missing or is not a multipart type",
+                "the Content-Type has no boundary (RFC 2046 §5.1.1)",
+                "the boundary is not one to 70 permitted characters (RFC 2046 §5.1.1)",
+                "the body does not contain the boundary", "the header of a part is malformed",
+                "the body has more than 2 parts", "the body ends before the last delimiter",
+            ])
+    }
+
     @Test("parts, headers and contents over a limit are refused, and stay refused (PM-131)", arguments: [1, .max])
     func limits(size: Int) throws {
         var limits = TestServer.MultipartReader.Limits()
