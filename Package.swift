@@ -139,7 +139,7 @@ let testTargets = [
             "Adaptors", "CRequestsPOSIX", "PackageStandIns", "RequestsFoundation", "RequestsMiddleware", "RequestsMock",
             "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
         ]),
-    tests("RequestsMockTests", ["RequestsMock"], exclude: ["feeds.txt"]),
+    tests("RequestsMockTests", ["RequestsMock", "TestSupport"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),
     tests(
         "RequestsSocketTests",

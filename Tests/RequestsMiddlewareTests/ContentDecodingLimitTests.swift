@@ -4,19 +4,20 @@ import RequestsMock
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite(
     "Content decoding: corrupt data and limits", .timeLimit(.minutes(10)),
     .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingLimitTests {
-    private let folder: TestFolder
+    private let folder: TemporaryDirectory
     private let content = Data("hello, hello, hello, and so on".utf8)
 
-    init() throws { folder = try TestFolder() }
+    init() throws { folder = TemporaryDirectory() }
 
     private var deliveries: [ResponseBody.Delivery] {
-        [.collected(limit: 64 << 20), .streamed, .file(path: folder.path("f"))]
+        [.collected(limit: 64 << 20), .streamed, .file(path: folder.path(of: "f"))]
     }
 
     private func request(_ delivery: ResponseBody.Delivery = .collected(limit: 64 << 20)) throws -> PreparedRequest {
@@ -46,7 +47,7 @@ struct ContentDecodingLimitTests {
     @Test("coded data truncated at any byte is an error, and no file is created (R-24)", arguments: Coding.available)
     func truncated(coding: Coding) async throws {
         let coded = try #require(coding.apply(to: content))
-        try folder.write("old", to: "f")
+        try folder.write("old".utf8, to: "f")
         for count in 1..<coded.count {
             for delivery in deliveries {
                 let error = try await failure(of: .coded(coded.prefix(count), coding.name), delivery)
@@ -56,7 +57,7 @@ struct ContentDecodingLimitTests {
                 #expect(error?.status == 200 && error?.request != nil)
             }
         }
-        #expect(folder.names == ["f"] && folder.contents("f") == Data("old".utf8))
+        #expect(folder.names == ["f"] && folder.read("f") == Data("old".utf8))
         #expect(try await failure(of: .coded(coded, coding.name), .streamed) == nil)
     }
 
@@ -223,9 +224,9 @@ struct ContentDecodingLimitTests {
                 #expect(try await client.perform(client.api.get(.text, from: "/bomb")) == "arrived")
                 let bytes = try await client.perform(client.api.get(.chunks, from: "/bomb"))
                 for try await chunk in bytes { #expect(chunk == Data("arrived".utf8)) }
-                let file = folder.path("f")
+                let file = folder.path(of: "f")
                 _ = try await client.perform(client.api.get(.download(to: URL(filePath: file)), from: "/bomb"))
-                #expect(folder.contents("f") == Data("arrived".utf8))
+                #expect(folder.read("f") == Data("arrived".utf8))
             }
         }
     }
@@ -291,7 +292,7 @@ struct DecodingMemoryTests {
     func memory() async throws {
         let coded = bomb(mebibytes: 10_000)
         let response = MockResponse.coded(coded, "gzip")
-        let folder = try TestFolder()
+        let folder = TemporaryDirectory()
         // The measurement starts after the data of the tests and of the server is allocated.
         let before = try #require(ProcessUsage.peakResidentKiB)
         try await withTestServer(serving: MockExecutor(response)) { server in
@@ -299,7 +300,7 @@ struct DecodingMemoryTests {
                 AnonymousRequestProvider(baseURL: server.baseURL), executor: SocketExecutor().decodingContent())
             await #expect(throws: RequestError.self) { try await client.perform(client.api.get(.data, from: "/")) }
             await #expect(throws: RequestError.self) {
-                try await client.perform(client.api.get(.download(to: URL(filePath: folder.path("f"))), from: "/"))
+                try await client.perform(client.api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: "/"))
             }
             var limits = ContentDecoding.Limits()
             limits.ratio = .max

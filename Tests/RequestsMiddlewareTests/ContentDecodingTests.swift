@@ -4,17 +4,18 @@ import RequestsMock
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 @Suite("Content decoding", .timeLimit(.minutes(10)), .enabled(if: !Coding.available.isEmpty, "zlib is not installed"))
 struct ContentDecodingTests {
-    private let folder: TestFolder
+    private let folder: TemporaryDirectory
     private let content = pattern(300_000) + Data(repeating: 0x61, count: 200_000)
 
-    init() throws { folder = try TestFolder() }
+    init() throws { folder = TemporaryDirectory() }
 
     private var deliveries: [ResponseBody.Delivery] {
-        [.collected(limit: 1 << 20), .streamed, .file(path: folder.path("f"))]
+        [.collected(limit: 1 << 20), .streamed, .file(path: folder.path(of: "f"))]
     }
 
     private func request(
@@ -42,7 +43,7 @@ struct ContentDecodingTests {
                 #expect(isSame, "\(delivery)")
             }
         }
-        #expect(folder.contents("f") == content && folder.names == ["f"])
+        #expect(folder.read("f") == content && folder.names == ["f"])
     }
 
     @Test("Accept-Encoding lists the codings that can be decoded, and is identity if there are none")
@@ -208,7 +209,7 @@ struct ContentDecodingTests {
                 #expect(stream.trailers["X-Sum"] == "7")
             }
             #expect(try await executor.execute(request("/", api)).trailers["X-Sum"] == "7")
-            let file = try await executor.execute(request("/", api, delivery: .file(path: folder.path("f"))))
+            let file = try await executor.execute(request("/", api, delivery: .file(path: folder.path(of: "f"))))
             #expect(file.trailers["X-Sum"] == "7")
             #expect(executor.base.connections == (1, 1))
             var dropped: ResponseStream? = try await executor.execute(request("/", api, delivery: .streamed)).stream
@@ -224,7 +225,7 @@ struct ContentDecodingTests {
         for body in [content, long] {
             let coded = try #require(Coding.gzip.apply(to: body))
             let executor = MockExecutor(.coded(coded, "gzip", status: 404)).decodingContent()
-            let response = try await executor.execute(request(delivery: .file(path: folder.path("f"))))
+            let response = try await executor.execute(request(delivery: .file(path: folder.path(of: "f"))))
             #expect(try await response.whole() == body.prefix(ResponseBody.Delivery.errorBodyLimit))
             #expect(folder.names == [])
         }
@@ -255,10 +256,10 @@ struct ContentDecodingTests {
         ]
         for executor in orders {
             server.set { $0.cuts = [100_000] }
-            let download = try request(delivery: .file(path: folder.path("f")))
+            let download = try request(delivery: .file(path: folder.path(of: "f")))
             await #expect(throws: RequestError.self) { try await executor.execute(download) }
             _ = try await executor.execute(download)
-            #expect(folder.contents("f") == content && folder.names == ["f"])
+            #expect(folder.read("f") == content && folder.names == ["f"])
         }
         #expect(served.recordedRequests.map { $0.header[.range] != nil } == [false, true, false, true, false, true])
         #expect(served.recordedRequests.allSatisfy { $0.header[.acceptEncoding] == "identity" })
@@ -273,9 +274,9 @@ struct ContentDecodingTests {
             for _ in 0..<2 {
                 #expect(try await onThread { try executor.executeAndWait(request).body.bytes } == content)
             }
-            let path = folder.path("f")
+            let path = folder.path(of: "f")
             _ = try await onThread { try executor.executeAndWait(request.delivered(.file(path: path))) }
-            #expect(folder.contents("f") == content)
+            #expect(folder.read("f") == content)
         }
     }
 }

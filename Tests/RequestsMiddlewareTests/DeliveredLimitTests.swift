@@ -4,6 +4,7 @@ import RequestsMock
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// The limit of a collected body, and bodies without a byte.
@@ -106,12 +107,14 @@ struct DeliveredLimitTests {
 
     @Test("an empty body without a Content-Length is truncated coded data (R-24)", arguments: Coding.available)
     func empty(coding: Coding) async throws {
-        let folder = try TestFolder()
+        let folder = TemporaryDirectory()
         let chunked = MockResponse(body: [.chunks(count: 0) { _ in Data() }]).coded(coding.name)
         for transport in [Transport.memory, .socket] {
             try await transport.run(serving: MockExecutor(chunked)) { api, plain in
                 let executor = plain.decodingContent()
-                for delivery in [ResponseBody.Delivery.collected(limit: 10), .streamed, .file(path: folder.path("f"))] {
+                for delivery in [
+                    ResponseBody.Delivery.collected(limit: 10), .streamed, .file(path: folder.path(of: "f")),
+                ] {
                     var request = try request(api, limit: 10)
                     request.delivery = delivery
                     let error = await #expect(throws: RequestError.self, "\(transport) \(delivery)") {

@@ -1,20 +1,21 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Resuming downloads", .timeLimit(.minutes(10)))
 struct ResumingDownloadTests {
-    private let folder: TestFolder
+    private let folder: TemporaryDirectory
     private let content = pattern(300_000)
 
-    init() throws { folder = try TestFolder() }
+    init() throws { folder = TemporaryDirectory() }
 
     private func download(
         _ api: AnonymousRequestProvider, _ executor: any RequestExecutor, from path: RequestPath = "/f"
     ) async throws(RequestError) -> URL {
         let client = Client(api, executor: executor.resumingDownloads())
-        return try await client.perform(api.get(.download(to: URL(filePath: folder.path("f"))), from: path))
+        return try await client.perform(api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: path))
     }
 
     private func failure(
@@ -29,7 +30,7 @@ struct ResumingDownloadTests {
     }
 
     private func isWhole(_ name: String = "f", _ content: Data? = nil) -> Bool {
-        folder.contents(name) == content ?? self.content
+        folder.read(name) == content ?? self.content
     }
 
     @Test("an interrupted download resumes, twice, and leaves no partial file", arguments: Transport.allCases)
@@ -37,19 +38,19 @@ struct ResumingDownloadTests {
         let server = RangeServer(content)
         server.set { $0.cuts = [100_000, 50_000] }
         let served = server.executor
-        try folder.write("old", to: "f")
+        try folder.write("old".utf8, to: "f")
         try await transport.run(serving: served) { api, executor in
             for _ in 0..<2 {
                 let error = try #require(await failure(api, executor))
                 #expect(error.reason == .connectionLost && error.status?.isSuccess == true, "\(error)")
-                #expect(folder.contents("f") == Data("old".utf8))
+                #expect(folder.read("f") == Data("old".utf8))
             }
-            let kept = try #require(folder.contents("f.partial")).count
+            let kept = try #require(folder.read("f.partial")).count
             #expect(kept == 150_000)
             let client = Client(api, executor: executor.resumingDownloads())
             let response = try await client.response(
-                for: api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f"))
-            #expect(response.value.path(percentEncoded: false) == folder.path("f"))
+                for: api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: "/f"))
+            #expect(response.value.path(percentEncoded: false) == folder.path(of: "f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
             #expect(response.header[.contentRange] == nil && response.header[.etag] == "\"v1\"")
             #expect(isWhole() && folder.names == ["f"])
@@ -128,7 +129,7 @@ struct ResumingDownloadTests {
         try await Transport.memory.run(serving: server.executor) { api, executor in
             func reason(from path: RequestPath = "/f") async throws -> String? {
                 let client = Client(api, executor: executor.resumingDownloads())
-                let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: path)
+                let request = api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: path)
                 return try await client.response(for: request).metrics.restartReason
             }
             func cut() async throws {
@@ -193,7 +194,7 @@ struct ResumingDownloadTests {
         let reports = Lock<[TransferProgress]>([])
         let api = AnonymousRequestProvider("http://e.com")
         for _ in 0..<2 {
-            let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f")
+            let request = api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: "/f")
                 .onProgress { progress in reports.withLock { $0.append(progress) } }
             await #expect(throws: RequestError.self) { try await executor.resumingDownloads().perform(request) }
         }
@@ -228,11 +229,10 @@ struct ResumingDownloadTests {
         try await transport.run(serving: served) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
             // The state after a program ended between the last byte and the renaming.
-            let partial = try #require(folder.contents("f.partial")) + content.suffix(1)
-            try partial.write(to: folder.url.appending(path: "f.partial"))
+            try folder.write(try #require(folder.read("f.partial")) + content.suffix(1), to: "f.partial")
             let client = Client(api, executor: executor.resumingDownloads())
             let response = try await client.response(
-                for: api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f"))
+                for: api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: "/f"))
             #expect(response.status == 200 && response.header[.contentLength] == "300000")
             #expect(served.recordedRequests.last?.header[.range] == "bytes=300000-")
         }
@@ -260,7 +260,7 @@ struct ResumingDownloadTests {
                 $0.change = { $0.header.set(Field(name: .contentRange, value: "bytes 100000-100009/300000")) }
             }
             #expect(await failure(api, executor)?.reason == .protocolViolation)
-            #expect(folder.contents("f.partial")?.count == 100_000)
+            #expect(folder.read("f.partial")?.count == 100_000)
             server.set {
                 $0.change = {
                     $0.body = [.bytes(Data(repeating: 0, count: 9))]
@@ -300,7 +300,7 @@ struct ResumingDownloadTests {
         try await transport.run(serving: served) { api, executor in
             #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
             #expect(await failure(api, executor, from: "/moved")?.reason == .connectionLost)
-            #expect(folder.contents("f.partial")?.count == 150_000)
+            #expect(folder.read("f.partial")?.count == 150_000)
             _ = try await download(api, executor, from: "/other")
         }
         #expect(isWhole())
@@ -316,7 +316,7 @@ struct ResumingDownloadTests {
         let resuming = executor.resumingDownloads()
         let api = AnonymousRequestProvider("http://e.com")
         #expect(try await resuming.perform(api.get(.text, from: "/")) == "hello")
-        let file = folder.path("f")
+        let file = folder.path(of: "f")
         _ = try await resuming.perform(api.post(.none, to: "/", receiving: .download(to: URL(filePath: file))))
         _ = try await resuming.perform(
             api.get(.download(to: URL(filePath: file)), from: "/").adding(headerField: .range(.from(0))))
@@ -346,13 +346,13 @@ struct ResumingDownloadTests {
         }
         let api = AnonymousRequestProvider("http://e.com")
         let task = Task { await failure(api, executor) }
-        while folder.contents("f.partial")?.count != 10 {
+        while folder.read("f.partial")?.count != 10 {
             try Task.checkCancellation()
             await Task.yield()
         }
         task.cancel()
         #expect(await task.value?.reason == .cancelled)
-        #expect(folder.contents("f.partial")?.count == 10)
+        #expect(folder.read("f.partial")?.count == 10)
 
         async let first = download(api, executor)
         for await _ in started { break }
@@ -370,7 +370,7 @@ struct ResumingDownloadTests {
         let reports = Lock<[TransferProgress]>([])
         try await Transport.memory.run(serving: server.executor) { api, executor in
             #expect(await failure(api, executor)?.reason == .connectionLost)
-            let request = api.get(.download(to: URL(filePath: folder.path("f"))), from: "/f")
+            let request = api.get(.download(to: URL(filePath: folder.path(of: "f"))), from: "/f")
                 .onProgress { progress in reports.withLock { $0.append(progress) } }
             _ = try await executor.resumingDownloads().perform(request)
         }
@@ -388,9 +388,9 @@ struct ResumingDownloadTests {
             }
             #expect(error?.reason == .fileAccessFailed)
         }
-        try folder.write("x", to: "file")
-        try FileManager.default.createDirectory(atPath: folder.path("g.partial"), withIntermediateDirectories: true)
-        for path in [folder.path("file/f"), folder.path("missing/f"), folder.path("g")] {
+        try folder.write("x".utf8, to: "file")
+        try FileManager.default.createDirectory(atPath: folder.path(of: "g.partial"), withIntermediateDirectories: true)
+        for path in [folder.path(of: "file/f"), folder.path(of: "missing/f"), folder.path(of: "g")] {
             let error = await #expect(throws: RequestError.self) {
                 try await executor.resumingDownloads().perform(api.get(.download(to: URL(filePath: path)), from: "/"))
             }

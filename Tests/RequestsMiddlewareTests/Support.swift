@@ -96,26 +96,6 @@ enum Transport: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A folder that is removed with this object.
-final class TestFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
-
-    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path(""))) ?? []).sorted() }
-
-    func contents(_ name: String) -> Data? { FileManager.default.contents(atPath: path(name)) }
-
-    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
-}
-
 /// Returns `count` bytes that depend on their position.
 func pattern(_ count: Int) -> Data {
     Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })

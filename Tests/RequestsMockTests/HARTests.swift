@@ -1,5 +1,6 @@
 import Foundation
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Returns an executor that responds with the body of `mock`, and its recorder.
@@ -162,10 +163,8 @@ struct HARTests {
 
     @Test("of two recorders with one file, neither loses its recording")
     func oneFile() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "a.har").path
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "a.har")
         try HARArchive(entries: [recordedEntry("http://a.test/1")]).write(to: path)
         let error = try #require(throws: HARError.self) { try HARArchive().write(to: path) }
         #expect(error.problem == .fileExists)
@@ -323,10 +322,9 @@ struct WaterfallTests {
         "a browser without a window shows the page",
         .enabled(if: HeadlessBrowser.path != nil, "no headless browser is installed"))
     func browser() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).html")
-        try Data(archive.waterfallHTML.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let text = try HeadlessBrowser.document(of: file)
+        let folder = TemporaryDirectory()
+        try folder.write(archive.waterfallHTML.utf8, to: "waterfall.html")
+        let text = try HeadlessBrowser.document(of: URL(filePath: folder.path(of: "waterfall.html")))
         #expect(text.contains("Exchanges in the order in which they began"))
         #expect(text.components(separatedBy: "<tr>").count == 4)
     }

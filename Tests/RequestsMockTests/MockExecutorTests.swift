@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsMock
+import TestSupport
 import Testing
 
 private let target: TargetURI = {
@@ -131,8 +132,8 @@ struct MockExecutorTests {
 
     @Test("a download creates a file for 2xx, is collected otherwise, and leaves no file if it fails")
     func download() async throws {
-        let name = "requests-mock-\(UInt64.random(in: 0 ... .max))"
-        let path = FileManager.default.temporaryDirectory.appending(path: name).path
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "file")
         let delivery = ResponseBody.Delivery.file(path: path)
         let missing = try await MockExecutor(.status(404, "no")).execute(request(delivery: delivery))
         #expect(missing.bytes == Data("no".utf8))

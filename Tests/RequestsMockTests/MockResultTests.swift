@@ -1,5 +1,6 @@
 @_spi(Lock) import Requests
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Results of stubs", .timeLimit(.minutes(10)))
@@ -57,9 +58,9 @@ struct MockResultTests {
 
     @Test("texts, data, JSON and files have their content types (PM-120)")
     func bodies() async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "mock-\(UInt64.random(in: 0 ... .max)).json")
-        try Data("[7]".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = TemporaryDirectory()
+        try folder.write("[7]".utf8, to: "file.json")
+        let file = URL(filePath: folder.path(of: "file.json"))
         let mock = MockExecutor()
         mock.on(.get, "/text", respond: .text("hello"))
         mock.on(.get, "/json", respond: .json("[1, 2]", status: 201))

@@ -1,4 +1,5 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Returns an archive of one entry with these members, of which the defaults are valid.
@@ -57,8 +58,8 @@ struct RecordingErrorTests {
     func files() throws {
         let notJSON = try #require(throws: HARError.self) { try HARArchive(parsing: Data("{".utf8)) }
         #expect("\(notJSON)".hasPrefix("the archive is not JSON: "))
-        let folder = try SnapshotFolder()
-        let path = folder.path("a.har")
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "a.har")
         try HARArchive().write(to: path)
         let exists = try #require(throws: HARError.self) { try HARArchive().write(to: path) }
         #expect("\(exists)" == "“\(path)” exists; remove it, or write to another file")
@@ -70,14 +71,14 @@ struct RecordingErrorTests {
 
     @Test("the errors of a snapshot name the file, the problem and what to do")
     func snapshots() throws {
-        let folder = try SnapshotFolder()
+        let folder = TemporaryDirectory()
         func message(_ name: String, _ text: String = "b", isRecording: Bool = false) throws -> String {
-            let file = WireSnapshot.File(folder.path(name), besides: #filePath, isRecording: isRecording)
+            let file = WireSnapshot.File(folder.path(of: name), besides: #filePath, isRecording: isRecording)
             return try #require(throws: WireSnapshotError.self) { try file.check(text) }.description
         }
         #expect(
             try message("new") == "new: the snapshot does not exist; set REQUESTS_RECORD=1 to record:\nb\n")
-        try Data("a\n".utf8).write(to: URL(filePath: folder.path("old")))
+        try Data("a\n".utf8).write(to: URL(filePath: folder.path(of: "old")))
         #expect(
             try message("old") == """
                 old: the wire text differs (-: expected, +: received)
@@ -85,13 +86,13 @@ struct RecordingErrorTests {
                   + b
                   set REQUESTS_RECORD=1 to record it
                 """)
-        try WireSnapshot.File(folder.path("twice"), besides: #filePath, isRecording: true).check("a")
+        try WireSnapshot.File(folder.path(of: "twice"), besides: #filePath, isRecording: true).check("a")
         #expect(
             try message("twice", isRecording: true)
                 == "twice: another check has recorded a different text; use two files")
-        try Data([0xFF]).write(to: URL(filePath: folder.path("binary")))
+        try Data([0xFF]).write(to: URL(filePath: folder.path(of: "binary")))
         #expect(try message("binary") == "binary: the file is not UTF-8 text; remove it to record it again")
-        try Data(count: WireSnapshot.maximumBytes + 1).write(to: URL(filePath: folder.path("large")))
+        try Data(count: WireSnapshot.maximumBytes + 1).write(to: URL(filePath: folder.path(of: "large")))
         #expect(try message("large") == "large: the file has 16777217 bytes")
     }
 }

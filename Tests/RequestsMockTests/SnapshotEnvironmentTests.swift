@@ -1,5 +1,6 @@
 import Foundation
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Tests of the variable `REQUESTS_RECORD`, each in child processes whose environment nothing else changes.
@@ -9,9 +10,8 @@ struct SnapshotEnvironmentTests {
 
     @Test("with REQUESTS_RECORD a snapshot is recorded, and without it compared")
     func environment() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "sub/book.txt").path(percentEncoded: false)
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "sub/book.txt")
         await #expect(processExitsWith: .success) { [path = path as String] in
             unsetenv("REQUESTS_RECORD")
             let error = #expect(throws: WireSnapshotError.self) {

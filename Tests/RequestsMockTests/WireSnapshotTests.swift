@@ -1,4 +1,5 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 private enum Shelf: String, Endpoint, CaseIterable {
@@ -20,17 +21,6 @@ private struct Invalid: Endpoint {
     func request(from api: StubbedLibrary) -> Request<StubbedLibrary, Void> {
         api.post(.json(Double.nan), to: "/x")
     }
-}
-
-/// A folder that is removed with this value.
-final class SnapshotFolder {
-    let url = FileManager.default.temporaryDirectory.appending(path: "snapshots-\(UInt64.random(in: 0 ... .max))")
-
-    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func path(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }
 }
 
 @Suite("Wire snapshots")
@@ -105,18 +95,18 @@ struct WireSnapshotTests {
 
     @Test("the wire text of a form with a random boundary is the same each time")
     func deterministic() throws {
-        let folder = try SnapshotFolder()
-        let file = WireSnapshot.File(folder.path("upload"), besides: #filePath, isRecording: true)
+        let folder = TemporaryDirectory()
+        let file = WireSnapshot.File(folder.path(of: "upload"), besides: #filePath, isRecording: true)
         try file.check(WireSnapshot.text(of: Upload(), from: .main))
-        try client.assertWire(Upload(), recordedIn: folder.path("upload"))
-        let text = try String(contentsOfFile: folder.path("upload"), encoding: .utf8)
+        try client.assertWire(Upload(), recordedIn: folder.path(of: "upload"))
+        let text = try String(contentsOfFile: folder.path(of: "upload"), encoding: .utf8)
         #expect(text.contains("boundary=<redacted>"))
     }
 
     @Test("a snapshot is recorded when it is missing or different, and then compared")
     func recording() throws {
-        let folder = try SnapshotFolder()
-        let path = folder.path("sub/shelf.txt")
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "sub/shelf.txt")
         let missing = #expect(throws: WireSnapshotError.self) {
             try client.assertWire(allCasesOf: Shelf.self, recordedIn: path)
         }
@@ -130,8 +120,8 @@ struct WireSnapshotTests {
 
     @Test("a snapshot with other line ends or newlines at its end is the same; any other edit is a difference")
     func edited() throws {
-        let folder = try SnapshotFolder()
-        let path = folder.path("book.txt")
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "book.txt")
         let text = try WireSnapshot.text(of: StubbedBooks.titled("Emma"), from: .main)
         try Data(text.replacing("\n", with: "\r\n").utf8).write(to: URL(filePath: path))
         try client.assertWire(StubbedBooks.titled("Emma"), recordedIn: path)
@@ -146,21 +136,22 @@ struct WireSnapshotTests {
 
     @Test("a file that is not text, too large or not a file is a typed error, and recording keeps it")
     func unusable() throws {
-        let folder = try SnapshotFolder()
-        try Data([0xFF, 0xFE]).write(to: URL(filePath: folder.path("binary")))
-        try Data(count: WireSnapshot.maximumBytes + 1).write(to: URL(filePath: folder.path("large")))
+        let folder = TemporaryDirectory()
+        try Data([0xFF, 0xFE]).write(to: URL(filePath: folder.path(of: "binary")))
+        try Data(count: WireSnapshot.maximumBytes + 1).write(to: URL(filePath: folder.path(of: "large")))
         let problems: [(String, WireSnapshotError.Problem)] = [
             ("binary", .notText), ("large", .tooLarge), ("", .inaccessible),
         ]
         for (name, problem) in problems {
             for isRecording in [false, true] {
                 let error = #expect(throws: WireSnapshotError.self) {
-                    try WireSnapshot.File(folder.path(name), besides: #filePath, isRecording: isRecording).check("x")
+                    try WireSnapshot.File(folder.path(of: name), besides: #filePath, isRecording: isRecording).check(
+                        "x")
                 }
                 #expect(error?.problem == problem, "\(name)")
             }
         }
-        #expect(try Data(contentsOf: URL(filePath: folder.path("binary"))) == Data([0xFF, 0xFE]))
+        #expect(try Data(contentsOf: URL(filePath: folder.path(of: "binary"))) == Data([0xFF, 0xFE]))
         let invalid = #expect(throws: WireSnapshotError.self) {
             try client.assertWire(Invalid(), matches: "")
         }
@@ -169,8 +160,8 @@ struct WireSnapshotTests {
 
     @Test("of two recorders of different texts in one file, one fails and the file has the text of the other")
     func twoRecorders() async throws {
-        let folder = try SnapshotFolder()
-        let path = folder.path("shared")
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "shared")
         let failures = await withTaskGroup(of: String?.self) { group in
             for text in ["first", "second"] {
                 group.addTask {

@@ -156,6 +156,7 @@ struct RoutingTests {
             let sender = Task {
                 while !Task.isCancelled {
                     try await client.send("a")
+                    // A hundredth of the time limit, so that no pause between two bytes reaches it.
                     try await Task.sleep(for: .milliseconds(1))
                 }
             }

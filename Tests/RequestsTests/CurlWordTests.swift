@@ -1,5 +1,6 @@
 import Foundation
 import Requests
+import TestSupport
 import Testing
 
 /// The words that a shell reads from a curl command, and the input that it pipes to curl.
@@ -25,17 +26,15 @@ struct CurlWordTests {
 
     /// Returns the words that `shell` passes to curl for each command, and the standard input of curl.
     private func words(_ commands: [String], with shell: String) throws -> [[[UInt8]]] {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "requests-words-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let script = folder.appending(path: "script")
+        let folder = TemporaryDirectory()
         let function = "curl() { printf '%s\\0' \"$@\"; case \" $* \" in *' @- '*) cat;; esac; printf '\\0END\\0'; }\n"
-        try Data((function + commands.map { $0 + "\n" }.joined()).utf8).write(to: script)
+        try folder.write((function + commands.map { $0 + "\n" }.joined()).utf8, to: "script")
+        let script = folder.path(of: "script")
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(filePath: shell)
-        process.arguments = shell.hasSuffix("busybox") ? ["sh", script.path] : [script.path]
-        process.currentDirectoryURL = folder
+        process.arguments = shell.hasSuffix("busybox") ? ["sh", script] : [script]
+        process.currentDirectoryURL = URL(filePath: folder.path)
         process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
@@ -44,8 +43,7 @@ struct CurlWordTests {
         let bytes = Array(try output.fileHandleForReading.readToEnd() ?? Data())
         process.waitUntilExit()
         #expect(process.terminationStatus == 0, "\(shell)")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(files == ["script"], "\(shell) ran a command from the text")
+        #expect(folder.names == ["script"], "\(shell) ran a command from the text")
         var result: [[[UInt8]]] = [[]]
         for word in bytes.split(separator: 0, omittingEmptySubsequences: false).map(Array.init) {
             if word == Marks.bytes("END") { result.append([]) } else { result[result.count - 1].append(word) }

@@ -1,5 +1,6 @@
 import Requests
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -240,9 +241,9 @@ struct SourceSystemTests {
 
     @Test("a form is produced while the caller blocks the main actor (D-13, D-21)")
     @MainActor func blockedMainActor() throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
-        try Data("file".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = TemporaryDirectory()
+        try folder.write("file".utf8, to: "file")
+        let file = URL(filePath: folder.path(of: "file"))
         let parts: [MultipartForm.Part] = [
             .text("a", name: "t"), .file(at: file, name: "f"), .deferred { [.text("late", name: "d")] },
         ]

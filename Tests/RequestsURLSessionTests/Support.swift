@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 /// The API of a test server.
@@ -53,10 +54,8 @@ let echo = MockExecutor { request in
 
 /// Runs `body` with the path of a temporary folder.
 func withFolder(_ body: (_ path: String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID())").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await body(folder)
+    let folder = TemporaryDirectory()
+    try await body(folder.path)
 }
 
 /// The platform of the tests.

@@ -21,7 +21,9 @@ package enum KilledWriters {
             return false
         }
         guard child > 0 else { return false }
+        // 5 s, of which a process that works needs some milliseconds.
         for _ in 0..<5_000 where state(of: path) == former { usleep(1_000) }
+        // Steps of 41 µs spread 200 processes over the 8 ms that a few writes take.
         usleep(useconds_t(round % 200 * 41))
         return Foundation.kill(child, SIGKILL) == 0 && rp_wait_for_child(child, 10) == -SIGKILL
     }

@@ -21,10 +21,10 @@ package final class TemporaryDirectory: Sendable {
 
     package func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// The names of its files, including hidden ones.
-    package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+    /// The sorted names of its files, including hidden ones.
+    package var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 
-    package func write(_ bytes: [UInt8], to name: String) throws {
+    package func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
         try Data(bytes).write(to: URL(filePath: path(of: name)))
     }
 

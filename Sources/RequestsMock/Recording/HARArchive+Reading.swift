@@ -48,15 +48,10 @@ extension HARArchive.Entry {
     /// Returns whether a browser wrote the entry for a URL to which no HTTP request is sent.
     fileprivate static func hasOtherScheme(_ entry: HARMember) throws(HARError) -> Bool {
         let url = try entry.member("request").member("url").string()
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
-        let scheme = ASCIIFolding.folded(String(url[..<colon]))
-        // RFC 3986 §3.1, without the dot, so that a host with a port is an error.
-        guard let first = scheme.utf8.first, isLetter(first) else { return false }
-        let isScheme = scheme.utf8.allSatisfy { isLetter($0) || $0 &- 0x30 < 10 || $0 == 0x2B || $0 == 0x2D }
-        return isScheme && !["http", "https"].contains(scheme)
+        // With a dot it is a host with a port, which is an error.
+        guard let scheme = TargetURI.scheme(of: url.utf8), !scheme.containsByte(".") else { return false }
+        return !["http", "https"].contains(scheme)
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
 
     fileprivate init(_ entry: HARMember) throws(HARError) {
         let request = try entry.member("request")

@@ -116,8 +116,7 @@ private struct ReplayKey: Hashable {
         let target = try? TargetURI(entry.url)
         let query = StubPattern.items(of: target?.query ?? "").map(\.withoutSecret)
         let path = StubPattern.pathComponents(of: target?.path ?? "")
-        isRedacted =
-            query.contains(where: \.isHidden) || path.contains { $0.text.utf8.contains(Redaction.placeholder.utf8) }
+        isRedacted = query.contains(where: \.isHidden) || path.contains(where: \.isRedacted)
         items = Dictionary(query.map { ($0, 1) }, uniquingKeysWith: +)
         location = ByteText("\(target?.origin ?? "")\(target?.path ?? entry.url)")
     }

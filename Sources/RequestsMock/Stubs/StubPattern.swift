@@ -25,7 +25,7 @@ struct StubPattern: Sendable {
         var hidden: QueryItem { QueryItem(name: name, value: ByteText(Redaction.placeholder)) }
 
         /// Whether a recording contains the item without a part of its value.
-        var isHidden: Bool { value?.text.utf8.contains(Redaction.placeholder.utf8) ?? false }
+        var isHidden: Bool { value?.isRedacted ?? false }
     }
 
     /// The problem of a text that is not a pattern.
@@ -90,7 +90,7 @@ struct StubPattern: Sendable {
             switch component {
             case .parameter(let name): .literal(ByteText(":\(name)"))
             case .literal(let literal):
-                literal.text.utf8.contains(Redaction.placeholder.utf8) ? .parameter("redacted") : component
+                literal.isRedacted ? .parameter("redacted") : component
             }
         }
     }
@@ -193,6 +193,11 @@ extension PreparedRequest {
     var baseTarget: TargetURI? {
         (api as? any RequestProviding).flatMap { try? BaseTargets.target(of: $0.baseURL.absoluteString) }
     }
+}
+
+extension ByteText {
+    /// Whether a recording contains the text without a part of it.
+    var isRedacted: Bool { text.utf8.contains(Redaction.placeholder.utf8) }
 }
 
 /// The parts of a request's target that patterns are compared with.

@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("The cache tests of other projects", .serialized, .timeLimit(.minutes(10)))
@@ -11,10 +12,10 @@ struct CacheCorpusTests {
     func cases(name: String) async throws {
         var passed: [CacheCase.Kind: Int] = [:]
         var failed: [String] = []
-        let folder = try TestFolder()
+        let folder = TemporaryDirectory()
         for (index, example) in Corpora.cache.enumerated() {
             let store: any CacheStore =
-                name == "memory" ? Caching.MemoryStore() : Caching.DiskStore(folder: folder.path("\(index)"))
+                name == "memory" ? Caching.MemoryStore() : Caching.DiskStore(folder: folder.path(of: "\(index)"))
             let problems = await CacheCaseRun(example, store).run()
             if problems.isEmpty { passed[example.kind, default: 0] += 1 }
             if !problems.isEmpty { failed.append("\(example.kind) \(example.id): \(problems)") }

@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("Caching", .serialized, .timeLimit(.minutes(10)))
@@ -55,8 +56,8 @@ struct CachingTests {
         "a response that varies by credentials added behind the cache is validated before each use (R-41)",
         arguments: ["Authorization", "X-API-Key", "X-Session-Id", "X-Tenant"], [false, true])
     func credentialsBehind(name: String, isOnDisk: Bool) async throws {
-        let folder = try TestFolder()
-        let store: any CacheStore = isOnDisk ? Caching.DiskStore(folder: folder.path("cache")) : Caching.MemoryStore()
+        let folder = TemporaryDirectory()
+        let store: any CacheStore = isOnDisk ? Caching.DiskStore(folder: folder.path) : Caching.MemoryStore()
         let user = Lock("a")
         let field = Field.Name(name)
         let server = MockExecutor { request in
@@ -193,8 +194,7 @@ struct CachingTests {
 
     @Test("caches in one store share responses only if they have the same partition (R-41)")
     func partitions() async throws {
-        let store = Caching.MemoryStore()
-        let header = Header.caching("max-age=100")
+        let (store, header) = (Caching.MemoryStore(), Header.caching("max-age=100"))
         let first = CacheUnderTest(in: store, header: header)
         let second = CacheUnderTest(in: store, header: header)
         _ = try await first.send()

@@ -38,7 +38,7 @@ struct CookieStoreTests {
         #expect(opened.cookies.first?.sameSite == .lax && opened.cookies.first?.isHTTPOnly == true)
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-        #expect(folder.names.sorted() == ["cookies", "cookies.lock"])
+        #expect(folder.names == ["cookies", "cookies.lock"])
         let json = try JSONValue(parsing: Data(contentsOf: URL(filePath: path)))
         #expect(json["version"] == 1)
         #expect("\(store)".contains("cookies"))
@@ -48,7 +48,7 @@ struct CookieStoreTests {
     func saving() async throws {
         let store = try store()
         store.store(try Self.head(["a=1; Max-Age=60", "b=1; Max-Age=60"]))
-        // Bounded by the time limit of the suite, as below.
+        // Bounded by the time limit of the suite.
         while try self.store().cookies.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
         store.store(try Self.head(["a=1; Max-Age=0"]))
         try await store.save()
@@ -98,7 +98,7 @@ struct CookieStoreTests {
             ("{\"version\":1,\"cookies\":[]}", 0o644, "can be accessed by others; set its mode to 0600"),
         ])
     func unusable(text: String, mode: Int, problem: String) async throws {
-        try folder.write(Array(text.utf8), to: "cookies")
+        try folder.write(text.utf8, to: "cookies")
         #expect(chmod(path, mode_t(mode)) == 0)
         let error = #expect(throws: CookieStore.Failure.self) { try store() }
         let message = try #require(error).description
@@ -116,6 +116,7 @@ struct CookieStoreTests {
         }
         #expect(rmdir(inner) == 0)
         store.store(try Self.head(["a=1; Max-Age=60"]))
+        // Bounded by the time limit of the suite, as above.
         while reports.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(5)) }
         await #expect(throws: CookieStore.Failure.self) { try await store.save() }
         #expect(store.cookies.map(\.name) == ["a"])
@@ -158,6 +159,7 @@ struct CookieStoreTests {
         late.withLock { $0 = store }
         #expect(rmdir(inner) == 0)
         store.store(try Self.head(["a=1; Max-Age=60"]))
+        // Bounded by the time limit of the suite, as above.
         while access(inner + "/cookies", F_OK) != 0 { try await Task.sleep(for: .milliseconds(5)) }
         late.withLock { $0 = nil }
         #expect(

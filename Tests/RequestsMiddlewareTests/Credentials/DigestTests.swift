@@ -247,14 +247,14 @@ struct DigestTests {
         let authenticated = executor.authenticating(
             with: authenticator, within: try #require(RequestEnvironment(string: "http://e.com")))
         let target = try TargetURI("http://e.com/a")
-        let folder = try TestFolder()
-        try folder.write("content of a file", to: "file")
+        let folder = TemporaryDirectory()
+        try folder.write("content of a file".utf8, to: "file")
         func stream(isReplayable: Bool) -> RequestBody {
             .stream(length: 2, isReplayable: isReplayable) { Chunks(chunks: [Data("a".utf8), Data("b".utf8)]) }
         }
         // The server computes the hash of each body itself.
         let bodies: [RequestBody] = [
-            .bytes(Data("x".utf8)), .file(path: folder.path("file")), stream(isReplayable: true), .none,
+            .bytes(Data("x".utf8)), .file(path: folder.path(of: "file")), stream(isReplayable: true), .none,
         ]
         for (number, body) in bodies.enumerated() {
             let response = try await authenticated.execute(PreparedRequest(method: .put, target: target, body: body))

@@ -2,6 +2,7 @@
 import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
+import TestSupport
 import Testing
 
 @Suite("Signing requests", .timeLimit(.minutes(10)))
@@ -153,10 +154,10 @@ struct SigningTests {
         let content = Data("content".utf8)
         let signer = RequestSigner.hmacSHA256(key: Data("key".utf8), field: "X-Signature") { $1 }
         var values: Set<String?> = []
-        let folder = try TestFolder()
-        try folder.write("content", to: "f")
+        let folder = TemporaryDirectory()
+        try folder.write("content".utf8, to: "f")
         let bodies: [RequestBody] = [
-            .bytes(content), .file(path: folder.path("f")),
+            .bytes(content), .file(path: folder.path(of: "f")),
             .stream(length: nil, isReplayable: true) { Pieces(pieces: [content.prefix(3), content.dropFirst(3)]) },
         ]
         for body in bodies {
@@ -212,12 +213,12 @@ struct SigningTests {
             Data(request.target.path.utf8) + digest
         }
         let executor = try served.signing(with: signer, within: environment())
-        let folder = try TestFolder()
-        try folder.write("content", to: "f")
+        let folder = TemporaryDirectory()
+        try folder.write("content".utf8, to: "f")
         let api = AnonymousRequestProvider("http://e.com")
         _ = try executor.performAndWait(api.post(.text("content"), to: "/api/1", receiving: .text))
         _ = try executor.performAndWait(
-            api.post(.file(at: URL(filePath: folder.path("f"))), to: "/api/1", receiving: .text))
+            api.post(.file(at: URL(filePath: folder.path(of: "f"))), to: "/api/1", receiving: .text))
         let values = Set(served.recordedRequests.map { $0.header["X-Signature"] })
         #expect(served.recordedCount == 2 && values.count == 1 && !values.contains(nil))
     }

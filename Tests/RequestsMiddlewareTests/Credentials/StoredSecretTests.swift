@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 /// Secrets of authenticators and signers are in no log or recording, even if the server repeats them, and in no file of
@@ -73,9 +74,9 @@ struct StoredSecretTests {
         let request = try PreparedRequest(target: TargetURI("http://e.com/a"))
         for _ in 0..<2 { _ = try await executor.execute(request) }
         #expect(served.recordedRequests.contains { $0.header.contains { $0.isPlanted } })
-        let folder = try TestFolder()
-        try recorder.archive.write(to: folder.path("recording.har"))
-        let recording = try #require(folder.contents("recording.har"))
+        let folder = TemporaryDirectory()
+        try recorder.archive.write(to: folder.path(of: "recording.har"))
+        let recording = try #require(folder.read("recording.har"))
         #expect(recording.count > 500 && lines.withLock { $0.count } > 20)
         for text in lines.withLock(\.self) + [String(decoding: recording, as: UTF8.self)] {
             for secret in Self.encodings { #expect(!text.contains(secret), "\(text)") }
@@ -84,7 +85,7 @@ struct StoredSecretTests {
 
     @Test("the files of a cache contain no credentials of a request", arguments: Source.allCases)
     func cached(source: Source) async throws {
-        let folder = try TestFolder()
+        let folder = TemporaryDirectory()
         let challenge = Field(name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256")
         let served = MockExecutor { request in
             guard request.header.contains(where: \.isPlanted) else {
@@ -94,14 +95,14 @@ struct StoredSecretTests {
             return MockResponse(
                 header: [Field(name: .cacheControl, value: "max-age=60"), varying], body: [.bytes(Data("body".utf8))])
         }
-        let store = Caching.DiskStore(folder: folder.path("cache"))
+        let store = Caching.DiskStore(folder: folder.path(of: "cache"))
         let executor = try source.adding(to: served.caching(in: store, partition: .named("planted-partition")))
         let request = try PreparedRequest(target: TargetURI("http://e.com/a?token=planted-query"))
         for _ in 0..<2 { _ = try await executor.execute(request) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("cache"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(of: "cache"))
         #expect(!names.isEmpty)
         for name in names {
-            let text = String(decoding: try #require(folder.contents("cache/\(name)")), as: UTF8.self)
+            let text = String(decoding: try #require(folder.read("cache/\(name)")), as: UTF8.self)
             for secret in Self.encodings { #expect(!name.contains(secret) && !text.contains(secret), "\(text)") }
         }
     }

@@ -103,6 +103,7 @@ struct CircuitBreakerTests {
         let mock = MockExecutor { request in
             guard request.target.path == "/probe" else { return .status(500, "") }
             waiting.withLock { $0 += 1 }
+            // Until the task is cancelled below.
             try await Task.sleep(for: .seconds(3_600))
             return .ok("")
         }

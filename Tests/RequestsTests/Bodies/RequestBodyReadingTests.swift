@@ -1,6 +1,7 @@
 import Requests
 import Synchronization
 import TestCorpora
+import TestSupport
 import Testing
 
 @Suite("Reading request bodies", .timeLimit(.minutes(10)))
@@ -152,14 +153,11 @@ extension RequestBody {
 
 /// Runs `body` with a temporary file of `size` pseudorandom bytes.
 func withFile(of size: Int, _ body: (URL, Data) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "requests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = TemporaryDirectory()
     var generator = SplitMix64(state: UInt64(size))
     let content = Data((0..<size).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
-    let url = folder.appending(path: "file.bin")
-    try content.write(to: url)
-    try await body(url, content)
+    try folder.write(content, to: "file.bin")
+    try await body(URL(filePath: folder.path(of: "file.bin")), content)
 }
 
 /// A clock that never waits and records the requested durations.

@@ -1,4 +1,5 @@
 import Requests
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider.example
@@ -62,9 +63,9 @@ struct DecoderLimitTests {
 
     @Test("a download over the limit is removed (RQ-25)")
     func download() async throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "requests-limit-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: url) }
-        let path = url.path(percentEncoded: false)
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "file")
+        let url = URL(filePath: path)
         let executor = StubExecutor { request throws(RequestError) in
             try RequestError.wrapping(.other) { try Data("abc".utf8).write(to: url) }
             return RawResponse(

@@ -38,7 +38,8 @@ extension OAuthServer {
         }
         try Self.check(authorizationEndpoint)
         // RFC 6749 §3.1.2: an absolute URI without a fragment.
-        guard OAuthText.isVisible(redirectURI), RedirectText(redirectURI).hasScheme, !redirectURI.containsByte("#"),
+        guard OAuthText.isVisible(redirectURI), TargetURI.scheme(of: redirectURI.utf8) != nil,
+            !redirectURI.containsByte("#"),
             !redirectURI.containsByte(" ")
         else { throw RequestError(Failure.invalidParameter("redirect URI")) }
         guard OAuthText.isIdentifier(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
@@ -140,15 +141,6 @@ private struct RedirectText {
             at: "?", maxSplits: 1, omittingEmptySubsequences: false)
         base = String(parts[0])
         query = parts.count > 1 ? String(parts[1]) : nil
-    }
-
-    /// Whether the text begins with a scheme.
-    var hasScheme: Bool {
-        guard let colon = base.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
-        let scheme = base.utf8[..<colon]
-        let isLetter = { (byte: UInt8) in (byte | 0x20) &- 0x61 < 26 }
-        return scheme.first.map(isLetter) == true
-            && scheme.allSatisfy { isLetter($0) || 0x30...0x39 ~= $0 || "+-.".utf8.contains($0) }
     }
 
     /// The URI before its query with scheme and host in lower case, and `/` for an empty path after a host, as browsers
