@@ -104,6 +104,9 @@ static inline int rp_poll(int descriptor, short events, int signal, int millisec
 
 static inline int rp_errno(void) { return errno; }
 
+/// Sets the error number of the calling thread to 0, before a call that reports an error only with it.
+static inline void rp_clear_errno(void) { errno = 0; }
+
 /// Writes the message for an error number to the buffer; strerror_r has different results in POSIX and GNU.
 static inline void rp_describe_error(int code, char *buffer, size_t size) {
     if (size == 0) { return; }

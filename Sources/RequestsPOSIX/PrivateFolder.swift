@@ -29,19 +29,39 @@ package enum PrivateFolder {
     }
 
     /// Returns the regular files in the folder, in no order.
+    ///
+    /// - Throws: `FileError` if the folder cannot be listed, or one of its files cannot be examined.
     package static func files(in path: String) throws(FileError) -> [File] {
         guard let folder = opendir(path) else { throw .system(.last("opendir"), path: path) }
         defer { closedir(folder) }
         var files: [File] = []
-        while let entry = readdir(folder) {
+        while true {
+            // Only errno distinguishes an error from the end of the list.
+            rp_clear_errno()
+            guard let entry = readdir(folder) else {
+                let code = rp_errno()
+                guard code == 0 else { throw .system(SystemError("readdir", code: code), path: path) }
+                return files
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             var status = stat()
-            guard lstat("\(path)/\(name)", &status) == 0, rp_is_regular(&status) == 1 else { continue }
+            guard lstat("\(path)/\(name)", &status) == 0 else {
+                let error = SystemError.last("lstat")
+                // Another process has removed it meanwhile.
+                if error.isNotFound { continue }
+                throw .system(error, path: "\(path)/\(name)")
+            }
+            guard rp_is_regular(&status) == 1 else { continue }
             files.append(File(name: name, size: Int(status.st_size), modified: Int(rp_modified(&status))))
         }
-        return files
+    }
+
+    /// Returns whether there is certainly nothing at `path`; false also if that cannot be found out.
+    package static func isMissing(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) != 0 && SystemError.last("lstat").isNotFound
     }
 
     /// Removes the file at `path`; a folder is not removed.

@@ -43,8 +43,12 @@ extension Caching {
             var unremovable: Set<String> = []
             /// Whether there are more of them than are kept, so that no file is used.
             var hasTooManyUnremovable = false
-            /// Whether all entries must be removed before one is used, because some could not be found.
-            var mustEmpty = false
+            /// The number of requested removals of all entries, which one entry that cannot be found now needs too.
+            var requestedRemovals = 0
+            /// The number of those that have been done; no entry is used while it is smaller.
+            var doneRemovals = 0
+            /// Whether the files could not be listed when some had to be removed.
+            var isUnlisted = false
             var problem: String?
         }
 
@@ -77,8 +81,8 @@ extension Caching {
 
         /// Removes all entries; other files remain.
         ///
-        /// While the folder cannot be listed, as without free descriptors, this store uses no entry, and removes all
-        /// with the next use after that; other processes do not know of it.
+        /// While the folder cannot be listed, as without free descriptors, or one of its files cannot be examined, this
+        /// store uses no entry, and removes all with the next use after that; other processes do not know of it.
         public func removeAll() async { removeAllNow() }
     }
 }
@@ -118,19 +122,24 @@ extension Caching.DiskStore {
     package func removeEntryNow(for key: Caching.Key) {
         if let name = name(for: key, creating: false) {
             remove(name)
-        } else if FileManager.default.fileExists(atPath: path("key")) {
+        } else if !PrivateFolder.isMissing(path("key")) {
             // Without the key, as without free descriptors, the name of the entry is unknown.
-            state.withLock { $0.mustEmpty = true }
+            state.withLock { $0.requestedRemovals += 1 }
         }
     }
 
     /// Removes all entries, on the calling thread, or notes that none must be used before that.
     package func removeAllNow() {
-        let files = entries()
-        for file in files ?? [] { remove(file.name) }
+        let number = state.withLock { state in
+            state.requestedRemovals += 1
+            return state.requestedRemovals
+        }
+        guard let files = entries() else { return }
+        for file in files { remove(file.name) }
         state.withLock { state in
-            state.mustEmpty = files == nil
-            if files != nil { state.size = 0 }
+            // A removal that was requested after the list was made may mean an entry that is not in it.
+            state.doneRemovals = max(state.doneRemovals, number)
+            (state.size, state.isUnlisted) = (0, false)
         }
     }
 
@@ -144,6 +153,7 @@ extension Caching.DiskStore {
             guard let name = name(for: key, creating: true) else { return removeEntryNow(for: key) }
             do throws(FileError) {
                 let bytes = bytes(of: entry, named: name)
+                guard hasSpace(for: bytes.count) else { return remove(name) }
                 try write(bytes, to: path(name))
                 return added(bytes.count, as: name)
             } catch {
@@ -212,7 +222,7 @@ extension Caching.DiskStore {
     }
 
     private func mayUse(_ name: String) -> Bool {
-        if state.withLock({ $0.mustEmpty }) {
+        if state.withLock({ $0.requestedRemovals > $0.doneRemovals }) {
             removeAllNow()
             return false
         }
@@ -318,6 +328,13 @@ extension Caching.DiskStore {
         if isDue { trim(to: capacity) }
     }
 
+    /// Returns whether a file of `count` bytes can be written; false while others cannot be removed for it.
+    private func hasSpace(for count: Int) -> Bool {
+        let isUnlisted = state.withLock { $0.isUnlisted && $0.size + count > capacity }
+        if isUnlisted { trim(to: capacity) }
+        return !isUnlisted || state.withLock { !$0.isUnlisted }
+    }
+
     /// Removes the files that were not used for the longest time, until the others have at most `limit` bytes.
     private func trim(to limit: Int) {
         let isFirst = state.withLock { state in
@@ -325,7 +342,9 @@ extension Caching.DiskStore {
             return !state.isTrimming
         }
         guard isFirst else { return }
-        var files = entries() ?? []
+        guard var files = entries() else {
+            return state.withLock { ($0.written, $0.isUnlisted, $0.isTrimming) = (0, true, false) }
+        }
         var size = files.reduce(0) { $0 + $1.size }
         if size > limit {
             files.sort { $0.modified > $1.modified }
@@ -337,7 +356,7 @@ extension Caching.DiskStore {
         }
         removeAbandoned()
         state.withLock { state in
-            (state.size, state.written, state.isTrimming) = (size, 0, false)
+            (state.size, state.written, state.isTrimming, state.isUnlisted) = (size, 0, false, false)
         }
     }
 

@@ -10,13 +10,13 @@ import Testing
 struct DiskStoreTests {
     private let folder = TemporaryDirectory()
 
-    private var path: String { folder.path(of: "cache") }
+    var path: String { folder.path(of: "cache") }
 
     private func cache(_ store: Caching.DiskStore) -> CacheUnderTest {
         CacheUnderTest(in: store, partition: .named("test"), header: .caching("max-age=1000"))
     }
 
-    private var entryNames: [String] {
+    var entryNames: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0.hasSuffix(".entry") }
     }
 
@@ -262,68 +262,6 @@ struct DiskStoreTests {
         #expect(children.run { use(600).wrong == 0 })
         let (found, wrong) = await parent.value
         #expect(found > 0 && wrong == 0)
-    }
-
-    @Test("an entry that cannot be removed, because its folder has become read-only, is not used again")
-    func readOnlyFolder() async throws {
-        let cache = CacheUnderTest(in: Caching.DiskStore(folder: path), partition: .named("x")) { _ in
-            MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(400))])
-        }
-        _ = try await cache.send()
-        // The superuser can remove a file from any folder.
-        let user = geteuid() == 0 ? 65_534 : geteuid()
-        for name in try FileManager.default.contentsOfDirectory(atPath: path) + [""] {
-            #expect(chown("\(path)/\(name)", user, gid_t(user)) == 0 || geteuid() != 0)
-        }
-        chmod(path, 0o500)
-        defer { chmod(path, 0o700) }
-        var children = ForkedChildren()
-        let isUnused = children.run {
-            guard geteuid() == user || setuid(user) == 0 else { return false }
-            let store = Caching.DiskStore(folder: path)
-            let key = Caching.Key(text: "1:x http://e.com/")
-            guard store.entryNow(for: key) != nil else { return false }
-            store.removeEntryNow(for: key)
-            return store.entryNow(for: key) == nil && store.lastProblem?.contains("invalid entry remains") == true
-        }
-        #expect(isUnused)
-    }
-
-    @Test("while the folder or its key cannot be read, a removal is remembered, and nothing is used")
-    func unlistedFolder() async throws {
-        let cache = CacheUnderTest(in: Caching.DiskStore(folder: path), partition: .named("x")) { _ in
-            MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(400))])
-        }
-        _ = try await cache.send()
-        let key = Caching.Key(text: "1:x http://e.com/")
-        let entry = try #require(Caching.DiskStore(folder: path).entryNow(for: key))
-        // The superuser can read any folder.
-        let user = geteuid() == 0 ? 65_534 : geteuid()
-        for name in try FileManager.default.contentsOfDirectory(atPath: path) + [""] {
-            #expect(chown("\(path)/\(name)", user, gid_t(user)) == 0 || geteuid() != 0)
-        }
-        defer { chmod(path, 0o700) }
-        let (path, names) = (path, { entryNames })
-        var children = ForkedChildren()
-        let isForgotten = children.run {
-            guard geteuid() == user || setuid(user) == 0 else { return false }
-            let store = Caching.DiskStore(folder: path)
-            // A former child may have hung anywhere.
-            guard chmod(path, 0o700) == 0, chmod("\(path)/key", 0o600) == 0 else { return false }
-            store.storeNow(entry, for: key)
-            guard store.entryNow(for: key) != nil, chmod(path, 0o300) == 0 else { return false }
-            store.removeAllNow()
-            guard store.entryNow(for: key) == nil, chmod(path, 0o700) == 0, names().count == 1 else { return false }
-            guard store.entryNow(for: key) == nil, names().isEmpty else { return false }
-            store.storeNow(entry, for: key)
-            guard store.entryNow(for: key) != nil else { return false }
-            // A new store does not know the key of the folder yet.
-            let other = Caching.DiskStore(folder: path)
-            guard chmod("\(path)/key", 0) == 0 else { return false }
-            other.removeEntryNow(for: key)
-            return chmod("\(path)/key", 0o600) == 0 && other.entryNow(for: key) == nil && names().isEmpty
-        }
-        #expect(isForgotten, "status \(children.lastStatus)")
     }
 
     /// Returns the only entry that a cache has written.
