@@ -125,12 +125,13 @@ let testTargets = [
         "EndToEndTests",
         [
             "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app", "requests-tour",
-            "RequestsMock", "RequestsTestServer",
+            "RequestsMock", "RequestsTestServer", "TestSupport",
         ],
         exclude: ["tour.golden.txt"]),
     tests("HouseTests", ["requests-socket-only", "requests-readme-program"]),
     tests("ReadmeTests", ["RequestsMock", "RequestsSocket", "RequestsTestServer"]),
-    tests("RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
+    tests(
+        "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket", "TestSupport"]),
     tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock", "TestSupport"]),
     tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora", "TestSupport"]),
     tests(

@@ -1,6 +1,7 @@
 import Foundation
 import RequestsMock
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// The curl commands of requests, which shells run with the real curl against the test server.
@@ -36,15 +37,14 @@ struct CurlCommandTests {
 
     /// Runs `command` with `input` as its standard input, and returns its standard error if it fails.
     private func run(_ command: String, with shell: String, input: Data = Data()) throws -> String? {
-        let file = FileManager.default.temporaryDirectory.appending(path: "requests-curl-\(UUID().uuidString)")
-        try input.write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = TemporaryDirectory()
+        try folder.write(input, to: "input")
         let process = Process()
         let pipe = Pipe()
         process.executableURL = URL(filePath: shell)
         process.arguments = ["-c", command]
         process.environment = ["PATH": "/usr/bin:/bin", "CURL_HOME": "/nonexistent", "HOME": "/nonexistent"]
-        process.standardInput = try FileHandle(forReadingFrom: file)
+        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: folder.path(of: "input")))
         process.standardOutput = FileHandle.nullDevice
         process.standardError = pipe
         try process.run()
@@ -90,9 +90,10 @@ struct CurlCommandTests {
     @Test("a command sends a multipart form as this library does, except for the boundary", arguments: [0, 1, 2])
     func multipart(style: Int) async throws {
         let mock = MockExecutor(.ok("x"))
-        let file = FileManager.default.temporaryDirectory.appending(path: "requests \"curl;,'\\\(UUID().uuidString)")
-        try Self.everyByte.write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = TemporaryDirectory()
+        let name = "a \"curl;,'\\"
+        try folder.write(Self.everyByte, to: name)
+        let file = URL(filePath: folder.path(of: name))
         let parts: [MultipartForm.Part] = [
             .text("it's \"a\"; \\ $HOME `id` %41 é\r\n.", name: "te xt"), .text("@/etc/passwd", name: "at"),
             .text("<x", name: "less", contentType: "text/html"), .text("", name: "empty"),
@@ -127,16 +128,15 @@ struct CurlCommandTests {
     @Test("a command sends a file by its path, and a large body from standard input")
     func files() async throws {
         let mock = MockExecutor(.ok("x"))
-        let folder = FileManager.default.temporaryDirectory.appending(path: "requests curl's\n\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "body")
-        try Self.everyByte.write(to: file)
+        let folder = TemporaryDirectory()
+        let name = "curl's\nbody"
+        try folder.write(Self.everyByte, to: name)
+        let path = folder.path(of: name)
         let long = Data(repeating: 0x27, count: 5_000)
         try await withTestServer(serving: mock) { server in
             let target = try TargetURI(server.baseURL.absoluteString + "/f")
             try check(
-                PreparedRequest(method: .put, target: target, body: .file(path: file.path)), Self.everyByte, mock)
+                PreparedRequest(method: .put, target: target, body: .file(path: path)), Self.everyByte, mock)
             try check(PreparedRequest(method: .put, target: target, body: .bytes(long)), long, input: long, mock)
         }
     }

@@ -2,6 +2,7 @@ import Foundation
 import RequestsConformance
 import RequestsPOSIX
 import RequestsSocket
+import TestSupport
 import Testing
 
 /// Tests that take minutes and gigabytes, so they are opt-in: `REQUESTS_LARGE=1 swift test --filter LargeUploadTests`.
@@ -65,9 +66,9 @@ struct LargeUploadTests {
 
     /// Uploads a file of `size` zeros as a part of a form, and checks that the server received it whole.
     private static func upload(_ size: Int) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "requests-large-\(UUID().uuidString)")
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = TemporaryDirectory()
+        try folder.write([], to: "large")
+        let file = URL(filePath: folder.path(of: "large"))
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: UInt64(size))  // sparse, so it uses no disk space
         try handle.close()

@@ -1,5 +1,6 @@
 import RequestsFoundation
 import Synchronization
+import TestSupport
 import Testing
 
 private let api = AnonymousRequestProvider("https://e.com")
@@ -26,13 +27,6 @@ extension RequestBody {
         while let chunk = try await source.next() { whole.append(chunk) }
         return whole
     }
-}
-
-/// A file that is removed with this object.
-private final class TemporaryFile {
-    let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path()
-    init(_ data: Data) throws { try data.write(to: URL(filePath: path)) }
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
 @Suite("Input streams")
@@ -68,13 +62,15 @@ struct InputStreamTests {
 
     @Test("a file and its ranges are read as streams; a missing file or range is an error")
     func files() throws {
-        let file = try TemporaryFile(bytes)
-        #expect(try InputStream.reading(.file(path: file.path)).readAll() == bytes)
-        #expect(try InputStream.reading(.file(path: file.path, range: 5..<70_000)).readAll() == bytes[5..<70_000])
-        #expect(try InputStream.reading(.file(path: file.path, range: 0..<0)).readAll().isEmpty)
+        let folder = TemporaryDirectory()
+        try folder.write(bytes, to: "file")
+        let path = folder.path(of: "file")
+        #expect(try InputStream.reading(.file(path: path)).readAll() == bytes)
+        #expect(try InputStream.reading(.file(path: path, range: 5..<70_000)).readAll() == bytes[5..<70_000])
+        #expect(try InputStream.reading(.file(path: path, range: 0..<0)).readAll().isEmpty)
         let rejected: [RequestBody] = [
-            .file(path: file.path, range: 199_999..<200_001), .file(path: file.path, range: -1..<3),
-            .file(path: file.path + "x"), .file(path: file.path + "x", range: 0..<1),
+            .file(path: path, range: 199_999..<200_001), .file(path: path, range: -1..<3),
+            .file(path: path + "x"), .file(path: path + "x", range: 0..<1),
         ]
         for body in rejected {
             let error = #expect(throws: RequestError.self) { try InputStream.reading(body) }

@@ -144,9 +144,9 @@ struct WireSnapshotTests {
         ]
         for (name, problem) in problems {
             for isRecording in [false, true] {
+                let path = folder.path(of: name)
                 let error = #expect(throws: WireSnapshotError.self) {
-                    try WireSnapshot.File(folder.path(of: name), besides: #filePath, isRecording: isRecording).check(
-                        "x")
+                    try WireSnapshot.File(path, besides: #filePath, isRecording: isRecording).check("x")
                 }
                 #expect(error?.problem == problem, "\(name)")
             }

@@ -45,7 +45,7 @@ extension TargetURI {
     }
 
     /// Returns the scheme at the beginning of `text` in lower case (RFC 3986 §3.1), or nil if there is none.
-    package static func scheme(of text: some BidirectionalCollection<UInt8>) -> String? {
+    package static func scheme(of text: some Collection<UInt8>) -> String? {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text[..<colon]
         // The two usual schemes: literals save an allocation.

@@ -19,8 +19,9 @@ extension Caching {
     /// If the disk is full, or the folder cannot be created, read or written, requests are sent as if nothing was
     /// stored; ``lastProblem`` has the reason. An invalid entry that cannot be removed, because the folder is only
     /// readable, is not used by this store again; other processes do not know of it. After 4,096 such entries the store
-    /// uses none. The folder is created when the first entry is stored, also after it was removed. On Linux, the hash
-    /// function is that of the system's OpenSSL.
+    /// uses none. While the folder cannot be listed, no entry beyond the capacity is added. The folder is created when
+    /// the first entry is stored, also after it was removed. On Linux, the hash function is that of the system's
+    /// OpenSSL.
     public final class DiskStore: CacheStore {
         /// The path of the folder.
         public let folder: String
@@ -130,12 +131,15 @@ extension Caching.DiskStore {
 
     /// Removes all entries, on the calling thread, or notes that none must be used before that.
     package func removeAllNow() {
-        let number = state.withLock { state in
-            state.requestedRemovals += 1
-            return state.requestedRemovals
-        }
-        guard let files = entries() else { return }
-        for file in files { remove(file.name) }
+        state.withLock { $0.requestedRemovals += 1 }
+        removeAsRequested()
+    }
+
+    /// Does the removals of all entries that have been requested so far.
+    private func removeAsRequested() {
+        let number = state.withLock { $0.requestedRemovals }
+        guard let files = files() else { return }
+        for file in files where isEntry(file) { remove(file.name) }
         state.withLock { state in
             // A removal that was requested after the list was made may mean an entry that is not in it.
             state.doneRemovals = max(state.doneRemovals, number)
@@ -223,7 +227,7 @@ extension Caching.DiskStore {
 
     private func mayUse(_ name: String) -> Bool {
         if state.withLock({ $0.requestedRemovals > $0.doneRemovals }) {
-            removeAllNow()
+            removeAsRequested()
             return false
         }
         return state.withLock { !$0.hasTooManyUnremovable && !$0.unremovable.contains(name) }
@@ -304,13 +308,14 @@ extension Caching.DiskStore {
 // MARK: Size
 
 extension Caching.DiskStore {
-    /// The files of entries; nil if the folder cannot be listed.
-    private func entries() -> [PrivateFolder.File]? {
+    private func isEntry(_ file: PrivateFolder.File) -> Bool {
+        file.name.utf8.count == 64 + Self.suffix.utf8.count && file.name.hasByteSuffix(Self.suffix)
+    }
+
+    /// Returns the files of the folder; nil if it cannot be listed.
+    private func files() -> [PrivateFolder.File]? {
         do throws(FileError) {
-            let length = 64 + Self.suffix.utf8.count
-            return try PrivateFolder.files(in: folder).filter {
-                $0.name.utf8.count == length && $0.name.hasByteSuffix(Self.suffix)
-            }
+            return try PrivateFolder.files(in: folder)
         } catch {
             if case .system(let cause, _) = error, cause.isNotFound { return [] }
             record("\(error)")
@@ -330,9 +335,9 @@ extension Caching.DiskStore {
 
     /// Returns whether a file of `count` bytes can be written; false while others cannot be removed for it.
     private func hasSpace(for count: Int) -> Bool {
-        let isUnlisted = state.withLock { $0.isUnlisted && $0.size + count > capacity }
-        if isUnlisted { trim(to: capacity) }
-        return !isUnlisted || state.withLock { !$0.isUnlisted }
+        guard state.withLock({ $0.isUnlisted && $0.size + count > capacity }) else { return true }
+        trim(to: capacity)
+        return state.withLock { !$0.isUnlisted }
     }
 
     /// Removes the files that were not used for the longest time, until the others have at most `limit` bytes.
@@ -342,28 +347,29 @@ extension Caching.DiskStore {
             return !state.isTrimming
         }
         guard isFirst else { return }
-        guard var files = entries() else {
+        guard let files = files() else {
             return state.withLock { ($0.written, $0.isUnlisted, $0.isTrimming) = (0, true, false) }
         }
-        var size = files.reduce(0) { $0 + $1.size }
+        var entries = files.filter(isEntry)
+        var size = entries.reduce(0) { $0 + $1.size }
         if size > limit {
-            files.sort { $0.modified > $1.modified }
+            entries.sort { $0.modified > $1.modified }
             // A little more than necessary, so that the files are not listed for each new one.
-            while size > limit / 10 * 9, let file = files.popLast() {
+            while size > limit / 10 * 9, let file = entries.popLast() {
                 PrivateFolder.remove(path(file.name))
                 size -= file.size
             }
         }
-        removeAbandoned()
+        removeAbandoned(in: files)
         state.withLock { state in
             (state.size, state.written, state.isTrimming, state.isUnlisted) = (size, 0, false, false)
         }
     }
 
     /// Removes the temporary files of processes that ended while they wrote.
-    private func removeAbandoned() {
+    private func removeAbandoned(in files: [PrivateFolder.File]) {
         let limit = Int(Date().timeIntervalSince1970) - 600
-        for file in (try? PrivateFolder.files(in: folder)) ?? []
+        for file in files
         where file.name.hasBytePrefix(".requests-") && file.name.hasByteSuffix(".part") && file.modified < limit {
             PrivateFolder.remove(path(file.name))
         }

@@ -39,8 +39,7 @@ extension OAuthServer {
         try Self.check(authorizationEndpoint)
         // RFC 6749 §3.1.2: an absolute URI without a fragment.
         guard OAuthText.isVisible(redirectURI), TargetURI.scheme(of: redirectURI.utf8) != nil,
-            !redirectURI.containsByte("#"),
-            !redirectURI.containsByte(" ")
+            !redirectURI.containsByte("#"), !redirectURI.containsByte(" ")
         else { throw RequestError(Failure.invalidParameter("redirect URI")) }
         guard OAuthText.isIdentifier(client.id) else { throw RequestError(Failure.invalidParameter("client ID")) }
         let (state, verifier) = (Base64URL.encode(randomBytes(16)), Base64URL.encode(randomBytes(32)))
