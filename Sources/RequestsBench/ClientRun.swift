@@ -19,10 +19,14 @@ package struct ClientRun: Sendable {
     enum CallStyle: Sendable {
         /// Awaited exchanges of a request that is prepared once.
         case awaited
+        /// The same, in tasks that run on the thread that waits for the sockets.
+        case awaitedOnReactor
         /// Blocking calls of one thread, of a request that is described once.
         case blocking
         /// Blocking exchanges of one thread, of a request that is prepared once.
         case blockingExchange
+
+        var isBlocking: Bool { self == .blocking || self == .blockingExchange }
     }
 
     /// A function that makes an executor with at most `connections` connections.
@@ -31,7 +35,8 @@ package struct ClientRun: Sendable {
     /// Parses `CASE N CONCURRENCY ADDRESS [--executor NAME]`; ADDRESS is a port of 127.0.0.1, `unix:/path` or
     /// `tls:HOST:PORT`, for which BENCH_CA in the environment names the file with the trusted certificate.
     ///
-    /// NAME is `socket`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` or a key of `others`.
+    /// NAME is `socket`, `socket-tasks`, `socket-blocking`, `socket-blocking-exchange`, `bare-wait`, `bare-file` or a
+    /// key of `others`.
     package init(_ arguments: [String], others: [String: MakeExecutor] = [:]) throws(BenchmarkError) {
         let (words, name) = Self.executor(in: arguments)
         guard words.count == 4, let count = Int(words[1]), count > 0, let concurrency = Int(words[2]), concurrency > 0
@@ -41,11 +46,12 @@ package struct ClientRun: Sendable {
         }
         callStyle =
             switch name {
+            case "socket-tasks": .awaitedOnReactor
             case "socket-blocking": .blocking
             case "socket-blocking-exchange": .blockingExchange
             default: .awaited
             }
-        guard callStyle == .awaited || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
+        guard !callStyle.isBlocking || concurrency == 1 && kind.delivery != .streamed && kind.method == .get else {
             throw BenchmarkError("\(name) supports only collected GET responses with CONCURRENCY 1")
         }
         let path = words[3].hasPrefix("unix:") ? String(words[3].dropFirst(5)) : nil
@@ -101,7 +107,12 @@ package struct ClientRun: Sendable {
     package func report() async throws -> String {
         let file = try kind.file()
         let request = try kind.request(to: baseURL, sending: file)
-        if callStyle != .awaited { return try blockingReport(of: request) }
+        if callStyle.isBlocking { return try blockingReport(of: request) }
+        guard callStyle == .awaitedOnReactor else { return try await report(of: request) }
+        return try await withTaskExecutorPreference(SocketTaskExecutor.shared) { try await report(of: request) }
+    }
+
+    private func report(of request: PreparedRequest) async throws -> String {
         let first = try await firstPeak(request)
         // Requests that warm up the connection and are not measured.
         if concurrency == 1 { _ = try await samples(of: request, sharing: Counter(min(500, count / 10))) }

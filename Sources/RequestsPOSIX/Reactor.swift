@@ -4,9 +4,10 @@ import Synchronization
 
 /// A thread that waits for descriptors and deadlines and resumes the tasks that wait for them.
 ///
-/// It never reads, parses or runs other code. A wait costs at most one system call, which requests one report; the
-/// thread is woken for a deadline only if that is earlier than the one it already waits for. The thread ends when the
-/// last user of the reactor, channels included, is released.
+/// It never reads, parses or runs other code, unless it was created to run tasks between its waits (decision 0040). A
+/// wait costs at most one system call, which requests one report; the thread is woken for a deadline only if that is
+/// earlier than the one it already waits for. The thread ends when the last user of the reactor, channels included, is
+/// released.
 package final class Reactor: Sendable {
     /// The state that the thread shares with the reactor's users.
     let core: ReactorCore
@@ -15,12 +16,17 @@ package final class Reactor: Sendable {
     /// Starts a reactor with a thread of its own.
     ///
     /// It works only in processes with the fork count `forks`, by default that of this process: a forked child has no
-    /// thread.
-    package init(forks: Int = ForkCount.current) throws(SystemError) {
-        let core = try ReactorCore(forks: forks)
+    /// thread. With `runsTasks` the thread also runs the jobs of a task executor, see ``begin(_:)``.
+    package init(forks: Int = ForkCount.current, runsTasks: Bool = false) throws(SystemError) {
+        let core = try ReactorCore(forks: forks, runsTasks: runsTasks)
         self.core = core
         self.forks = forks
-        try DetachedThread.start(named: "Requests.wait") { core.run() }
+        if runsTasks {
+            // Tasks need more stack than waits: as much as the threads of the cooperative pool have.
+            try DetachedThread.start(named: "Requests.tasks", stackBytes: 8 << 20) { core.run() }
+        } else {
+            try DetachedThread.start(named: "Requests.wait") { core.run() }
+        }
     }
 
     deinit {
@@ -99,10 +105,13 @@ final class ReactorCore: WaitClock, Sendable {
     /// The instant of the thread's next check for overdue waits; never later than a waiting task's deadline.
     let nextWake = Atomic<Int64>(.max)
     let queue: ReadinessQueue
-    private let signal: WakeSignal
+    /// The jobs of the tasks that run on the thread; nil if it runs none.
+    let jobs: ReactorJobs?
+    let signal: WakeSignal
     private let isStopping = Atomic(false)
 
-    init(forks: Int) throws(SystemError) {
+    init(forks: Int, runsTasks: Bool) throws(SystemError) {
+        jobs = runsTasks ? ReactorJobs() : nil
         queue = try ReadinessQueue(forks: forks)
         signal = try WakeSignal()
         try queue.add(signal)
@@ -119,7 +128,9 @@ final class ReactorCore: WaitClock, Sendable {
     /// Call it with the wait in place: then either the sweep in progress sees the wait, or this call sees the mark that
     /// the sweep has left.
     func schedule(_ deadline: Int64) {
-        if lowerNextWake(to: deadline) { signal.signal() }
+        guard lowerNextWake(to: deadline) else { return }
+        // A thread that runs jobs reads the instant before it waits.
+        if jobs?.endWait() ?? true { signal.signal() }
     }
 
     /// Sets the next wake to `deadline` if that is earlier, and returns whether it was.
@@ -140,14 +151,18 @@ final class ReactorCore: WaitClock, Sendable {
         var ready: [ReadinessEvent] = []
         ready.reserveCapacity(256)
         while !isStopping.load(ordering: .acquiring) {
-            let timeout = Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout
+            let mayWait = jobs?.beginWait() ?? true
+            let timeout = mayWait ? Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout : 0
             queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
+            _ = jobs?.endWait()
             // A turn with events does not look for overdue waits: each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
             ready.removeAll(keepingCapacity: true)
             if mayBeDue { sweepIfDue() }
+            jobs?.run()
         }
+        jobs?.close()
     }
 
     /// Resumes the tasks for which events have arrived.

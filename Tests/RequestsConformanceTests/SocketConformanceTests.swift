@@ -18,6 +18,12 @@ private let observed = ExecutorUnderTest.overLoopback {
         .observing(.attempts, by: logging, metrics, Observing.Reports { _ in })
         .observing(.calls, by: ActivityCounter(), tracing, logging)
 }
+/// In tasks that run on the thread which waits for the sockets.
+private let onReactor = ExecutorUnderTest.overLoopback {
+    SocketExecutor(configuration: .keepingIdleConnections).intercepting { request, next in
+        try await withTaskExecutorPreference(SocketTaskExecutor.shared) { try await next.execute(request) }
+    }
+}
 private let secured = ExecutorUnderTest.overTLS { tls in
     var configuration = SocketExecutor.Configuration.keepingIdleConnections
     configuration.tls = tls
@@ -51,6 +57,11 @@ struct SocketConformanceTests {
     @Test("over TCP", arguments: Scenario.all(for: loopback))
     func overLoopback(scenario: Scenario) async throws {
         try await loopback.run(scenario)
+    }
+
+    @Test("over TCP, in tasks of a SocketTaskExecutor", arguments: Scenario.all(for: onReactor))
+    func overReactor(scenario: Scenario) async throws {
+        try await onReactor.run(scenario)
     }
 
     @Test("over a unix socket", arguments: Scenario.all(for: unixSocket))

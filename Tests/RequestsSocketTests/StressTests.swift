@@ -100,73 +100,99 @@ private struct StressFixture: Sendable {
     var isQuiet: Bool { executor.waiters == 0 && executor.connections.open == executor.connections.idle }
 }
 
+/// The storms, in tasks that prefer an executor or none.
+private enum Storm {
+    /// Cancels calls at random times, and checks what remains of them.
+    static func cancelling(preferring executor: SocketTaskExecutor? = nil) async throws {
+        let reactor = try await waitingReactor(of: executor)
+        let before = openSockets()
+        let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
+        do {
+            let fixture = try StressFixture(connections: 5)
+            let ended = SharedCounter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<8 {
+                    group.addTask {
+                        for round in 0..<Repetitions.cancellations / 8 {
+                            let call = Task(executorPreference: executor) {
+                                try await fixture.call("\(worker)-\(round)", worker + round)
+                            }
+                            for _ in 0..<Int.random(in: 0..<40) { await Task.yield() }
+                            if round % 8 != 0 { call.cancel() }
+                            let failure = await call.failure
+                            #expect(failure == nil || (failure as? RequestError)?.isCancellation == true)
+                            if failure == nil { ended.add(1) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            print("\(Repetitions.cancellations) calls, of which \(ended.value) completed")
+            #expect(ended.value >= Repetitions.cancellations / 8)
+            await eventually { fixture.isQuiet }
+        }
+        await eventually { openSockets() <= before }
+        await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
+    }
+
+    /// Performs calls in 64 tasks, and checks what remains of them.
+    static func sharing(preferring executor: SocketTaskExecutor? = nil) async throws {
+        let reactor = try await waitingReactor(of: executor)
+        let before = openSockets()
+        let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
+        do {
+            let fixture = try StressFixture(connections: 16)
+            let calls = SharedCounter()
+            let end = Deadline.after(.seconds(Repetitions.seconds))
+            await withTaskGroup(of: Void.self) { group in
+                for worker in 0..<64 {
+                    group.addTask(executorPreference: executor) {
+                        var round = 0
+                        repeat {
+                            await #expect(throws: Never.self) {
+                                try await fixture.call("\(worker)-\(round)", worker + round)
+                            }
+                            calls.add(1)
+                            round += 1
+                        } while !end.hasPassed
+                    }
+                }
+            }
+            print("\(calls.value) calls by 64 tasks in \(Repetitions.seconds) s")
+            #expect(calls.value >= 64)
+            #expect(fixture.isQuiet)
+        }
+        await eventually { openSockets() <= before }
+        await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
+    }
+
+    /// Returns the reactor on which tasks that prefer `executor` wait.
+    private static func waitingReactor(of executor: SocketTaskExecutor?) async throws -> Reactor {
+        try await withTaskExecutorPreference(executor) { try Reactor.preferred() }
+    }
+}
+
 @Suite("Stress", .timeLimit(.minutes(30)))
 struct StressTests {
     @Test(
         "calls cancelled at any time do not affect others, and release sockets and waits (R-44, R-49, R-67, R-68)"
     )
     func cancelling() async {
-        await #expect(processExitsWith: .success) {
-            let reactor = try Reactor.shared()
-            let before = openSockets()
-            let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
-            do {
-                let fixture = try StressFixture(connections: 5)
-                let ended = SharedCounter()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for worker in 0..<8 {
-                        group.addTask {
-                            for round in 0..<Repetitions.cancellations / 8 {
-                                let call = Task { try await fixture.call("\(worker)-\(round)", worker + round) }
-                                for _ in 0..<Int.random(in: 0..<40) { await Task.yield() }
-                                if round % 8 != 0 { call.cancel() }
-                                let failure = await call.failure
-                                #expect(failure == nil || (failure as? RequestError)?.isCancellation == true)
-                                if failure == nil { ended.add(1) }
-                            }
-                        }
-                    }
-                    try await group.waitForAll()
-                }
-                print("\(Repetitions.cancellations) calls, of which \(ended.value) completed")
-                #expect(ended.value >= Repetitions.cancellations / 8)
-                await eventually { fixture.isQuiet }
-            }
-            await eventually { openSockets() <= before }
-            await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
-        }
+        await #expect(processExitsWith: .success) { try await Storm.cancelling() }
+    }
+
+    @Test("so do calls in tasks that run on the thread which waits for them (R-44, R-49, R-67, R-68)")
+    func cancellingOnReactor() async {
+        await #expect(processExitsWith: .success) { try await Storm.cancelling(preferring: .shared) }
     }
 
     @Test("64 tasks share one executor, and no socket or wait remains (R-49, R-52, R-53, R-68)")
     func sharing() async {
-        await #expect(processExitsWith: .success) {
-            let reactor = try Reactor.shared()
-            let before = openSockets()
-            let counts = (registrations: reactor.registrations, waits: reactor.pendingWaits)
-            do {
-                let fixture = try StressFixture(connections: 16)
-                let calls = SharedCounter()
-                let end = Deadline.after(.seconds(Repetitions.seconds))
-                await withTaskGroup(of: Void.self) { group in
-                    for worker in 0..<64 {
-                        group.addTask {
-                            var round = 0
-                            repeat {
-                                await #expect(throws: Never.self) {
-                                    try await fixture.call("\(worker)-\(round)", worker + round)
-                                }
-                                calls.add(1)
-                                round += 1
-                            } while !end.hasPassed
-                        }
-                    }
-                }
-                print("\(calls.value) calls by 64 tasks in \(Repetitions.seconds) s")
-                #expect(calls.value >= 64)
-                #expect(fixture.isQuiet)
-            }
-            await eventually { openSockets() <= before }
-            await eventually { reactor.pendingWaits == counts.waits && reactor.registrations == counts.registrations }
-        }
+        await #expect(processExitsWith: .success) { try await Storm.sharing() }
+    }
+
+    @Test("64 tasks share one executor on the thread that waits for them (R-49, R-52, R-53, R-68)")
+    func sharingOnReactor() async {
+        await #expect(processExitsWith: .success) { try await Storm.sharing(preferring: .shared) }
     }
 }

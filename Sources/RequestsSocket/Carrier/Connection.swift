@@ -110,12 +110,12 @@ extension Connection {
     /// Suspends until a direction of `wanted` is ready.
     ///
     /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
-    /// then (decision 0011).
+    /// then (decision 0011). So do all waits to read on a thread that runs the tasks itself (decision 0040).
     func wait(for wanted: Interest, by deadline: Deadline, atHead: Bool) async throws(WaitError) {
         let wanted = stream.directions(for: wanted)
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
-            let standing = atHead && !wasAlone
+            let standing = atHead && !wasAlone || channel.reactor.runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
         }

@@ -69,7 +69,7 @@ extension PlannedExchange {
     private func reuse(_ connection: Connection) -> Connection {
         connection.isReused = true
         connection.stamps = RawResponse.Metrics.Stamps()
-        if connection.wasAlone { connection.endReports() }
+        if connection.wasAlone, !connection.channel.reactor.runsTasks { connection.endReports() }
         return connection
     }
 

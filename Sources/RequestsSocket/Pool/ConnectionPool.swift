@@ -248,10 +248,10 @@ extension ConnectionPool {
         return state == .usable
     }
 
-    /// Returns the reactor on which calls wait.
+    /// Returns the reactor on which the current task waits.
     func reactor() throws(RequestError) -> Reactor {
         do throws(SystemError) {
-            let reactor = try Reactor.shared()
+            let reactor = try Reactor.preferred()
             try reactor.checkProcess()
             return reactor
         } catch {

@@ -7,9 +7,7 @@ import Synchronization
 /// global pool.
 package final class CallingThread: TaskExecutor {
     private struct State {
-        var jobs: [UnownedJob] = []
-        /// The index of the first job that has not been run.
-        var first = 0
+        var jobs = JobQueue()
         /// Whether the thread runs jobs at present.
         var isDraining = false
         var isDone = false
@@ -17,22 +15,6 @@ package final class CallingThread: TaskExecutor {
         var isWaiting = false
         var pause: any ThreadPause = SemaphorePause()
         var sleepers = SleepQueue()
-
-        /// Removes and returns the next job.
-        mutating func takeJob() -> UnownedJob? {
-            guard first < jobs.count else { return nil }
-            let job = jobs[first]
-            first += 1
-            if first == jobs.count {
-                jobs.removeAll(keepingCapacity: true)
-                first = 0
-            } else if first >= 64 {
-                // Removed in groups, so that a long queue is not moved for each job.
-                jobs.removeFirst(first)
-                first = 0
-            }
-            return job
-        }
 
         /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.
         mutating func endWait() -> (any ThreadPause)? {
@@ -122,9 +104,7 @@ extension CallingThread {
     /// Moves the remaining jobs, and all later ones, to the global pool.
     private func leave() {
         let remaining = state.withLock { state in
-            let remaining = state.first == state.jobs.count ? [] : Array(state.jobs[state.first...])
-            state.jobs.removeAll(keepingCapacity: true)
-            state.first = 0
+            let remaining = state.jobs.takeAll()
             state.isDraining = false
             state.isDone = false
             state.isWaiting = false
@@ -183,7 +163,7 @@ extension CallingThread {
     private func next() -> Turn {
         state.withLock { state in
             if state.isDone { return .done }
-            if let job = state.takeJob() { return .job(job) }
+            if let job = state.jobs.take() { return .job(job) }
             let due = state.sleepers.takeDue()
             guard due.isEmpty else { return .ring(due) }
             state.isWaiting = true
@@ -214,7 +194,7 @@ extension CallingThread {
     /// Call this function only from a job that this thread runs, not from a job of its call that runs elsewhere.
     package func waitInPlace(_ wait: () -> Bool) -> Bool {
         let isAlone = state.withLock { state in
-            guard state.first == state.jobs.count, state.sleepers.isEmpty else { return false }
+            guard state.jobs.isEmpty, state.sleepers.isEmpty else { return false }
             state.isWaiting = true
             return true
         }

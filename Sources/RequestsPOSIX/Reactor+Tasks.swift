@@ -1,0 +1,127 @@
+@_spi(Lock) import Requests
+import Synchronization
+
+// A reactor whose thread runs tasks between its waits: a task that waits for a socket is resumed on the thread that
+// received the report, without a change of threads (decision 0040).
+
+extension Reactor {
+    /// Whether the thread runs tasks.
+    package var runsTasks: Bool { core.jobs != nil }
+
+    /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them, and ``end(_:)`` when it is released.
+    ///
+    /// The executor has to be the object that tasks prefer: the runtime retains and releases that one.
+    package func begin(_ executor: any TaskExecutor) {
+        let unowned = executor.asUnownedTaskExecutor()
+        core.jobs?.begin(executor)
+        Self.running.withLock { $0.append(Registration(executor: unowned, reactor: self)) }
+        Self.runningCount.add(1, ordering: .relaxed)
+    }
+
+    /// Ends the use of `executor`, of which no job is left.
+    package func end(_ executor: UnownedTaskExecutor) {
+        // A thread that a forked child does not have may have held the lock (decision 0019).
+        guard !isInherited else { return }
+        Self.runningCount.subtract(1, ordering: .relaxed)
+        Self.running.withLock { $0.removeAll { $0.executor == executor } }
+    }
+
+    /// Adds a job of the executor, and wakes the thread if necessary.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        if let jobs = core.jobs, jobs.append(UnownedJob(job)) { core.signal.signal() }
+    }
+
+    /// The reactor whose thread runs the current task; nil in tasks of other executors.
+    package static var current: Reactor? {
+        guard runningCount.load(ordering: .relaxed) > 0,
+            let executor = withUnsafeCurrentTask(body: { $0?.unownedTaskExecutor })
+        else { return nil }
+        return running.withLock { $0.first { $0.executor == executor }?.reactor }
+    }
+
+    /// Returns the reactor for the waits of the current task: the one that runs it, or that of the process.
+    package static func preferred() throws(SystemError) -> Reactor {
+        if let current { return current }
+        return try shared()
+    }
+
+    private struct Registration {
+        let executor: UnownedTaskExecutor
+        weak let reactor: Reactor?
+    }
+
+    /// The reactors that run tasks.
+    private static let running = Lock<[Registration]>([])
+    /// Their number, which is the only thing to read in a program without them.
+    private static let runningCount = Atomic(0)
+}
+
+/// The jobs of the tasks that run on a reactor's thread.
+final class ReactorJobs: Sendable {
+    private struct State {
+        var queue = JobQueue()
+        /// Whether the thread is waiting, or about to, and must be woken for a job.
+        var isWaiting = false
+        var isClosed = false
+        /// The executor of the jobs; it exists while a job of it does, because the job's task retains it.
+        unowned(unsafe) var executor: (any TaskExecutor)?
+    }
+
+    private let state = Lock(State())
+
+    /// Adds a job, and returns whether the thread must be woken for it.
+    func append(_ job: UnownedJob) -> Bool {
+        let (isClosed, wasWaiting) = state.withLock { state in
+            if state.isClosed { return (true, false) }
+            state.queue.append(job)
+            defer { state.isWaiting = false }
+            return (false, state.isWaiting)
+        }
+        if isClosed { globalConcurrentExecutor.enqueue(job) }
+        return wasWaiting
+    }
+
+    /// Marks the thread as waiting if no job is left, and returns whether none is.
+    func beginWait() -> Bool {
+        state.withLock { state in
+            state.isWaiting = state.queue.isEmpty
+            return state.isWaiting
+        }
+    }
+
+    /// Ends the mark, and returns whether there was one.
+    func endWait() -> Bool {
+        state.withLock { state in
+            defer { state.isWaiting = false }
+            return state.isWaiting
+        }
+    }
+
+    /// Sets the executor of the jobs, before the first one.
+    func begin(_ executor: any TaskExecutor) {
+        state.withLock { $0.executor = executor }
+    }
+
+    /// Runs the jobs on the calling thread, those that they add included, but at most 64, so that jobs which always
+    /// create others do not keep the thread from its events.
+    func run() {
+        for _ in 0..<64 {
+            // Retained during the job, which may be the last one that needs it.
+            let (job, executor) = state.withLock { state in
+                let job = state.queue.take()
+                return (job, job == nil ? nil : state.executor)
+            }
+            guard let job, let executor else { return }
+            job.runSynchronously(on: executor.asUnownedTaskExecutor())
+        }
+    }
+
+    /// Passes remaining and future jobs to the global executor, because the thread ends.
+    func close() {
+        let remaining = state.withLock { state in
+            state.isClosed = true
+            return state.queue.takeAll()
+        }
+        for job in remaining { globalConcurrentExecutor.enqueue(job) }
+    }
+}

@@ -1,0 +1,153 @@
+import CRequestsPOSIX
+import Requests
+import RequestsMock
+import RequestsPOSIX
+import RequestsSocket
+import RequestsTestServer
+import TestSupport
+import Testing
+
+@Suite("Task executor", .timeLimit(.minutes(10)))
+struct TaskExecutorTests {
+    private let echo = MockExecutor { .ok($0.target.path) }
+
+    private func request(_ server: TestServer, _ path: String) throws -> PreparedRequest {
+        try PreparedRequest(url: server.baseURL.appending(path: path))
+    }
+
+    @Test("a task runs on one thread before and after it waits for responses")
+    func oneThread() async throws {
+        try await withTestServer(serving: echo) { server in
+            let (tasks, executor) = (SocketTaskExecutor(), SocketExecutor())
+            let request = try request(server, "a")
+            let threads = try await withTaskExecutorPreference(tasks) {
+                var threads: Set<UInt> = [currentThread()]
+                for _ in 0..<20 {
+                    let text = try await executor.execute(request).text
+                    #expect(text == "/a")
+                    threads.insert(currentThread())
+                }
+                return threads
+            }
+            #expect(threads.count == 1)
+            #expect(server.record.acceptedConnections == 1)
+        }
+    }
+
+    @Test("many tasks share the thread, and each receives its own response (R-52)")
+    func many() async throws {
+        try await withTestServer(serving: echo) { server in
+            let executor = SocketExecutor.with { $0.maximumConnectionsPerOrigin = 20 }
+            let requests = try (0..<200).map { try request(server, "\($0)") }
+            let texts = try await withTaskExecutorPreference(SocketTaskExecutor()) {
+                try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+                    for (index, request) in requests.enumerated() {
+                        group.addTask { (index, try await executor.execute(request).text) }
+                    }
+                    return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                }
+            }
+            #expect(texts == Dictionary(uniqueKeysWithValues: (0..<200).map { ($0, "/\($0)") }))
+        }
+    }
+
+    @Test("a connection of such a task serves tasks of other executors and blocked threads, and the reverse")
+    func sharedConnection() async throws {
+        try await withTestServer(serving: echo) { server in
+            let (tasks, executor) = (SocketTaskExecutor(), SocketExecutor())
+            let request = try request(server, "a")
+            for _ in 0..<3 {
+                let inside = try await withTaskExecutorPreference(tasks) { try await executor.execute(request) }
+                let outside = try await executor.execute(request)
+                let blocking = try await onThread { try executor.executeAndWait(request) }
+                #expect([inside.text, outside.text, blocking.text] == ["/a", "/a", "/a"])
+            }
+            #expect(server.record.acceptedConnections == 1)
+            // The first connection now belongs to the reactor of the process.
+            let other = SocketExecutor()
+            _ = try await other.execute(request)
+            let inside = try await withTaskExecutorPreference(tasks) { try await other.execute(request) }
+            #expect(inside.metrics.isReusedConnection)
+        }
+    }
+
+    @Test("a task that never waits keeps neither responses nor time limits from others (R-48)")
+    func fairness() async throws {
+        let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
+        try await withTestServer(serving: echo) { server in
+            let executor = SocketExecutor()
+            var late = try silent.request()
+            late.timeouts.firstByte = .milliseconds(20)
+            let (good, bad) = (try request(server, "a"), late)
+            try await withTaskExecutorPreference(SocketTaskExecutor()) {
+                try await withThrowingTaskGroup(of: Void.self) { group throws in
+                    group.addTask { while !Task.isCancelled { await Task.yield() } }
+                    for _ in 0..<10 {
+                        let text = try await executor.execute(good).text
+                        #expect(text == "/a")
+                    }
+                    #expect(await executor.failure(of: bad)?.reason == .timedOut(.firstByte))
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
+    @Test("a task is cancelled while it waits on its thread (R-44)")
+    func cancellation() async throws {
+        let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
+        let (tasks, executor) = (SocketTaskExecutor(), SocketExecutor())
+        let request = try silent.request()
+        let reactor = try #require(await withTaskExecutorPreference(tasks) { Reactor.current })
+        let call = Task(executorPreference: tasks) { await executor.failure(of: request) }
+        await eventually { reactor.pendingWaits == 1 }
+        call.cancel()
+        #expect(await call.value?.reason == .cancelled)
+        #expect(reactor.pendingWaits == 0)
+    }
+
+    @Test("the thread ends with its executor and its connections")
+    func lifetime() async throws {
+        try await withTestServer(serving: echo) { server in
+            let request = try request(server, "a")
+            weak var reactor: Reactor?
+            do {
+                let executor = SocketExecutor()
+                reactor = try await withTaskExecutorPreference(SocketTaskExecutor()) {
+                    _ = try await executor.execute(request)
+                    return Reactor.current
+                }
+                // The idle connection still needs it.
+                #expect(reactor != nil)
+                #expect(try await executor.execute(request).metrics.isReusedConnection)
+            }
+            await eventually { reactor == nil }
+        }
+    }
+
+    @Test("tasks of other executors have no such thread")
+    func others() async {
+        #expect(Reactor.current == nil)
+        let inside = await withTaskExecutorPreference(SocketTaskExecutor.shared) { Reactor.current }
+        let nested = await withTaskExecutorPreference(SocketTaskExecutor.shared) {
+            await withTaskExecutorPreference(globalConcurrentExecutor) { Reactor.current }
+        }
+        #expect(inside != nil)
+        #expect(nested == nil)
+    }
+
+    private func currentThread() -> UInt { UInt(pthread_self()) }
+
+    /// Runs `body` on a thread of its own.
+    private func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            do {
+                try DetachedThread.start(named: "blocking") { continuation.resume(with: Result { try body() }) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+}
