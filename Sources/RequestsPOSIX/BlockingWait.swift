@@ -58,6 +58,13 @@ extension Socket {
     }
 }
 
+extension WakeSignal {
+    /// Blocks the calling thread until it is signalled; in a task, cancellation ends the wait within 10 ms.
+    func waitInPlace(by deadline: Deadline) throws(WaitError) {
+        try Socket.poll(reading.number, nil, .reading, deadline, slice: 10)
+    }
+}
+
 extension Interest {
     /// The events for poll(2).
     var pollEvents: Int16 {

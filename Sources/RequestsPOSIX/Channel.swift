@@ -13,14 +13,16 @@ package final class Channel: Sendable {
     package let reactor: Reactor
     private let point = WaitPoint()
     /// The registration with the reactor and the directions that are waited for.
-    private let registration = Lock(Registration())
+    let registration = Lock(Registration())
     /// The faults that a test has planted; nil in production.
     let faults: TransferFaults?
     /// Whether the socket blocks in calls that do not forbid it.
     private let allowsWaiting = Atomic(false)
 
-    private struct Registration {
+    struct Registration {
         var token: SlotToken?
+        /// Whether the reactor watches the descriptor, with `token` or for the event that connecting reports to.
+        var isAdded = false
         /// The directions that tasks wait for.
         var wanted: Interest = []
         /// Whether the reactor reports all that arrives without a new request.
@@ -37,9 +39,10 @@ package final class Channel: Sendable {
     deinit {
         // A forked child only closes the descriptor: the reactor is its parent's, and a thread that does not exist in
         // the child may have held the locks (decision 0019).
-        guard !reactor.isInherited, let token = registration.withLock({ $0.token }) else { return }
-        reactor.core.queue.remove(socket.number)
-        reactor.core.table.withLock { $0.remove(token) }
+        guard !reactor.isInherited else { return }
+        let (token, isAdded) = registration.withLock { ($0.token, $0.isAdded) }
+        if isAdded { reactor.core.queue.remove(socket.number) }
+        if let token { reactor.core.table.withLock { $0.remove(token) } }
     }
 
     /// Ends all waits with `.closed` and makes later ones fail; the descriptor stays open until the last reference is
@@ -263,12 +266,17 @@ extension Channel {
             try reactor.checkProcess()
             let token = core.table.withLock { $0.insert(point) }
             do throws(SystemError) {
-                try core.queue.add(socket.number, token: token, interest: wanted, standing: standing)
+                if registration.isAdded {
+                    try core.queue.watch(socket.number, token: token, interest: wanted, standing: standing)
+                } else {
+                    try core.queue.add(socket.number, token: token, interest: wanted, standing: standing)
+                }
             } catch {
                 core.table.withLock { $0.remove(token) }
                 throw error
             }
             registration.token = token
+            registration.isAdded = true
         }
         registration.isStanding = standing && ReadinessQueue.supportsStandingReports
     }

@@ -8,8 +8,6 @@ package enum ResolverError: Error, Hashable, Sendable {
     case temporaryFailure(String)
     /// The lookup failed otherwise, with a message.
     case failed(String)
-    case timedOut
-    case cancelled
     /// There is no descriptor or thread left, or this is a forked child.
     case system(SystemError)
 }
@@ -17,8 +15,8 @@ package enum ResolverError: Error, Hashable, Sendable {
 /// A resolver of host names with threads of its own.
 ///
 /// At most four lookups run at once, and one per name: callers that need a name whose lookup is running share its
-/// result. Cancellation and deadlines end the wait; the lookup itself cannot be stopped and continues. Addresses are
-/// cached for a few seconds; failures are not cached.
+/// result. A call can end its wait, but the lookup itself cannot be stopped and continues. Addresses are cached for a
+/// few seconds; failures are not cached.
 package final class Resolver: Sendable {
     /// A function that returns the addresses of a host in the order to try them; it may block its thread.
     ///
@@ -46,10 +44,10 @@ package final class Resolver: Sendable {
     }
 
     /// The result of the lookup of one name.
-    private typealias LookupResult = Result<[SocketAddress], ResolverError>
+    fileprivate typealias LookupResult = Result<[SocketAddress], ResolverError>
 
     /// A call that waits for the result of a lookup.
-    private final class Waiter: Sendable {
+    fileprivate final class Waiter: Sendable {
         let event: WakeEvent
         let result = Lock<LookupResult?>(nil)
 
@@ -75,36 +73,38 @@ package final class Resolver: Sendable {
 }
 
 extension Resolver {
-    /// Returns the addresses of `host`, all with `port` unless the lookup set one, in the system's order.
+    /// The response to a request for the addresses of a host.
+    package enum Response: Sendable {
+        case addresses([SocketAddress])
+        /// A lookup that another thread performs.
+        case pending(PendingLookup)
+    }
+
+    /// Requests the addresses of `host`, all with `port` unless the lookup set one, in the system's order.
     ///
-    /// An IP literal (IPv6 with or without brackets) is returned at once, without a thread; so are the loopback
-    /// addresses for `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
-    package func addresses(
-        of host: String, port: UInt16, by deadline: Deadline? = nil, on reactor: Reactor
-    ) async throws(ResolverError) -> [SocketAddress] {
+    /// The addresses of an IP literal (IPv6 with or without brackets) are known at once, without a thread; so are those
+    /// of `localhost` and all names below it, which are never sent to a name server (RFC 6761 §6.3).
+    ///
+    /// - Throws: `.hostNotFound` if `host` is not a name that can be looked up.
+    package func request(
+        _ host: String, port: UInt16, on reactor: Reactor
+    ) throws(ResolverError) -> Response {
         let isBracketed = host.hasBytePrefix("[") && host.hasByteSuffix("]")
         let literal = isBracketed ? host.droppingFirstBytes(1).droppingLastBytes(1) : host[...]
-        if let address = SocketAddress(ipLiteral: literal, port: port) { return [address] }
+        if let address = SocketAddress(ipLiteral: literal, port: port) { return .addresses([address]) }
         // A name has at most 255 bytes (RFC 1035 §2.3.4), and getaddrinfo would read a name up to its first NUL.
         guard !isBracketed, !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(0) else {
             throw .hostNotFound("invalid host name")
         }
         let name = ASCIIFolding.folded(host)
-        if Self.isLocal(name) { return [.loopbackIPv6(port: port), .loopback(port: port)] }
+        if Self.isLocal(name) { return .addresses([.loopbackIPv6(port: port), .loopback(port: port)]) }
         let now = clock()
         if let known = state.withLock({ $0.cache.addresses(of: name, at: now) }) {
-            return known.map { $0.withPort(orElse: port) }
+            return .addresses(known.map { $0.withPort(orElse: port) })
         }
         let waiter = Waiter(on: reactor)
         enqueue(waiter, for: name)
-        do {
-            try await waiter.event.wait(by: deadline)
-        } catch {
-            withdraw(waiter, from: name)
-            throw ResolverError(error)
-        }
-        guard let result = waiter.result.withLock({ $0 }) else { throw .failed("the lookup ended without a result") }
-        return try result.get().map { $0.withPort(orElse: port) }
+        return .pending(PendingLookup(waiter, of: name, port, by: self))
     }
 
     /// Returns whether `name`, in lower case, is `localhost` or below it.
@@ -142,7 +142,7 @@ extension Resolver {
     }
 
     /// Removes `waiter`, and with the last waiter of a name its lookup, unless that is running.
-    private func withdraw(_ waiter: Waiter, from name: String) {
+    fileprivate func withdraw(_ waiter: Waiter, from name: String) {
         state.withLock { state in
             state.waiters[name]?.removeAll { $0 === waiter }
             // A lookup that is running cannot be stopped. Its entry stays, so that later calls share the result.
@@ -197,13 +197,31 @@ extension Resolver {
     }
 }
 
-extension ResolverError {
-    fileprivate init(_ error: WaitError) {
-        switch error {
-        case .timedOut: self = .timedOut
-        case .cancelled: self = .cancelled
-        case .closed: self = .failed("the lookup ended without a result")
-        case .failed(let error): self = .system(error)
-        }
+/// A lookup that a thread of the resolver performs, on behalf of one call.
+///
+/// Releasing it ends the interest of the call; a lookup that has started continues.
+package final class PendingLookup: Sendable {
+    private let waiter: Resolver.Waiter
+    private let name: String
+    private let port: UInt16
+    private let resolver: Resolver
+
+    fileprivate init(_ waiter: Resolver.Waiter, of name: String, _ port: UInt16, by resolver: Resolver) {
+        self.waiter = waiter
+        self.name = name
+        self.port = port
+        self.resolver = resolver
+    }
+
+    deinit {
+        if waiter.result.withLock({ $0 == nil }) { resolver.withdraw(waiter, from: name) }
+    }
+
+    /// The event that is signalled when the lookup has ended.
+    package var event: WakeEvent { waiter.event }
+
+    /// Returns the addresses; nil while the lookup is in progress.
+    package func addresses() throws(ResolverError) -> [SocketAddress]? {
+        try waiter.result.withLock { $0 }?.get().map { $0.withPort(orElse: port) }
     }
 }

@@ -52,8 +52,21 @@ final class WaitPoint: Sendable {
         case ticket(UInt64)
     }
 
-    /// Unsafe, because the states under the lock ensure what a checked continuation would check, without an allocation.
-    private typealias Continuation = UnsafeContinuation<Outcome, Never>
+    /// What a wait has suspended, and what ends with it.
+    private enum Waiter: Sendable {
+        /// A task; unsafe, because the states under the lock ensure what a checked continuation would check, without an
+        /// allocation.
+        case task(UnsafeContinuation<Outcome, Never>)
+        /// A thread that blocks.
+        case thread(BlockedThread)
+
+        func resume(_ outcome: Outcome) {
+            switch self {
+            case .task(let continuation): continuation.resume(returning: outcome)
+            case .thread(let thread): thread.resume(outcome)
+            }
+        }
+    }
 
     /// The phase of the wait in one direction.
     private enum Phase: Sendable {
@@ -62,7 +75,7 @@ final class WaitPoint: Sendable {
         case armed
         /// The wait was cancelled before it suspended.
         case cancelled
-        case waiting(Continuation, deadline: Int64)
+        case waiting(Waiter, deadline: Int64)
     }
 
     /// The wait in one direction.
@@ -73,22 +86,22 @@ final class WaitPoint: Sendable {
         /// Whether the wait is for the other direction as well; possible only for the wait for writing.
         var isForBoth = false
 
-        /// Ends the suspended wait, if there is one, and returns its continuation.
-        mutating func takeWaiter() -> Continuation? {
-            guard case .waiting(let continuation, _) = phase else { return nil }
+        /// Ends the suspended wait, if there is one, and returns its waiter.
+        mutating func takeWaiter() -> Waiter? {
+            guard case .waiting(let waiter, _) = phase else { return nil }
             phase = .vacant
-            return continuation
+            return waiter
         }
 
-        /// Ends the suspended wait and returns its continuation, or latches readiness if there is none.
-        mutating func latch() -> Continuation? {
+        /// Ends the suspended wait and returns its waiter, or latches readiness if there is none.
+        mutating func latch() -> Waiter? {
             let waiter = takeWaiter()
             if waiter == nil { isReady = true }
             return waiter
         }
 
         /// Ends the suspended wait if its deadline is at or before `now`.
-        mutating func takeWaiter(overdueAt now: Int64) -> Continuation? {
+        mutating func takeWaiter(overdueAt now: Int64) -> Waiter? {
             guard case .waiting(_, let deadline) = phase, deadline <= now else { return nil }
             return takeWaiter()
         }
@@ -99,7 +112,7 @@ final class WaitPoint: Sendable {
             return deadline
         }
 
-        /// Whether a task is suspended.
+        /// Whether a task is suspended, or a thread blocked.
         var isWaiting: Bool {
             guard case .waiting = phase else { return false }
             return true
@@ -131,7 +144,7 @@ final class WaitPoint: Sendable {
         }
 
         /// Makes reading ready: ends a wait for it or for both directions, or latches the readiness.
-        mutating func latchReading() -> Continuation? {
+        mutating func latchReading() -> Waiter? {
             if writing.isForBoth, let waiter = writing.takeWaiter() { return waiter }
             return reading.latch()
         }
@@ -170,7 +183,7 @@ extension WaitPoint {
     }
 
     /// Suspends the wait, or returns its outcome if it is over already.
-    private func park(_ continuation: Continuation, _ direction: Direction, deadline: Int64) -> Outcome? {
+    private func park(_ waiter: Waiter, _ direction: Direction, deadline: Int64) -> Outcome? {
         state.withLock { state in
             if case .cancelled = state[direction].phase {
                 state[direction].phase = .vacant
@@ -184,19 +197,19 @@ extension WaitPoint {
                 state[direction].phase = .vacant
                 return .closed
             }
-            state[direction].phase = .waiting(continuation, deadline: deadline)
+            state[direction].phase = .waiting(waiter, deadline: deadline)
             return nil
         }
     }
 
-    /// Cancels the wait that began with `ticket`, if it is still the current one.
-    private func cancel(_ direction: Direction, ticket: UInt64) {
-        let waiter: Continuation? = state.withLock { state in
+    /// Cancels the wait that began with `ticket`, if it is still the current one, whose outcome is `outcome`.
+    private func cancel(_ direction: Direction, ticket: UInt64, as outcome: Outcome = .cancelled) {
+        let waiter: Waiter? = state.withLock { state in
             guard state[direction].ticket == ticket else { return nil }
             if case .armed = state[direction].phase { state[direction].phase = .cancelled }
             return state[direction].takeWaiter()
         }
-        resume(waiter, .cancelled)
+        resume(waiter, outcome)
     }
 
     /// Suspends until the wait that began with `ticket` is over, and returns how it ended.
@@ -207,7 +220,7 @@ extension WaitPoint {
     ) async -> Outcome {
         let outcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                if let outcome = park(continuation, direction, deadline: deadline) {
+                if let outcome = park(.task(continuation), direction, deadline: deadline) {
                     continuation.resume(returning: outcome)
                 } else {
                     clock.schedule(deadline)
@@ -218,6 +231,23 @@ extension WaitPoint {
         }
         isDue.store(false, ordering: .relaxed)
         return outcome
+    }
+
+    /// Blocks the calling thread until the wait that began with `ticket` is over, and returns how it ended.
+    ///
+    /// In a task, cancellation ends it within 10 ms.
+    func waitInPlace(
+        for direction: Direction, ticket: UInt64, on thread: BlockedThread, by deadline: Deadline
+    ) throws(WaitError) -> Outcome {
+        // The thread itself ends the wait at the deadline.
+        if let outcome = park(.thread(thread), direction, deadline: .max) { return outcome }
+        do throws(WaitError) {
+            try thread.block(until: deadline)
+        } catch {
+            cancel(direction, ticket: ticket, as: error == .timedOut ? .timedOut : .cancelled)
+            if case .failed = error { throw error }
+        }
+        return thread.outcome()
     }
 
     /// Lets other tasks of the executor run before the current one.
@@ -255,11 +285,11 @@ extension WaitPoint {
         resume(writer, .ready)
     }
 
-    private func resume(_ waiter: Continuation?, _ outcome: Outcome) {
+    private func resume(_ waiter: Waiter?, _ outcome: Outcome) {
         guard let waiter else { return }
         // Set before resuming, because the resumed task clears it.
         isDue.store(true, ordering: .relaxed)
-        waiter.resume(returning: outcome)
+        waiter.resume(outcome)
     }
 
     /// Ends the waits whose deadline has passed, and returns the earliest deadline of the others.
@@ -286,7 +316,7 @@ extension WaitPoint {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The number of tasks that are suspended here.
+    /// The number of tasks and threads that wait here.
     var waiters: Int {
         state.withLock { ($0.reading.isWaiting ? 1 : 0) + ($0.writing.isWaiting ? 1 : 0) }
     }

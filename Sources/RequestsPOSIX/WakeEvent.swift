@@ -1,12 +1,14 @@
 @_spi(Lock) package import Requests
 
-/// An event that one task waits for and any thread can signal, such as the end of a lookup or a grant of a pool.
+/// An event that one task or thread waits for and any thread can signal, such as the end of a lookup or a grant of a
+/// pool.
 ///
-/// Signals are not counted; one without a waiting task is kept for the next wait.
+/// Signals are not counted; one without a wait is kept for the next wait.
 package final class WakeEvent: Sendable {
-    private let reactor: Reactor
+    let reactor: Reactor
     private let point = WaitPoint()
-    private let token: SlotToken
+    /// The slot of the event, to which reports of descriptors can be sent.
+    let token: SlotToken
 
     /// Creates an event whose waits `reactor` ends.
     package init(on reactor: Reactor) {
@@ -29,14 +31,38 @@ package final class WakeEvent: Sendable {
 
     /// Suspends until a signal, the deadline or cancellation; one task at a time.
     package func wait(by deadline: Deadline?) async throws(WaitError) {
-        do {
+        try checkProcess()
+        guard let ticket = try beginWait() else { return }
+        try await point.wait(
+            for: .writing, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core
+        ).check()
+    }
+
+    /// Blocks the calling thread until a signal or the deadline; in a task, cancellation ends the wait within 10 ms.
+    package func waitInPlace(by deadline: Deadline?) throws(WaitError) {
+        try checkProcess()
+        let thread: BlockedThread
+        do throws(SystemError) {
+            thread = try BlockedThread()
+        } catch {
+            throw .failed(error)
+        }
+        guard let ticket = try beginWait() else { return }
+        try point.waitInPlace(
+            for: .writing, ticket: ticket, on: thread, by: deadline ?? .distantFuture
+        ).check()
+    }
+
+    /// Begins a wait for both directions, because a descriptor can report either to the event.
+    private func beginWait() throws(WaitError) -> UInt64? {
+        try point.begin(.writing, isForBoth: true)
+    }
+
+    private func checkProcess() throws(WaitError) {
+        do throws(SystemError) {
             try reactor.checkProcess()
         } catch {
             throw .failed(error)
         }
-        guard let ticket = try point.begin(.reading) else { return }
-        try await point.wait(
-            for: .reading, ticket: ticket, by: deadline?.nanoseconds ?? .max, clock: reactor.core
-        ).check()
     }
 }

@@ -51,13 +51,11 @@ extension RequestError {
         }
     }
 
-    /// Creates the error of a failed lookup; `timeLimits` determines which limit has passed, if any.
-    init(_ error: ResolverError, _ timeLimits: SocketTimeLimits) {
+    /// Creates the error of a failed lookup.
+    init(_ error: ResolverError) {
         switch error {
         case .hostNotFound(let text), .temporaryFailure(let text), .failed(let text):
             self.init(.hostNotFound, detail: text, underlying: error)
-        case .timedOut: self = timeLimits.error(.timedOut, until: timeLimits.connecting, in: .resolving)
-        case .cancelled: self.init(.cancelled)
         case .system(let error): self = .notConnected(error)
         }
     }

@@ -49,8 +49,7 @@ public struct SocketExecutor: BlockingExecutor {
 
     /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
     ///
-    /// It is possible if a connection is idle and the request does not produce its body. Otherwise the exchange, or its
-    /// remaining part, is deferred to a task.
+    /// It is possible if the request does not produce its body; otherwise what follows the head is deferred to a task.
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         do throws(RequestError) {
             return try SocketExchange.performInPlace(request, over: handle)

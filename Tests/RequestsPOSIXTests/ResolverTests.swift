@@ -118,13 +118,13 @@ struct ResolverTests {
         }
         let waiting = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
         await eventually { reactor.pendingWaits == 1 }
-        await #expect(throws: ResolverError.timedOut) {
+        await #expect(throws: WaitError.timedOut) {
             try await resolver.addresses(of: "a", port: 1, by: .after(.milliseconds(5)), on: reactor)
         }
         let cancelled = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
         await eventually { reactor.pendingWaits == 2 }
         cancelled.cancel()
-        await #expect(throws: ResolverError.cancelled) { try await cancelled.value }
+        await #expect(throws: WaitError.cancelled) { try await cancelled.value }
         gate.open()
         #expect(try await waiting.value == [.loopback(port: 1)])
         #expect(gate.began.value == 1)
@@ -139,7 +139,7 @@ struct ResolverTests {
         }
         let first = Task { [reactor] in try await resolver.addresses(of: "a", port: 1, on: reactor) }
         await eventually { gate.began.value == 1 }
-        await #expect(throws: ResolverError.timedOut) {
+        await #expect(throws: WaitError.timedOut) {
             try await resolver.addresses(of: "b", port: 1, by: .after(.milliseconds(1)), on: reactor)
         }
         #expect(resolver.pendingLookups == 1)
@@ -205,5 +205,21 @@ struct ResolverTests {
         #expect(cache.count == 1)
         cache.keep([], of: "e", at: at(9))
         #expect(cache.count == 1)
+    }
+}
+
+extension Resolver {
+    /// Waits for the addresses of `host`, as a call does.
+    fileprivate func addresses(
+        of host: String, port: UInt16, by deadline: Deadline? = nil, on reactor: Reactor
+    ) async throws -> [SocketAddress] {
+        switch try request(host, port: port, on: reactor) {
+        case .addresses(let addresses): return addresses
+        case .pending(let lookup):
+            while true {
+                try await lookup.event.wait(by: deadline)
+                if let addresses = try lookup.addresses() { return addresses }
+            }
+        }
     }
 }

@@ -59,7 +59,7 @@ struct TaskExecutorTests {
             for _ in 0..<3 {
                 let inside = try await withTaskExecutorPreference(tasks) { try await executor.execute(request) }
                 let outside = try await executor.execute(request)
-                let blocking = try await onThread { try executor.executeAndWait(request) }
+                let blocking = try await onThread { Result { try executor.executeAndWait(request) } }.get()
                 #expect([inside.text, outside.text, blocking.text] == ["/a", "/a", "/a"])
             }
             #expect(server.record.acceptedConnections == 1)
@@ -137,17 +137,4 @@ struct TaskExecutorTests {
     }
 
     private func currentThread() -> UInt { UInt(pthread_self()) }
-
-    /// Runs `body` on a thread of its own.
-    private func onThread<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            do {
-                try DetachedThread.start(named: "blocking") { continuation.resume(with: Result { try body() }) }
-            } catch {
-                continuation.resume(throwing: error)
-            }
-        }
-    }
 }

@@ -60,6 +60,14 @@ extension Connection {
         case unusable
     }
 
+    /// Returns the connection, for another exchange.
+    func reused() -> Connection {
+        isReused = true
+        stamps = RawResponse.Metrics.Stamps()
+        if wasAlone, !channel.reactor.runsTasks { endReports() }
+        return self
+    }
+
     /// Returns the state at `now`, after a look at what has arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
@@ -125,20 +133,15 @@ extension Connection {
     /// Blocks the calling thread until a direction of `wanted` is ready.
     func waitInPlace(for wanted: Interest, by deadline: Deadline) throws(WaitError) {
         let wanted = stream.directions(for: wanted)
-        if wanted.isEmpty { return try check(by: deadline) }
+        if wanted.isEmpty { return try deadline.checkTurn() }
         try channel.waitInPlace(for: wanted, by: deadline)
     }
 
     /// Lets other tasks run, in place of a wait for bytes that may have arrived.
     @inline(never)  // as below
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
-        try check(by: deadline)
+        try deadline.checkTurn()
         await channel.yield()
-    }
-
-    private func check(by deadline: Deadline) throws(WaitError) {
-        if Task.isCancelled { throw .cancelled }
-        if deadline.hasPassed { throw .timedOut }
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.

@@ -28,6 +28,8 @@ struct Establishment: ~Copyable {
     /// Bytes of the dialogue that have not been sent.
     private var unsent: ArraySlice<UInt8> = []
 
+    var channel: Channel { stream.channel }
+
     init(_ channel: Channel, _ steps: [Step]) {
         stream = ByteStream(channel)
         self.steps = steps[...]

@@ -14,7 +14,7 @@ final class TLSSettings: Sendable {
         var context: TLSContext
         /// The context in use has been loaded.
         var isLoaded = false
-        var loading: Loading?
+        var work: ContextLoading?
         /// The number of replacements that have begun, and that of the one in use.
         var begun = 0
         var inUse = 0
@@ -31,30 +31,47 @@ final class TLSSettings: Sendable {
         state.withLock { $0.context === context }
     }
 
-    /// Returns the settings, and loads them if they have not been.
-    func loaded(_ timeLimits: SocketTimeLimits, on reactor: Reactor) async throws(RequestError) -> TLSContext {
-        let (context, loading) = state.withLock { state -> (TLSContext, Loading?) in
-            if state.isLoaded { return (state.context, nil) }
-            let current = state.loading.flatMap { $0.hasFailed ? nil : $0 }
-            let loading = current ?? Loading(of: state.context)
-            state.loading = loading
-            return (state.context, loading)
-        }
-        guard let loading else { return context }
-        let result = try await loading.result(timeLimits, on: reactor)
+    /// The settings, or what loads them.
+    enum Access {
+        case context(TLSContext)
+        case loading(Loading)
+    }
+
+    /// Returns the settings, or begins to load them; `loading` is the result of an earlier call, whose event was
+    /// signalled.
+    ///
+    /// - Throws: The error of loading, which is not remembered: a file that was missing may exist the next time.
+    func access(_ loading: Loading?, on reactor: Reactor) throws(RequestError) -> Access {
+        guard let loading = loading ?? begin(on: reactor) else { return .context(state.withLock { $0.context }) }
+        guard let result = loading.result else { return .loading(loading) }
         state.withLock { state in
-            guard state.loading === loading else { return }
-            state.loading = nil
+            guard state.work === loading.work else { return }
+            state.work = nil
             if case .success = result { state.isLoaded = true }
         }
+        try Self.check(result)
+        // A replacement may have ended meanwhile.
+        return .context(state.withLock { $0.isLoaded ? $0.context : loading.work.context })
+    }
+
+    /// Returns the loading of the settings, which starts if there is none; nil if they are loaded.
+    private func begin(on reactor: Reactor) -> Loading? {
+        let work = state.withLock { state -> ContextLoading? in
+            if state.isLoaded { return nil }
+            let current = state.work.flatMap { $0.hasFailed ? nil : $0 }
+            let work = current ?? ContextLoading(of: state.context)
+            state.work = work
+            return work
+        }
+        return work.map { Loading($0, on: reactor) }
+    }
+
+    private static func check(_ result: Result<Void, TLSError>) throws(RequestError) {
         do throws(TLSError) {
             try result.get()
         } catch {
-            // A failure is not remembered: a file that was missing may exist the next time.
             throw RequestError(error, ifLost: .connectionFailed).beforeSending()
         }
-        // A replacement may have ended meanwhile.
-        return state.withLock { $0.isLoaded ? $0.context : loading.context }
     }
 
     /// Replaces the settings, once the new ones have been loaded; without new ones, files are read again.
@@ -67,25 +84,54 @@ final class TLSSettings: Sendable {
             state.begun += 1
             return (state.begun, configuration ?? state.configuration)
         }
-        let loading = Loading(of: makeContext(configuration))
-        let result = try await loading.result(timeLimits, on: reactor)
-        do throws(TLSError) {
-            try result.get()
-        } catch {
-            throw RequestError(error, ifLost: .connectionFailed).beforeSending()
-        }
+        let loading = Loading(ContextLoading(of: makeContext(configuration)), on: reactor)
+        try Self.check(try await loading.end(timeLimits))
         state.withLock { state in
             // One that began later, and ended before, stays in use.
             guard number > state.inUse else { return }
             state = State(
-                configuration: configuration, context: loading.context, isLoaded: true, begun: state.begun,
+                configuration: configuration, context: loading.work.context, isLoaded: true, begun: state.begun,
                 inUse: number)
         }
     }
 }
 
-/// The loading of one context, for which any number of tasks wait.
-private final class Loading: Sendable {
+extension TLSSettings {
+    /// The interest of one call in the loading of a context.
+    final class Loading: Sendable {
+        fileprivate let work: ContextLoading
+        /// The event that is signalled when the loading has ended.
+        let event: WakeEvent
+
+        fileprivate init(_ work: ContextLoading, on reactor: Reactor) {
+            self.work = work
+            event = WakeEvent(on: reactor)
+            work.begin(signalling: event)
+        }
+
+        deinit {
+            work.forget(event)
+        }
+
+        /// The result; nil while the loading is in progress.
+        fileprivate var result: Result<Void, TLSError>? { work.result }
+
+        /// Waits for the result.
+        fileprivate func end(_ timeLimits: SocketTimeLimits) async throws(RequestError) -> Result<Void, TLSError> {
+            while true {
+                if let result { return result }
+                do throws(WaitError) {
+                    try await event.wait(by: min(timeLimits.connecting, timeLimits.total))
+                } catch {
+                    throw timeLimits.error(error, until: timeLimits.connecting, in: .securing).beforeSending()
+                }
+            }
+        }
+    }
+}
+
+/// The loading of one context, for which any number of calls wait.
+private final class ContextLoading: Sendable {
     let context: TLSContext
     private let state = Lock(State())
 
@@ -99,31 +145,27 @@ private final class Loading: Sendable {
         self.context = context
     }
 
+    /// The result; nil while the loading is in progress.
+    var result: Result<Void, TLSError>? { state.withLock { $0.result } }
+
     /// Whether it has ended with an error.
     var hasFailed: Bool {
-        state.withLock { if case .failure? = $0.result { true } else { false } }
+        if case .failure? = result { true } else { false }
     }
 
-    /// Returns the result; the first call starts the thread.
-    func result(
-        _ timeLimits: SocketTimeLimits, on reactor: Reactor
-    ) async throws(RequestError) -> Result<Void, TLSError> {
-        let event = WakeEvent(on: reactor)
+    /// Signals `event` at the end, unless that has come; the first call starts the thread.
+    func begin(signalling event: WakeEvent) {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
             state.events.append(event)
             return !state.isStarted
         }
         if isFirst { start() }
-        defer { state.withLock { $0.events.removeAll { $0 === event } } }
-        while true {
-            if let result = state.withLock({ $0.result }) { return result }
-            do throws(WaitError) {
-                try await event.wait(by: min(timeLimits.connecting, timeLimits.total))
-            } catch {
-                throw timeLimits.error(error, until: timeLimits.connecting, in: .securing).beforeSending()
-            }
-        }
+    }
+
+    /// Does not signal `event` any more.
+    func forget(_ event: WakeEvent) {
+        state.withLock { $0.events.removeAll { $0 === event } }
     }
 
     private func start() {

@@ -1,8 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsPOSIX
 
-// The two ways to provide what an exchange needs: a task suspends, a blocked thread waits in place. No other code of
-// this executor waits for a connection that is established.
+// The two ways to provide what an exchange and its connection need: a task suspends, a blocked thread waits in place.
 
 // MARK: A task
 
@@ -28,8 +27,8 @@ extension SocketExchange {
     private static func connected(
         _ plan: consuming UniqueBox<PlannedExchange>
     ) async throws(RequestError) -> UniqueBox<SocketExchange> {
-        let connection = try await plan.value.connection()
-        return plan.exchange(on: connection)
+        var acquisition = plan.acquisition(isBlocking: CallingThread.current != nil)
+        return plan.exchange(on: try await acquisition.value.connection())
     }
 
     /// Advances the exchange until it has nothing more to do, and suspends for what it needs.
@@ -79,12 +78,60 @@ extension SocketExchange {
     /// Sends the request again on a new connection, in the slot of the one that was lost.
     @inline(never)
     private mutating func reconnect() async throws(RequestError) {
-        let plan = planAgain()
         do throws(RequestError) {
-            restart(on: try await plan.value.connect(in: connection.slot))
+            var new = try newConnection()
+            restart(on: try await new.value.connection())
         } catch {
             try exchange.fail(error)
         }
+    }
+}
+
+extension NewConnection {
+    /// Returns a new connection to `origin` in `slot`.
+    static func established(
+        to origin: Origin, in slot: Slot, with connector: Connector
+    ) async throws(RequestError) -> Connection {
+        var new = UniqueBox(NewConnection(to: origin, in: slot, with: connector))
+        return try await new.value.connection()
+    }
+}
+
+extension ConnectionSource where Self: ~Copyable {
+    /// Advances to the connection, and suspends for what it needs.
+    fileprivate mutating func connection() async throws(RequestError) -> Connection {
+        while true {
+            switch try advance() {
+            case .connected(let connection): return connection
+            case .needs(let need):
+                do throws(WaitError) {
+                    try await need.wait()
+                } catch {
+                    try fail(error, need)
+                }
+            }
+        }
+    }
+}
+
+extension ConnectionNeed {
+    fileprivate func wait() async throws(WaitError) {
+        switch self {
+        case .signal(let event, let limit, _): try await event.wait(by: limit)
+        case .socket(let channel, let wanted, let limit, _):
+            try await channel.wait(for: wanted, by: limit, on: .current)
+        case .turn(let channel, let limit, _):
+            try limit.checkTurn()
+            await channel.yield()
+        }
+    }
+}
+
+extension Deadline {
+    /// Throws if the current task is cancelled or the instant has passed, in place of a wait.
+    func checkTurn() throws(WaitError) {
+        if Task.isCancelled { throw .cancelled }
+        if hasPassed { throw .timedOut }
     }
 }
 
@@ -112,20 +159,23 @@ extension SocketExchange {
         _ request: PreparedRequest, over handle: PoolHandle
     ) throws(RequestError) -> BlockingExecution {
         let plan = try PlannedExchange(request, over: handle)
-        guard let connection = plan.idleConnection() else {
-            let remaining = RemainingWork(UniqueBox(plan), of: request)
-            return .deferred { () async throws(RequestError) in
-                try await perform(connected(remaining.take()))
-            }
-        }
+        let connection = if let idle = plan.idleConnection() { idle } else { try connectionInPlace(for: plan) }
         connection.endReports()
         var exchange = plan.exchange(on: connection, looksAtOnce: false)
         guard try exchange.runInPlace() else {
-            let remaining = RemainingWork(UniqueBox(exchange), of: request)
+            let remaining = RemainingExchange(UniqueBox(exchange), of: request)
             return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
         }
         if exchange.exchange.isStreaming { return .response(UniqueBox(exchange).response()) }
         return .response(exchange.exchange.response())
+    }
+
+    @inline(never)  // a connection is rarely waited for
+    private static func connectionInPlace(
+        for plan: borrowing PlannedExchange
+    ) throws(RequestError) -> Connection {
+        var acquisition = plan.acquisition(isBlocking: true)
+        return try acquisition.connectionInPlace()
     }
 
     /// Advances the exchange until it has nothing more to do, or needs a task; returns false in that case.
@@ -134,8 +184,9 @@ extension SocketExchange {
             switch need {
             case .event(let wanted, let limit, let phase): try waitInPlace(for: wanted, until: limit, in: phase)
             case .turn: try checkTurn()
-            // A source and the establishing of a connection suspend.
-            case .piece, .connection: return false
+            case .connection: try reconnectInPlace()
+            // A source suspends.
+            case .piece: return false
             }
         }
         return true
@@ -171,26 +222,62 @@ extension SocketExchange {
             return true
         }
     }
+
+    private mutating func reconnectInPlace() throws(RequestError) {
+        do throws(RequestError) {
+            var new = try newConnection()
+            restart(on: try new.value.connectionInPlace())
+        } catch {
+            try exchange.fail(error)
+        }
+    }
 }
 
-/// The part of a blocking call that remains for a task, which runs once.
-private final class RemainingWork<Work: ~Copyable & Sendable>: Sendable {
-    private let work: Lock<Work?>
+extension ConnectionSource where Self: ~Copyable {
+    /// Advances to the connection on the calling thread, which blocks for what it needs.
+    fileprivate mutating func connectionInPlace() throws(RequestError) -> Connection {
+        while true {
+            switch try advance() {
+            case .connected(let connection): return connection
+            case .needs(let need):
+                do throws(WaitError) {
+                    try need.waitInPlace()
+                } catch {
+                    try fail(error, need)
+                }
+            }
+        }
+    }
+}
+
+extension ConnectionNeed {
+    fileprivate func waitInPlace() throws(WaitError) {
+        switch self {
+        case .signal(let event, let limit, _): try event.waitInPlace(by: limit)
+        case .socket(let channel, let wanted, let limit, _): try channel.waitInPlace(for: wanted, by: limit)
+        case .turn(_, let limit, _): try limit.checkTurn()
+        }
+    }
+}
+
+/// The exchange of a blocking call that remains for a task, because its body has a source; the task runs once.
+private final class RemainingExchange: Sendable {
+    private let exchange: Lock<UniqueBox<SocketExchange>?>
     private let request: PreparedRequest
 
-    init(_ work: consuming Work, of request: PreparedRequest) {
-        self.work = Lock(work)
+    init(_ exchange: consuming UniqueBox<SocketExchange>, of request: PreparedRequest) {
+        self.exchange = Lock(exchange)
         self.request = request
     }
 
-    /// Returns the work; throws if it was taken before, because two tasks would then change the exchange at once.
-    func take() throws(RequestError) -> Work {
-        guard let work = work.withLock({ $0.take() }) else {
+    /// Returns the exchange; throws if it was taken before, because two tasks would then change it at once.
+    func take() throws(RequestError) -> UniqueBox<SocketExchange> {
+        guard let exchange = exchange.withLock({ $0.take() }) else {
             throw RequestError(
                 .other,
                 detail: "the deferred work of a blocking call was called twice; call it once, in a task",
                 request: request)
         }
-        return work
+        return exchange
     }
 }

@@ -48,11 +48,4 @@ package struct OutgoingRequest: ~Copyable, Sendable {
         UnsentRequest(
             head, payload, request.trailers, expectsContinue: continueTimeout != nil, sendsFiles: sendsFiles)
     }
-
-    /// Returns the request with a connect limit that begins again, for a second connection.
-    func again() -> OutgoingRequest {
-        var timeLimits = timeLimits
-        timeLimits.renewConnecting()
-        return OutgoingRequest(request, head, payload, timeLimits)
-    }
 }

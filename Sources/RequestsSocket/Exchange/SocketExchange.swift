@@ -37,7 +37,7 @@ extension PlannedExchange {
         guard !needsNewConnection, let connection = handle.pool.takeIdle(origin, at: outgoing.timeLimits.began) else {
             return nil
         }
-        return reuse(connection)
+        return connection.reused()
     }
 
     /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
@@ -45,32 +45,11 @@ extension PlannedExchange {
         !outgoing.request.isIdempotent && handle.pool.closesAfterResponses(origin)
     }
 
-    /// Returns a connection of the pool, or a new one.
-    func connection() async throws(RequestError) -> Connection {
-        do throws(RequestError) {
-            let isContinuation = outgoing.request.redirectedFrom != nil
-            let lease = try await handle.pool.lease(origin, outgoing.timeLimits, isContinuation: isContinuation)
-            switch lease {
-            // A new connection takes the slot of an idle one that is not used, which is closed.
-            case .connection(let connection):
-                return needsNewConnection ? try await connect(in: connection.slot) : reuse(connection)
-            case .slot(let slot): return try await connect(in: slot)
-            }
-        } catch {
-            throw error.beforeSending()
-        }
-    }
-
-    /// Returns a new connection in `slot`.
-    func connect(in slot: Slot) async throws(RequestError) -> Connection {
-        try await handle.pool.connector(outgoing.timeLimits).connect(to: origin, in: slot)
-    }
-
-    private func reuse(_ connection: Connection) -> Connection {
-        connection.isReused = true
-        connection.stamps = RawResponse.Metrics.Stamps()
-        if connection.wasAlone, !connection.channel.reactor.runsTasks { connection.endReports() }
-        return connection
+    /// Returns the way to a connection.
+    func acquisition(isBlocking: Bool) -> Acquisition {
+        Acquisition(
+            from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: outgoing.request.redirectedFrom != nil,
+            needsNewConnection: needsNewConnection, isBlocking: isBlocking)
     }
 
     /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
@@ -97,6 +76,12 @@ extension ConnectionPool {
 }
 
 extension UniqueBox<PlannedExchange> {
+    /// Returns the way to a connection.
+    @inline(never)  // as the steps below
+    func acquisition(isBlocking: Bool) -> UniqueBox<Acquisition> {
+        UniqueBox<Acquisition>(value.acquisition(isBlocking: isBlocking))
+    }
+
     /// Returns the exchange on `connection`, for a task.
     @inline(never)  // as the steps below
     consuming func exchange(on connection: Connection) -> UniqueBox<SocketExchange> {
@@ -169,10 +154,11 @@ extension SocketExchange {
         }
     }
 
-    /// Returns the plan for a connection in place of the one that was lost.
+    /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
     @inline(never)
-    func planAgain() -> UniqueBox<PlannedExchange> {
-        UniqueBox(PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again()))
+    func newConnection() throws(RequestError) -> UniqueBox<NewConnection> {
+        let connector = try handle.pool.connector(exchange.outgoing.timeLimits.renewingConnecting())
+        return UniqueBox(NewConnection(to: origin, in: connection.slot, with: connector))
     }
 
     /// Begins the second transmission.

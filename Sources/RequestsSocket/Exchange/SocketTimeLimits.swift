@@ -23,9 +23,11 @@ struct SocketTimeLimits: Sendable {
         total = .distantFuture
     }
 
-    /// Restarts the connect limit, for a connection that replaces one that was established.
-    mutating func renewConnecting() {
-        connecting = Deadline.now.advanced(by: timeouts.connectLimit)
+    /// Returns the limits with a connect limit that begins again, for a connection that replaces an established one.
+    func renewingConnecting() -> SocketTimeLimits {
+        var limits = self
+        limits.connecting = Deadline.now.advanced(by: timeouts.connectLimit)
+        return limits
     }
 
     /// Returns the deadline for the first byte of the response, for a wait that begins at `now`.

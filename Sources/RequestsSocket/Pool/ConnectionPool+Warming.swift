@@ -33,7 +33,7 @@ extension ConnectionPool {
                     await Result(catching: { () async throws(RequestError) in
                         switch lease {
                         case .connection(let connection): connection
-                        case .slot(let slot): try await connector.connect(to: origin, in: slot)
+                        case .slot(let slot): try await NewConnection.established(to: origin, in: slot, with: connector)
                         }
                     })
                 }

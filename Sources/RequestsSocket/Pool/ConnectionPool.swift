@@ -136,30 +136,40 @@ extension ConnectionPool {
         return nil
     }
 
-    /// Returns a usable idle connection, or the right to establish one; calls wait for them in the order of their
+    /// The response to a request for a connection.
+    enum Response {
+        case lease(Lease)
+        /// A place in the queue; when its signal comes, call ``takeUp(_:)``.
+        case queued(Ledger.Waiter)
+    }
+
+    /// Requests a usable idle connection, or the right to establish one; calls wait for them in the order of their
     /// arrival.
     ///
     /// While the executor drains, only requests that continue a running call, such as the next one after a redirect,
-    /// receive a connection.
-    func lease(
-        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool = false
-    ) async throws(RequestError) -> Lease {
+    /// receive a connection. A call that `isBlocking` runs on a blocked thread, and can continue when no task can
+    /// (decision 0018).
+    func request(
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+    ) throws(RequestError) -> Response {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         let isNew = !isContinuation
         if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {
-            return check(lease, at: timeLimits.began)
+            return .lease(check(lease, at: timeLimits.began))
         }
-        // A call with a calling thread runs on that blocked thread, and can continue when no task can (decision 0018).
-        let waiter = Ledger.Waiter(
-            for: origin, isBlocking: CallingThread.current != nil, WakeEvent(on: try reactor()))
+        let waiter = Ledger.Waiter(for: origin, isBlocking: isBlocking, WakeEvent(on: try reactor()))
         if let lease = try claim(isNew: isNew, origin, { $0.enter(waiter) }) {
-            return check(lease, at: timeLimits.began)
+            return .lease(check(lease, at: timeLimits.began))
         }
-        return check(try await wait(waiter, timeLimits), at: .now)
+        return .queued(waiter)
     }
 
-    /// Returns a connection as ``lease(_:_:isContinuation:)`` if none has to be waited for; nil if the limits are
-    /// reached.
+    /// Returns what was granted to a call in the queue, which then leaves it; nil if nothing was.
+    func takeUp(_ waiter: Ledger.Waiter) throws(RequestError) -> Lease? {
+        try claim(isNew: false, waiter.origin) { $0.takeUp(waiter) }.map { check($0, at: .now) }
+    }
+
+    /// Returns a lease of a new call if none has to be waited for; nil if the limits are reached.
     func leaseAtOnce(_ origin: Origin, _ timeLimits: SocketTimeLimits) throws(RequestError) -> Lease? {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         return try claim(isNew: true, origin) { $0.claim(origin) }.map { check($0, at: timeLimits.began) }
@@ -188,24 +198,8 @@ extension ConnectionPool {
         return slot
     }
 
-    private func wait(_ waiter: Ledger.Waiter, _ timeLimits: SocketTimeLimits) async throws(RequestError) -> Lease {
-        let limit = min(timeLimits.connecting, timeLimits.total)
-        var watch = StallWatch()
-        while true {
-            do throws(WaitError) {
-                try await waiter.signal.wait(by: waiter.isBlocking ? min(limit, .after(StallWatch.interval)) : limit)
-            } catch .timedOut where waiter.isBlocking && !limit.hasPassed {
-                intervene(for: waiter, &watch)
-            } catch {
-                withdraw(waiter)
-                throw timeLimits.error(error, until: timeLimits.connecting, in: .waitingForConnection)
-            }
-            if let lease = try claim(isNew: false, waiter.origin, { $0.takeUp(waiter) }) { return lease }
-        }
-    }
-
     /// Leaves the queue; a grant that was made in the meantime goes to the next call.
-    private func withdraw(_ waiter: Ledger.Waiter) {
+    func withdraw(_ waiter: Ledger.Waiter) {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
         case .connection(let connection): putBack(connection)
@@ -214,7 +208,7 @@ extension ConnectionPool {
     }
 
     /// Looks for calls that hold connections and are not being run, on behalf of a blocked thread (decision 0018).
-    private func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
+    func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
         let origin = waiter.origin
         let (next, holdings, oldestUntaken, grants) = state.withLock { state in
             let next = state.ledger.takeOver(origin, upTo: watch.grants)

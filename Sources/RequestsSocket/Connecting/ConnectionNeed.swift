@@ -1,0 +1,38 @@
+import Requests
+import RequestsPOSIX
+
+/// What a call needs next to obtain a connection.
+enum ConnectionNeed {
+    /// A signal of another thread, or that of the reactor for several sockets, until an instant.
+    case signal(WakeEvent, until: Deadline, in: RequestError.Phase)
+    /// The readiness of a socket in one of these directions until an instant.
+    case socket(Channel, Interest, until: Deadline, in: RequestError.Phase)
+    /// A turn for other tasks, before an instant; bytes may have arrived that no wait reports.
+    case turn(Channel, until: Deadline, in: RequestError.Phase)
+
+    /// The phase that a time-out names.
+    var phase: RequestError.Phase {
+        switch self {
+        case .signal(_, _, let phase), .socket(_, _, _, let phase), .turn(_, _, let phase): phase
+        }
+    }
+}
+
+/// The result of a step towards a connection.
+enum ConnectionStep {
+    case needs(ConnectionNeed)
+    case connected(Connection)
+}
+
+/// A state machine whose end is a connection; no function waits.
+protocol ConnectionSource: ~Copyable {
+    /// Continues as far as possible, and returns the connection or what is needed first.
+    ///
+    /// - Throws: An error before anything of a request is sent.
+    mutating func advance() throws(RequestError) -> ConnectionStep
+
+    /// Records that the wait for `need` ended with `error`.
+    ///
+    /// - Throws: The error of the call, unless it continues.
+    mutating func fail(_ error: WaitError, _ need: ConnectionNeed) throws(RequestError)
+}

@@ -1,0 +1,93 @@
+import Requests
+import RequestsPOSIX
+
+/// The attempts to connect to the addresses of a host at the same time, of which the first that succeeds is used.
+///
+/// No function waits. All sockets report to one event, so that whoever waits for it waits for all of them.
+struct ConnectionRace: Sendable {
+    /// The result of a step.
+    enum Progress {
+        case connected(Channel)
+        /// Nothing more can be done until the event is signalled, or this instant.
+        case waiting(until: Deadline?)
+    }
+
+    /// An address whose queue of connections was full, which no event reports: only unix sockets refuse that way.
+    private struct Refusal: Sendable {
+        let address: SocketAddress
+        let pause: Duration
+        let end: Deadline
+    }
+
+    let event: WakeEvent
+    private var race: AddressRace
+    private var attempts: [Channel] = []
+    private var refusal: Refusal?
+    private var failure = RequestError(.hostNotFound, detail: "the lookup returned no addresses")
+
+    /// Creates a race between `addresses`, for a call that can wait for `time`.
+    init(_ addresses: [SocketAddress], of connector: Connector, within time: Duration?) {
+        let delay = AddressRace.delay(connector.configuration.attemptDelay, within: time, among: addresses.count)
+        race = AddressRace(addresses, delay: delay)
+        event = WakeEvent(on: connector.reactor)
+    }
+
+    /// Continues as far as possible; the other attempts end when the race is released.
+    ///
+    /// - Throws: The error of the last attempt, when all have failed.
+    mutating func advance(with connector: Connector) throws(RequestError) -> Progress {
+        if let channel = finishedAttempt() { return .connected(channel) }
+        if let refusal {
+            guard refusal.end.hasPassed else { return .waiting(until: refusal.end) }
+            self.refusal = nil
+            let channel = begin(refusal.address, with: connector, after: refusal.pause)
+            if let channel { return .connected(channel) }
+        }
+        while refusal == nil {
+            switch race.next(at: .now) {
+            case .start(let address):
+                if let channel = begin(address, with: connector) { return .connected(channel) }
+            case .wait(let alarm): return .waiting(until: alarm)
+            case .exhausted: throw failure
+            }
+        }
+        return .waiting(until: refusal?.end)
+    }
+
+    /// Returns the first attempt that has succeeded, and removes those that have failed.
+    private mutating func finishedAttempt() -> Channel? {
+        for channel in attempts {
+            do throws(SystemError) {
+                if try channel.finishConnecting() { return channel }
+            } catch {
+                attempts.removeAll { $0 === channel }
+                fail(error)
+            }
+        }
+        return nil
+    }
+
+    /// Begins an attempt, and returns its channel if it succeeds at once.
+    private mutating func begin(
+        _ address: SocketAddress, with connector: Connector, after pause: Duration? = nil
+    ) -> Channel? {
+        do throws(SystemError) {
+            let channel = try connector.channel(for: address)
+            if try channel.beginConnecting(to: address, reportingTo: event) { return channel }
+            attempts.append(channel)
+        } catch {
+            guard error.isFullQueue, address.family == .unix else {
+                fail(error)
+                return nil
+            }
+            let pause = pause.map { min($0 * 2, .milliseconds(50)) } ?? .milliseconds(1)
+            refusal = Refusal(address: address, pause: pause, end: .after(pause))
+        }
+        return nil
+    }
+
+    private mutating func fail(_ error: SystemError) {
+        race.fail()
+        failure = .notConnected(error)
+    }
+}
