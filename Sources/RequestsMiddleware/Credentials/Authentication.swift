@@ -140,7 +140,8 @@ extension Authentication {
             self.sent = sent
             self.token = token
             self.response = response
-            wasRepeated = !response.metrics.retries.isEmpty
+            // A request that a proxy has challenged did not reach the server.
+            wasRepeated = response.metrics.retries.contains { $0.cause != .rejected(.proxyAuthenticationRequired) }
             if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
         }
 
@@ -237,11 +238,5 @@ extension RawResponse {
     /// The body if it is in memory.
     var bytes: Data? {
         if case .bytes(let data) = body { data } else { nil }
-    }
-
-    /// Reads a short streamed body to its end, so that its connection can be used again.
-    fileprivate func skipShortBody() async {
-        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
-        _ = try? await stream.collect(limit: 16 << 10)
     }
 }

@@ -21,28 +21,36 @@ struct Connector: Sendable {
     func connect(to origin: Origin, in slot: Slot) async throws(RequestError) -> Connection {
         var stamps = RawResponse.Metrics.Stamps()
         let steps = try await steps(to: origin)
-        let channel = try await connect(to: origin, &stamps.lookup)
+        var channel = try await connect(to: origin, &stamps.lookup)
         stamps.connected = timeLimits.stamp()
         var establishment = Establishment(channel, steps)
         while let need = try establishment.advance() {
-            try await wait(for: need, on: channel)
+            switch need {
+            case .event(let directions, let phase): try await wait(for: directions, in: phase, on: channel)
+            case .connection:
+                channel = try await connect(to: origin, &stamps.lookup)
+                stamps.connected = timeLimits.stamp()
+                establishment.restart(on: channel)
+            }
         }
         if !steps.isEmpty { stamps.secured = timeLimits.stamp() }
         return establishment.connection(in: slot, stamps)
     }
 
-    private func wait(for need: Establishment.Need, on channel: Channel) async throws(RequestError) {
+    private func wait(
+        for directions: Interest, in phase: RequestError.Phase, on channel: Channel
+    ) async throws(RequestError) {
         do throws(WaitError) {
-            if need.directions.isEmpty {
+            if directions.isEmpty {
                 // Bytes may have arrived that no wait reports.
                 if Task.isCancelled { throw .cancelled }
                 if min(timeLimits.connecting, timeLimits.total).hasPassed { throw .timedOut }
                 return await channel.yield()
             }
             try await channel.wait(
-                for: need.directions, by: min(timeLimits.connecting, timeLimits.total), on: .current)
+                for: directions, by: min(timeLimits.connecting, timeLimits.total), on: .current)
         } catch {
-            throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
+            throw timeLimits.error(error, until: timeLimits.connecting, in: phase).beforeSending()
         }
     }
 

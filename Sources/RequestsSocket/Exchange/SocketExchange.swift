@@ -7,22 +7,29 @@ struct PlannedExchange: ~Copyable, Sendable {
     let handle: PoolHandle
     let origin: Origin
     let outgoing: OutgoingRequest
+    /// Whether the request continues a running call, which may complete while the executor drains.
+    private let isContinuation: Bool
 
-    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest) {
+    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest, isContinuation: Bool) {
         self.handle = handle
         self.origin = origin
         self.outgoing = outgoing
+        self.isContinuation = isContinuation
     }
 
     /// Checks the request as far as possible without a connection.
-    init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
+    init(
+        _ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool = false
+    ) throws(RequestError) {
         do throws(RequestError) {
             let timeLimits = SocketTimeLimits(request)
             let origin = try handle.pool.origin(of: request)
             let outgoing = try OutgoingRequest(
                 request, through: origin.isForwarded ? origin.proxy : nil, timeLimits)
             try timeLimits.check()
-            self.init(handle: handle, origin: origin, outgoing: outgoing)
+            self.init(
+                handle: handle, origin: origin, outgoing: outgoing,
+                isContinuation: isContinuation || request.redirectedFrom != nil)
         } catch {
             throw error.beforeSending()
         }
@@ -48,7 +55,6 @@ extension PlannedExchange {
     /// Returns a connection of the pool, or a new one.
     func connection() async throws(RequestError) -> Connection {
         do throws(RequestError) {
-            let isContinuation = outgoing.request.redirectedFrom != nil
             let lease = try await handle.pool.lease(origin, outgoing.timeLimits, isContinuation: isContinuation)
             switch lease {
             // A new connection takes the slot of an idle one that is not used, which is closed.
@@ -172,7 +178,8 @@ extension SocketExchange {
     /// Returns the plan for a connection in place of the one that was lost.
     @inline(never)
     func planAgain() -> UniqueBox<PlannedExchange> {
-        UniqueBox(PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again()))
+        UniqueBox(
+            PlannedExchange(handle: handle, origin: origin, outgoing: exchange.outgoing.again(), isContinuation: true))
     }
 
     /// Begins the second transmission.
