@@ -6,10 +6,11 @@
 /// request that has an Authorization field, or another one of the authenticator, keeps it, and its response is not
 /// handled.
 ///
-/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
-/// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
-/// is sent at most 4 times: 1 + a challenge + a 401 + a 403. The response that remains is returned whatever its status
-/// is.
+/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without
+/// fields of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one
+/// request is sent at most 4 times: 1 + a challenge + a 401 + a 403. Several authenticators of one chain do not
+/// multiply: `n` of them send a request at most 1 + 3 × `n` times. The response that remains is returned whatever its
+/// status is.
 ///
 /// Add this middleware after one that retries, so that it receives a request first: a retry then sends the same
 /// credentials again, and returns a 401 unchanged, because this middleware marks its requests. A body that can be sent
@@ -166,7 +167,8 @@ extension Authentication {
         _ exchange: Exchange, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var exchange = exchange
-        var rules = RejectionRules()
+        let before = exchange.request.attributes[EarlierRejections.self] ?? []
+        var rules = RejectionRules(after: before, of: authenticator)
         while true {
             let response = exchange.response
             try receive(response, exchange.sent, exchange.token)
@@ -176,10 +178,13 @@ extension Authentication {
             let start = ContinuousClock.now
             guard let credentials = try await credentials(after: rejection, of: exchange) else { return response }
             await response.skipShortBody()
-            let sent = exchange.request.authenticated(with: credentials.fields)
-            let repetition = RawResponse.Metrics.Retry(
+            var sent = exchange.request.authenticated(with: credentials.fields)
+            var repetition = RawResponse.Metrics.Retry(
                 cause: .rejected(response.head.status), delay: start.duration(to: .now))
+            repetition.handler = (ObjectIdentifier(authenticator), exchange.hasCredentials)
             let earlier = response.metrics.retries + [repetition]
+            // An authenticator behind this one continues with its rules where it has ended.
+            sent.attributes[EarlierRejections.self] = before + earlier
             do throws(RequestError) {
                 exchange = Exchange(
                     exchange.request, sent, credentials.token, try await next.execute(sent), after: earlier)
@@ -220,6 +225,12 @@ extension Authentication {
         case .forbidden: try await authenticator.handleForbidden(failure)
         }
     }
+}
+
+/// The attribute with the repetitions of a request before its present exchange, for the authenticators behind the one
+/// that sends it again.
+private enum EarlierRejections: RequestAttributes.Key {
+    typealias Value = [RawResponse.Metrics.Retry]
 }
 
 extension RequestError {
