@@ -4,41 +4,55 @@ extension SocketExecutor {
     /// A proxy between this machine and origin servers.
     ///
     /// An HTTP proxy forwards requests with the scheme http (RFC 9112 §3.2.2). A connection to it serves all origins
-    /// behind it, so the limits for one origin apply to the proxy, and its 407 is returned like any other response. For
-    /// https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field of a request,
-    /// and a refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides a tunnel for
-    /// both schemes, and resolves the names of hosts (RFC 1928).
+    /// behind it, so the limits for one origin apply to the proxy, and a 407 that remains is returned like any other
+    /// response. For https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field
+    /// of a request, and a refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides
+    /// a tunnel for both schemes, and resolves the names of hosts (RFC 1928).
     public struct Proxy: Hashable, Sendable {
         /// The credentials for a proxy (RFC 9110 §11.7.2), which are never sent to an origin server and never printed.
         public struct Authorization: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-            let value: String
-            /// The username and the password, if the scheme is Basic.
-            let basic: Basic?
-
-            struct Basic: Hashable, Sendable {
-                let username: [UInt8]
-                let password: [UInt8]
+            enum Kind: Sendable {
+                case fieldValue(String)
+                case basic(username: [UInt8], password: [UInt8])
+                case authenticator(any AuthenticationChallenge.ProxyAuthenticator)
             }
+
+            let kind: Kind
 
             /// Creates credentials of any scheme; `value` is the value of the Proxy-Authorization field.
             ///
             /// - Parameter value: The scheme and its credentials. A value with a control character makes the proxy
             ///   invalid.
             public init(_ value: String) {
-                self.value = value
-                basic = nil
+                kind = .fieldValue(value)
             }
 
-            private init(_ basic: Basic) {
-                value = "Basic \(Data(basic.username + [UInt8(ascii: ":")] + basic.password).base64EncodedString())"
-                self.basic = basic
+            /// Creates the credentials of an authenticator that meets the challenges of an HTTP proxy, such as those of
+            /// Digest: `DigestAuthenticator` of RequestsMiddleware.
+            ///
+            /// ```swift
+            /// configuration.proxy = .init(
+            ///     host: "proxy.example", port: 3128,
+            ///     authorization: .init(
+            ///         with: DigestAuthenticator(username: "me", password: secret)))
+            /// ```
+            ///
+            /// A request is sent at most three times because of 407 responses. One that the proxy forwards is sent
+            /// again only if its body can be produced again; otherwise it fails with `bodyNotReplayable`. SOCKS 5 has
+            /// no challenges, so the authenticator makes such a proxy invalid.
+            public init(with authenticator: some AuthenticationChallenge.ProxyAuthenticator) {
+                kind = .authenticator(authenticator)
             }
 
             /// Returns Basic credentials: the username and password in UTF-8, encoded as base64 (RFC 7617).
             ///
             /// SOCKS 5 proxies receive the two as they are (RFC 1929), and support no other credentials.
             public static func basic(username: String, password: String) -> Authorization {
-                Authorization(Basic(username: Array(username.utf8), password: Array(password.utf8)))
+                Authorization(.basic(username: Array(username.utf8), password: Array(password.utf8)))
+            }
+
+            private init(_ kind: Kind) {
+                self.kind = kind
             }
 
             /// A placeholder without the credentials.
@@ -108,6 +122,40 @@ extension SocketExecutor {
                 if let octets = IPAddressText.octets(name) { return octets == IPAddressText.octets(host) }
                 return name.hasBytePrefix(".") ? host.hasByteSuffix(name) : host.hasSameBytes(as: name)
             }
+        }
+    }
+}
+
+extension SocketExecutor.Proxy.Authorization {
+    /// The value of Proxy-Authorization that every request has; nil if an authenticator provides it.
+    var fixedValue: String? {
+        switch kind {
+        case .fieldValue(let value): value
+        case .basic(let username, let password):
+            "Basic \(Data(username + [UInt8(ascii: ":")] + password).base64EncodedString())"
+        case .authenticator: nil
+        }
+    }
+
+    /// Returns whether both have the same values, or the same authenticator.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left.kind, right.kind) {
+        case (.fieldValue(let left), .fieldValue(let right)): left.hasSameBytes(as: right)
+        case (.basic(let left, let leftPassword), .basic(let right, let rightPassword)):
+            left == right && leftPassword == rightPassword
+        case (.authenticator(let left), .authenticator(let right)): left === right
+        default: false
+        }
+    }
+
+    /// Hashes the values, or the identity of the authenticator.
+    public func hash(into hasher: inout Hasher) {
+        switch kind {
+        case .fieldValue(let value): value.hashBytes(into: &hasher)
+        case .basic(let username, let password):
+            hasher.combine(username)
+            hasher.combine(password)
+        case .authenticator(let authenticator): hasher.combine(ObjectIdentifier(authenticator))
         }
     }
 }

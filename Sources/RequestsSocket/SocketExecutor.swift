@@ -41,6 +41,9 @@ public struct SocketExecutor: BlockingExecutor {
     /// - Throws: ``/Requests/RequestError`` with the request, and a reason that is the same for every executor.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
+            if ForwardedExchange.signsIn(request, over: handle) {
+                return try await ForwardedExchange.perform(request, over: handle)
+            }
             return try await SocketExchange.perform(request, over: handle)
         } catch {
             throw error.adding(request: request)
@@ -51,6 +54,9 @@ public struct SocketExecutor: BlockingExecutor {
     ///
     /// It is possible if the request does not produce its body; otherwise what follows the head is deferred to a task.
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        if ForwardedExchange.signsIn(request, over: handle) {
+            return .deferred { () async throws(RequestError) in try await execute(request) }
+        }
         do throws(RequestError) {
             return try SocketExchange.performInPlace(request, over: handle)
         } catch {

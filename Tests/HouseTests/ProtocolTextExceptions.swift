@@ -85,9 +85,6 @@ extension ProtocolTextTests {
             "The name of a system call is a literal."),
         Exception("RequestsSocket/SocketExecutor+Proxy", "struct Proxy", "A configuration by the app, read as bytes."),
         Exception(
-            "RequestsSocket/SocketExecutor+Proxy", "struct Authorization",
-            "A configuration by the app, read as bytes."),
-        Exception(
             "RequestsSocket/SocketExecutor+Destination", "enum Destination",
             "A configuration by the app, read as bytes."),
         Exception("RequestsTestServer/TestServer", "enum Address", "A configuration by the app, read as bytes."),

@@ -21,11 +21,27 @@ extension RawResponse.Metrics {
         /// 0.
         public var delay: Duration
 
+        /// The authenticator that handled a rejection, and whether the request had its credentials.
+        ///
+        /// It is nil for other causes, and not compared.
+        package var handler: (authenticator: ObjectIdentifier, hadCredentials: Bool)?
+
         /// Creates a repetition.
         public init(cause: Cause, delay: Duration) {
             self.cause = cause
             self.delay = delay
         }
+    }
+}
+
+extension RawResponse.Metrics.Retry {
+    /// Returns whether both have the same cause and delay.
+    public static func == (left: Self, right: Self) -> Bool { left.cause == right.cause && left.delay == right.delay }
+
+    /// Hashes the cause and the delay.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(cause)
+        hasher.combine(delay)
     }
 }
 
@@ -43,5 +59,13 @@ extension RawResponse.Metrics.Retry.Cause: CustomStringConvertible {
         case .slowResponse: "no response yet"
         case .rejected(let status): "\(status) to the credentials"
         }
+    }
+}
+
+extension RawResponse {
+    /// Reads a short streamed body to its end, so that its connection can carry the repetition of the request.
+    package func skipShortBody() async {
+        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
+        _ = try? await stream.collect(limit: 16 << 10)
     }
 }

@@ -1,6 +1,15 @@
 import Dispatch
 
 extension RequestBody {
+    /// The bytes that are in memory; nil for a file or a stream.
+    package var inMemory: Data? {
+        switch self {
+        case .none: Data()
+        case .bytes(let data): data
+        case .file, .stream: nil
+        }
+    }
+
     /// Returns a new source of this body's chunks: those of a stream as they are, bytes and files in chunks of at most
     /// 256 KiB.
     ///

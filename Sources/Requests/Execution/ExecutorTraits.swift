@@ -34,4 +34,7 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// Middleware adds credentials or cookies to requests, at present or later, so that a cache before it does not see
     /// to whom a response belongs.
     package static let addsCredentials = ExecutorTraits(rawValue: 1 << 34)
+
+    /// Middleware sends requests again after failures, so that hedging before it leaves each attempt to it.
+    package static let retries = ExecutorTraits(rawValue: 1 << 35)
 }

@@ -6,10 +6,11 @@
 /// request that has an Authorization field, or another one of the authenticator, keeps it, and its response is not
 /// handled.
 ///
-/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
-/// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
-/// is sent at most 4 times: 1 + a challenge + a 401 + a 403. The response that remains is returned whatever its status
-/// is.
+/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without
+/// fields of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one
+/// request is sent at most 4 times: 1 + a challenge + a 401 + a 403. Several authenticators of one chain do not
+/// multiply: `n` of them send a request at most 1 + 3 × `n` times. The response that remains is returned whatever its
+/// status is.
 ///
 /// Add this middleware after one that retries, so that it receives a request first: a retry then sends the same
 /// credentials again, and returns a 401 unchanged, because this middleware marks its requests. A body that can be sent
@@ -140,7 +141,8 @@ extension Authentication {
             self.sent = sent
             self.token = token
             self.response = response
-            wasRepeated = !response.metrics.retries.isEmpty
+            // A request that a proxy has challenged did not reach the server.
+            wasRepeated = response.metrics.retries.contains { $0.cause != .rejected(.proxyAuthenticationRequired) }
             if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
         }
 
@@ -165,7 +167,8 @@ extension Authentication {
         _ exchange: Exchange, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var exchange = exchange
-        var rules = RejectionRules()
+        let before = exchange.request.attributes[EarlierRejections.self] ?? []
+        var rules = RejectionRules(after: before, of: authenticator)
         while true {
             let response = exchange.response
             try receive(response, exchange.sent, exchange.token)
@@ -175,10 +178,13 @@ extension Authentication {
             let start = ContinuousClock.now
             guard let credentials = try await credentials(after: rejection, of: exchange) else { return response }
             await response.skipShortBody()
-            let sent = exchange.request.authenticated(with: credentials.fields)
-            let repetition = RawResponse.Metrics.Retry(
+            var sent = exchange.request.authenticated(with: credentials.fields)
+            var repetition = RawResponse.Metrics.Retry(
                 cause: .rejected(response.head.status), delay: start.duration(to: .now))
+            repetition.handler = (ObjectIdentifier(authenticator), exchange.hasCredentials)
             let earlier = response.metrics.retries + [repetition]
+            // An authenticator behind this one continues with its rules where it has ended.
+            sent.attributes[EarlierRejections.self] = before + earlier
             do throws(RequestError) {
                 exchange = Exchange(
                     exchange.request, sent, credentials.token, try await next.execute(sent), after: earlier)
@@ -221,6 +227,12 @@ extension Authentication {
     }
 }
 
+/// The attribute with the repetitions of a request before its present exchange, for the authenticators behind the one
+/// that sends it again.
+private enum EarlierRejections: RequestAttributes.Key {
+    typealias Value = [RawResponse.Metrics.Retry]
+}
+
 extension RequestError {
     /// Returns this error of an authenticator with the response to `request` that it handled, and the repetitions
     /// before.
@@ -237,11 +249,5 @@ extension RawResponse {
     /// The body if it is in memory.
     var bytes: Data? {
         if case .bytes(let data) = body { data } else { nil }
-    }
-
-    /// Reads a short streamed body to its end, so that its connection can be used again.
-    fileprivate func skipShortBody() async {
-        guard case .stream(let stream) = body, let length = stream.length, length <= 16 << 10 else { return }
-        _ = try? await stream.collect(limit: 16 << 10)
     }
 }

@@ -10,6 +10,8 @@ public enum CredentialError: Error, Sendable {
     case hashUnavailable(String)
     /// The function that renews credentials returned none.
     case refreshRefused
+    /// The renewed credentials had expired when the refresh ended, by the clock of this system.
+    case renewedCredentialExpired
     /// Credentials were requested explicitly within the function that renews them.
     case refreshWithinRefresh
     /// A value for a signature, which the text names, is empty or invalid.
@@ -27,6 +29,8 @@ extension CredentialError: CustomStringConvertible {
         case .libraryUnavailable(let text): text
         case .hashUnavailable(let name): "the hash \(name) is unavailable on this system"
         case .refreshRefused: "the credentials could not be renewed; sign in again"
+        case .renewedCredentialExpired:
+            "the renewed credentials have expired already; check the clock of this system and their lifetime"
         case .refreshWithinRefresh: "the function that renews credentials waits for itself"
         case .invalidSigningValue(let name): "invalid value for a signature: \(name)"
         case .serverNotAuthenticated: "the server does not know the password: its own digest is wrong (RFC 7616 §3.5)"

@@ -1,4 +1,7 @@
 /// The rules for handling rejections of one request (PM-91): a 401 once, a 403 once, and no 401 after a handled 403.
+///
+/// Each authenticator of a chain has its own, which continue when an authenticator before it sends the request again:
+/// `n` authenticators send a request at most `1 + 3 × n` times.
 struct RejectionRules {
     /// The rejection to handle.
     enum Rejection: Hashable {
@@ -8,6 +11,16 @@ struct RejectionRules {
     private var hasHandledChallenge = false
     private var hasHandledUnauthorized = false
     private var hasHandledForbidden = false
+
+    /// Creates the rules after `earlier` repetitions, some of which `authenticator` may have caused.
+    init(after earlier: [RawResponse.Metrics.Retry], of authenticator: some Authenticator) {
+        for repetition in earlier {
+            guard case .rejected(let status) = repetition.cause, let handler = repetition.handler,
+                handler.authenticator == ObjectIdentifier(authenticator)
+            else { continue }
+            _ = rejection(by: status, ofCredentials: handler.hadCredentials)
+        }
+    }
 
     /// Returns the rejection to handle after a response with `status`, or nil if the response is final.
     ///

@@ -12,7 +12,7 @@
 /// the first request is returned. If the first request fails before the delay has passed, its failure is returned.
 ///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
-/// ``Retrying`` outside, each attempt is hedged.
+/// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.
 public struct Hedging: Middleware {
     private let delay: Duration
     let budget: RetryBudget
@@ -35,6 +35,20 @@ public struct Hedging: Middleware {
     /// - Throws: The ``/Requests/RequestError`` of the first request.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        if next.traits.contains(.retries) {
+            // The retry behind this middleware hedges its attempts; two requests with retries of their own would
+            // exceed the bound on the requests of a call.
+            var request = request
+            request.attributes[HedgingOfAttempts.self] = self
+            return try await next.execute(request)
+        }
+        return try await hedge(request, with: next)
+    }
+
+    /// Sends the second request if the first one is slow.
+    private func hedge(
+        _ request: PreparedRequest, with next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         budget.recordHedgedRequest()
         guard request.isIdempotent, request.body.isReplayable, !request.isWrittenToFile else {
@@ -88,8 +102,8 @@ public struct Hedging: Middleware {
 extension RequestExecutor {
     /// Returns this executor with middleware that sends a second request when a response is slow.
     ///
-    /// Add it before `retrying(_:budget:clock:)`, so that each attempt is hedged. In the other order each of the two
-    /// requests is retried, which doubles the attempts.
+    /// With `retrying(_:budget:clock:)`, each attempt is hedged, in whichever order the two are added. Through an
+    /// executor of your own that does not pass on the traits of the one behind it, each of the two requests is retried.
     ///
     /// - Parameters:
     ///   - delay: The time after which the second request is sent.
@@ -125,6 +139,11 @@ extension PreparedRequest {
         copy.attributes[SecondRequest.self] = true
         return copy
     }
+}
+
+/// The attribute with the hedging that a retry performs for each attempt.
+enum HedgingOfAttempts: RequestAttributes.Key {
+    typealias Value = Hedging
 }
 
 /// The attribute of the second request of a hedged one, which has taken a token of a budget and does not add to it.

@@ -76,10 +76,20 @@ public struct Retrying: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
+        if let hedging = request.attributes[HedgingOfAttempts.self] {
+            var request = request
+            request.attributes[HedgingOfAttempts.self] = nil
+            return try await intercept(request, next: next.intercepted(by: hedging))
+        }
         record(request)
         return try await finish(request, with: next) { () async throws(RequestError) in
             try await next.execute(request)
         }
+    }
+
+    /// Passes on what other middleware does, that no task is needed, and that requests are sent again.
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits {
+        next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .retries])
     }
 
     /// Performs `first`, the first attempt, and repeats it as the policy decides.

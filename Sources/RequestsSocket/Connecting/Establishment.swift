@@ -13,18 +13,23 @@ struct Establishment: ~Copyable {
         case tunnel(any TunnelDialogue)
     }
 
-    /// The directions to wait for before it can continue.
-    struct Need {
-        let directions: Interest
-        let phase: RequestError.Phase
+    /// What has to be provided before it can continue.
+    enum Need {
+        /// An event of these directions, in a phase.
+        case event(Interest, RequestError.Phase)
+        /// Another connected socket, for ``restart(on:)``.
+        case connection
     }
 
     private var stream: ByteStream
+    private let allSteps: [Step]
     private var steps: ArraySlice<Step>
     /// The TLS connection whose handshake is in progress.
     private var handshake: TLSStream?
-    /// The dialogue that is in progress.
+    /// The dialogue that is in progress, on this connection or the one before.
     private var dialogue: (any TunnelDialogue)?
+    /// Whether the dialogue has begun on this connection.
+    private var isConversing = false
     /// Bytes of the dialogue that have not been sent.
     private var unsent: ArraySlice<UInt8> = []
 
@@ -32,7 +37,17 @@ struct Establishment: ~Copyable {
 
     init(_ channel: Channel, _ steps: [Step]) {
         stream = ByteStream(channel)
+        allSteps = steps
         self.steps = steps[...]
+    }
+
+    /// Begins again on another connection, except that the dialogue with the proxy continues.
+    mutating func restart(on channel: Channel) {
+        stream = ByteStream(channel)
+        steps = allSteps[...]
+        handshake = nil
+        unsent = []
+        isConversing = false
     }
 
     /// Continues as far as possible, and returns what it needs next; nil when the connection can carry requests.
@@ -44,12 +59,10 @@ struct Establishment: ~Copyable {
                 switch step {
                 case .secure(let context, let name, let key):
                     if let directions = try secure(context, name, key) {
-                        return Need(directions: directions, phase: .securing)
+                        return .event(directions, .securing)
                     }
                 case .tunnel(let dialogue):
-                    if let directions = try converse(dialogue) {
-                        return Need(directions: directions, phase: .connecting)
-                    }
+                    if let need = try converse(dialogue) { return need }
                 }
                 steps = steps.dropFirst()
             }
@@ -89,24 +102,39 @@ extension Establishment {
 // MARK: The tunnel
 
 extension Establishment {
-    /// Exchanges the messages of a dialogue; returns the directions to wait for, or nil at its end.
-    private mutating func converse(_ first: any TunnelDialogue) throws(RequestError) -> Interest? {
+    /// Exchanges the messages of a dialogue; returns what it needs next, or nil at its end.
+    private mutating func converse(_ first: any TunnelDialogue) throws(RequestError) -> Need? {
         var dialogue = dialogue ?? first
         defer { self.dialogue = dialogue }
-        if self.dialogue == nil { unsent = try dialogue.next([])?[...] ?? [] }
-        while true {
-            while !unsent.isEmpty {
-                guard case .bytes(let count) = try send() else { return stream.directions(for: .writing) }
-                unsent = unsent.dropFirst(count)
+        do throws(RequestError) {
+            var step = isConversing ? TunnelStep.send([]) : try dialogue.next([])
+            isConversing = true
+            while true {
+                switch step {
+                case .establish: return nil
+                case .reconnect: return .connection
+                case .send(let bytes): unsent += bytes
+                }
+                var received: [UInt8] = []
+                if let directions = try exchange(&received) { return .event(directions, .connecting) }
+                step = try dialogue.next(received)
             }
-            var received: [UInt8] = []
-            switch try receive(&received) {
-            case .wouldBlock: return stream.directions(for: .reading)
-            case .end: throw RequestError(.connectionFailed, detail: "the proxy closed the connection")
-            case .bytes: break
-            }
-            guard let next = try dialogue.next(received) else { return nil }
-            unsent = next[...]
+        } catch {
+            guard error.reason == .connectionFailed, try dialogue.loseConnection() else { throw error }
+            return .connection
+        }
+    }
+
+    /// Sends the bytes that have not been sent, and then receives; returns the directions to wait for before it can.
+    private mutating func exchange(_ received: inout [UInt8]) throws(RequestError) -> Interest? {
+        while !unsent.isEmpty {
+            guard case .bytes(let count) = try send() else { return stream.directions(for: .writing) }
+            unsent = unsent.dropFirst(count)
+        }
+        switch try receive(&received) {
+        case .wouldBlock: return stream.directions(for: .reading)
+        case .end: throw RequestError(.connectionFailed, detail: "the proxy closed the connection")
+        case .bytes: return nil
         }
     }
 

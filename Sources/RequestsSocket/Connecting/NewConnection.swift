@@ -46,7 +46,7 @@ extension NewConnection {
                 case .securing(let loading): if let need = try prepareOrigin(loading) { return .needs(need) }
                 case .resolving(let lookup): if let need = try resolve(lookup) { return .needs(need) }
                 case .racing(let race): if let need = try advance(race) { return .needs(need) }
-                case .establishing: return try establish()
+                case .establishing: if let step = try establish() { return step }
                 }
             }
         } catch {
@@ -176,8 +176,7 @@ extension NewConnection {
             case .connected(let channel):
                 if origin.socketPath == nil { connector.setOptions(of: channel.socket) }
                 stamps.connected = timeLimits.stamp()
-                establishment = Establishment(channel, steps)
-                stage = .establishing
+                continueEstablishing(on: channel)
                 return nil
             case .waiting(let alarm):
                 stage = .racing(race)
@@ -198,11 +197,27 @@ extension NewConnection {
         return error
     }
 
-    private mutating func establish() throws(RequestError) -> ConnectionStep {
-        if let need = try establishment?.advance(), let channel = establishment?.channel {
-            return need.directions.isEmpty
-                ? .needs(.turn(channel, until: limit, in: need.phase))
-                : .needs(.socket(channel, need.directions, until: limit, in: need.phase))
+    private mutating func continueEstablishing(on channel: Channel) {
+        stage = .establishing
+        // A proxy may have closed the connection before, with its challenge.
+        if establishment == nil {
+            establishment = Establishment(channel, steps)
+        } else {
+            establishment?.restart(on: channel)
+        }
+    }
+
+    /// Continues on the socket; returns nil if that needs another one.
+    private mutating func establish() throws(RequestError) -> ConnectionStep? {
+        switch (try establishment?.advance(), establishment?.channel) {
+        case (.event(let directions, let phase)?, let channel?):
+            return directions.isEmpty
+                ? .needs(.turn(channel, until: limit, in: phase))
+                : .needs(.socket(channel, directions, until: limit, in: phase))
+        case (.connection?, _):
+            try begin()
+            return nil
+        default: break
         }
         if !steps.isEmpty { stamps.secured = timeLimits.stamp() }
         guard let connection = establishment.take()?.connection(in: slot, stamps) else {

@@ -8,6 +8,8 @@ final class ProxyRoute: Sendable {
     let target: TargetURI
     /// The fields that the executor adds to requests that the proxy forwards.
     let fields: [RequestHeadWriter.Addition]
+    /// The authenticator that meets the challenges of the proxy; nil for none.
+    private let authenticator: (any AuthenticationChallenge.ProxyAuthenticator)?
     private let limits: WireLimits
 
     /// Creates the route to `proxy`; returns nil if the proxy is invalid.
@@ -20,15 +22,20 @@ final class ProxyRoute: Sendable {
             return nil
         }
         var own = DefaultFields.additions
-        if let authorization = proxy.authorization {
+        if let value = proxy.authorization?.fixedValue {
             // A control character could end the field line.
-            guard !authorization.value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-            if proxy.scheme == .socks5 {
-                guard let basic = authorization.basic, (1...255).contains(basic.username.count),
-                    (1...255).contains(basic.password.count)
-                else { return nil }
-            }
-            own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: authorization.value)))
+            guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+            own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: value)))
+        }
+        if proxy.scheme == .socks5, let authorization = proxy.authorization {
+            guard case .basic(let username, let password) = authorization.kind, (1...255).contains(username.count),
+                (1...255).contains(password.count)
+            else { return nil }
+        }
+        if proxy.scheme != .socks5, case .authenticator(let authenticator)? = proxy.authorization?.kind {
+            self.authenticator = authenticator
+        } else {
+            authenticator = nil
         }
         self.proxy = proxy
         self.target = target
@@ -45,14 +52,42 @@ final class ProxyRoute: Sendable {
     /// Returns the messages to the proxy that request a tunnel to `peer`.
     func dialogue(to peer: TargetURI) throws(RequestError) -> any TunnelDialogue {
         guard proxy.scheme == .socks5 else {
-            return ConnectDialogue(to: peer, authorization: proxy.authorization?.value, limits)
+            return ConnectDialogue(to: peer, with: try credentials(toConnectTo: peer), limits)
         }
-        let basic = proxy.authorization?.basic
-        guard let dialogue = SOCKSDialogue(to: peer, credentials: basic.map { ($0.username, $0.password) }) else {
+        var basic: (username: [UInt8], password: [UInt8])?
+        if case .basic(let username, let password)? = proxy.authorization?.kind { basic = (username, password) }
+        guard let dialogue = SOCKSDialogue(to: peer, credentials: basic) else {
             let detail = "SOCKS 5 supports names of at most 255 bytes"
             throw RequestError(.invalidRequest(.invalidHost), detail: detail).beforeSending()
         }
         return dialogue
+    }
+
+    private func credentials(toConnectTo peer: TargetURI) throws(RequestError) -> ConnectDialogue.Credentials {
+        if let authenticator {
+            let request = AuthenticationChallenge.ProxyRequest(
+                to: target.origin, method: .connect, target: peer.tunnelAuthority)
+            return .signIn(try ProxySignIn(authenticator, for: request))
+        }
+        return proxy.authorization?.fixedValue.map { .fixed($0) } ?? .none
+    }
+
+    /// Whether an authenticator meets the challenges of the proxy.
+    var hasAuthenticator: Bool { authenticator != nil }
+
+    /// Whether the authenticator of the proxy provides the credentials of `request`, because the proxy forwards it.
+    func signsIn(_ request: PreparedRequest) -> Bool {
+        authenticator != nil && forwards(request.target) && !request.header.contains(.proxyAuthorization)
+    }
+
+    /// Returns the credentials for a request that the proxy forwards; nil without an authenticator.
+    func signIn(for request: PreparedRequest) throws(RequestError) -> ProxySignIn? {
+        guard let authenticator, signsIn(request) else { return nil }
+        return try ProxySignIn(
+            authenticator,
+            for: AuthenticationChallenge.ProxyRequest(
+                to: target.origin, method: request.method,
+                target: request.target.origin + request.target.requestTarget, body: request.body.inMemory))
     }
 }
 
@@ -65,6 +100,9 @@ struct ProxyRoutes: Sendable {
         http = configuration?.http.map { Self.route(to: $0, limits) }
         https =
             configuration?.https == configuration?.http ? http : configuration?.https.map { Self.route(to: $0, limits) }
+        haveAuthenticators = [http, https].contains { route in
+            if case .success(let route)? = route { route.hasAuthenticator } else { false }
+        }
     }
 
     private static func route(
@@ -75,6 +113,9 @@ struct ProxyRoutes: Sendable {
         }
         return .success(route)
     }
+
+    /// Whether a proxy has an authenticator; checked first, because nearly no executor has one.
+    let haveAuthenticators: Bool
 
     /// Returns the route to the proxy for requests to `target`; nil if they are sent to their origin.
     func route(to target: TargetURI) throws(RequestError) -> ProxyRoute? {

@@ -3,60 +3,150 @@ import RequestsHTTP1
 
 /// The messages that request a tunnel from a proxy, as a value without a socket.
 protocol TunnelDialogue: Sendable {
-    /// Returns the bytes to send after `received`: empty if more have to be received first, nil when the tunnel exists.
-    ///
-    /// The first call has no bytes.
+    /// Returns what follows after `received` has arrived; the first call on a connection has no bytes.
     ///
     /// - Throws: ``RequestError`` if the proxy refuses, or violates its protocol.
-    mutating func next(_ received: [UInt8]) throws(RequestError) -> [UInt8]?
+    mutating func next(_ received: [UInt8]) throws(RequestError) -> TunnelStep
+
+    /// Records that the connection was lost, and returns whether the dialogue continues on another one.
+    mutating func loseConnection() throws(RequestError) -> Bool
+}
+
+/// The next step of a dialogue.
+enum TunnelStep: Sendable {
+    /// Send these bytes, none if more have to be received first.
+    case send([UInt8])
+    /// Connect again; the dialogue continues there.
+    case reconnect
+    /// The tunnel exists.
+    case establish
+}
+
+extension TunnelDialogue {
+    mutating func loseConnection() -> Bool { false }
 }
 
 // MARK: HTTP
 
-/// A CONNECT request (RFC 9110 §9.3.6).
+/// A CONNECT request (RFC 9110 §9.3.6), which is sent again after a challenge if the proxy has an authenticator.
 ///
 /// The proxy receives no field of the request that uses the tunnel.
 struct ConnectDialogue: TunnelDialogue {
+    /// The credentials for the proxy.
+    enum Credentials: Sendable {
+        case none
+        /// The value of Proxy-Authorization.
+        case fixed(String)
+        case signIn(ProxySignIn)
+    }
+
+    private enum Stage {
+        /// Nothing was sent on this connection.
+        case beginning
+        case head
+        /// The body of a challenge is being read, so that the connection can be used again.
+        case challenge
+    }
+
+    /// The largest body of a challenge that is read, in bytes; after a larger one, another connection is used.
+    private static let longestChallenge = 16 << 10
+
     private let authority: String
-    private let authorization: String?
+    private var credentials: Credentials
     private let target: TargetURI
+    private let limits: WireLimits
     private var reader: ResponseReader
     private var buffer: [UInt8] = []
-    private var isSent = false
+    private var stage = Stage.beginning
+    private var skipped = 0
+    /// Whether this connection has carried a challenge.
+    private var isReused = false
 
     /// Creates a request for a tunnel to the host and port of `target`.
-    ///
-    /// `authorization` is the value of Proxy-Authorization.
-    init(to target: TargetURI, authorization: String?, _ limits: WireLimits) {
-        authority = "\(target.host):\(target.effectivePort ?? 443)"
-        self.authorization = authorization
+    init(to target: TargetURI, with credentials: Credentials, _ limits: WireLimits) {
+        authority = target.tunnelAuthority
+        self.credentials = credentials
         self.target = target
+        self.limits = limits
         reader = ResponseReader(answering: .connect, limits: limits)
     }
 
-    mutating func next(_ received: [UInt8]) throws(RequestError) -> [UInt8]? {
-        guard isSent else {
-            isSent = true
-            let field = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
-            return Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(field)\r\n".utf8)
-        }
+    mutating func next(_ received: [UInt8]) throws(RequestError) -> TunnelStep {
+        if stage == .beginning { return request() }
         buffer += received
         while true {
             let (consumed, event) = try read()
             buffer.removeFirst(consumed)
             switch event {
-            case .needMore: return []
-            case .interim, .data: continue
+            case .needMore: return .send([])
+            case .interim: continue
+            case .data(let range):
+                skipped += range.count
+                if skipped > Self.longestChallenge { return reconnect() }
             case .head(let head) where head.line.status.isSuccess:
                 // TLS begins with a message of the client, so that nothing can follow yet.
                 guard buffer.isEmpty else {
                     throw RequestError(
                         .protocolViolation, detail: "the proxy sent bytes behind the head of its response")
                 }
-                return nil
-            case .head(let head): throw refusal(head)
-            case .end: throw RequestError(.protocolViolation, detail: "the proxy sent no response")
+                _ = try continues(after: head)
+                return .establish
+            case .head(let head):
+                guard try continues(after: head) else { throw refusal(head) }
+                if !head.isReusable || head.framing == .untilClose { return reconnect() }
+                stage = .challenge
+            case .end:
+                // Unsolicited bytes would be read as the next response.
+                guard buffer.isEmpty else { return reconnect() }
+                isReused = true
+                return request()
             }
+        }
+    }
+
+    mutating func loseConnection() throws(RequestError) -> Bool {
+        // A proxy may close a connection after a challenge although it did not announce that.
+        guard stage == .challenge || isReused && stage == .head && !reader.hasStarted else { return false }
+        if case .signIn(var signIn) = credentials, stage == .head {
+            // The proxy may have read the credentials, and accept them only once.
+            try signIn.renew()
+            credentials = .signIn(signIn)
+        }
+        _ = reconnect()
+        return true
+    }
+
+    private mutating func request() -> TunnelStep {
+        stage = .head
+        skipped = 0
+        reader = ResponseReader(answering: .connect, limits: limits)
+        let value: String? =
+            switch credentials {
+            case .none: nil
+            case .fixed(let value): value
+            case .signIn(let signIn): signIn.fieldValue
+            }
+        let field = value.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
+        return .send(Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(field)\r\n".utf8))
+    }
+
+    private mutating func reconnect() -> TunnelStep {
+        stage = .beginning
+        buffer = []
+        isReused = false
+        return .reconnect
+    }
+
+    /// Returns whether the request is sent again after this response.
+    private mutating func continues(after received: ReceivedResponse) throws(RequestError) -> Bool {
+        guard case .signIn(var signIn) = credentials else { return false }
+        let head = head(of: received)
+        do throws(RequestError) {
+            let continues = try signIn.continues(after: head)
+            credentials = .signIn(signIn)
+            return continues
+        } catch {
+            throw error.adding(response: head)
         }
     }
 
@@ -69,14 +159,27 @@ struct ConnectDialogue: TunnelDialogue {
         }
     }
 
+    private func head(of received: ReceivedResponse) -> ResponseHead {
+        ResponseHead(status: received.line.status, header: received.header, target: target)
+    }
+
     private func refusal(_ received: ReceivedResponse) -> RequestError {
         let status = received.line.status
-        let head = ResponseHead(status: status, header: received.header, target: target)
-        let advice = status == 407 ? "; set the authorization of the proxy" : ""
-        let error = RequestError(.proxyRefused, detail: "\(status)\(advice)", response: head)
+        let advice =
+            switch (status, credentials) {
+            case (.proxyAuthenticationRequired, .none): "; set the authorization of the proxy"
+            case (.proxyAuthenticationRequired, _): "; check the authorization of the proxy"
+            default: ""
+            }
+        let error = RequestError(.proxyRefused, detail: "\(status)\(advice)", response: head(of: received))
         // A gateway that fails may work the next time.
         return (400..<500).contains(status.code) && ![408, 429].contains(status.code) ? error.permanent() : error
     }
+}
+
+extension TargetURI {
+    /// The host and the port, which the target of a CONNECT request consists of (RFC 9112 §3.2.3).
+    var tunnelAuthority: String { "\(host):\(effectivePort ?? 443)" }
 }
 
 // MARK: SOCKS
@@ -116,36 +219,37 @@ struct SOCKSDialogue: TunnelDialogue {
         return host + [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
     }
 
-    mutating func next(_ received: [UInt8]) throws(RequestError) -> [UInt8]? {
+    mutating func next(_ received: [UInt8]) throws(RequestError) -> TunnelStep {
         buffer += received
         switch stage {
         case .greeting:
             stage = .method
-            return credentials == nil ? [5, 1, 0] : [5, 2, 0, 2]
+            return .send(credentials == nil ? [5, 1, 0] : [5, 2, 0, 2])
         case .method:
-            guard let reply = try take(2, version: 5) else { return [] }
+            guard let reply = try take(2, version: 5) else { return .send([]) }
             switch reply[1] {
             case 0: return command()
             case 2:
                 guard let credentials else { throw violation("it selected a method that was not offered") }
                 stage = .authentication
-                return [1, UInt8(credentials.username.count)] + credentials.username
-                    + [UInt8(credentials.password.count)] + credentials.password
+                return .send(
+                    [1, UInt8(credentials.username.count)] + credentials.username
+                        + [UInt8(credentials.password.count)] + credentials.password)
             default:
                 let advice = credentials == nil ? "; set the authorization of the proxy" : ""
                 throw RequestError(.proxyRefused, detail: "no acceptable authentication method\(advice)").permanent()
             }
         case .authentication:
-            guard let reply = try take(2, version: 1) else { return [] }
+            guard let reply = try take(2, version: 1) else { return .send([]) }
             guard reply[1] == 0 else { throw RequestError(.proxyRefused, detail: "invalid credentials").permanent() }
             return command()
-        case .reply: return try readReply() ? nil : []
+        case .reply: return try readReply() ? .establish : .send([])
         }
     }
 
-    private mutating func command() -> [UInt8] {
+    private mutating func command() -> TunnelStep {
         stage = .reply
-        return [5, 1, 0] + address
+        return .send([5, 1, 0] + address)
     }
 
     /// Returns the first `count` bytes of a reply of `version`; nil if they have not arrived.

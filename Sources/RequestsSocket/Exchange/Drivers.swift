@@ -6,9 +6,11 @@ import RequestsPOSIX
 // MARK: A task
 
 extension SocketExchange {
-    /// Sends `request`, and returns the response.
-    static func perform(_ request: PreparedRequest, over handle: PoolHandle) async throws(RequestError) -> RawResponse {
-        switch try Beginning(request, over: handle) {
+    /// Sends `request`, and returns the response; `isContinuation` as in ``PlannedExchange``.
+    static func perform(
+        _ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool = false
+    ) async throws(RequestError) -> RawResponse {
+        switch try Beginning(request, over: handle, isContinuation: isContinuation) {
         case .connected(let exchange): return try await perform(exchange)
         case .planned(let plan): return try await perform(connected(plan))
         }
@@ -141,8 +143,8 @@ private enum Beginning: ~Copyable {
     case planned(UniqueBox<PlannedExchange>)
 
     @inline(never)
-    init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
-        let plan = try PlannedExchange(request, over: handle)
+    init(_ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool) throws(RequestError) {
+        let plan = try PlannedExchange(request, over: handle, isContinuation: isContinuation)
         if let connection = plan.idleConnection() {
             self = .connected(UniqueBox(plan.exchange(on: connection)))
         } else {

@@ -7,22 +7,29 @@ struct PlannedExchange: ~Copyable, Sendable {
     let handle: PoolHandle
     let origin: Origin
     let outgoing: OutgoingRequest
+    /// Whether the request continues a running call, which may complete while the executor drains.
+    private let isContinuation: Bool
 
-    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest) {
+    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest, isContinuation: Bool) {
         self.handle = handle
         self.origin = origin
         self.outgoing = outgoing
+        self.isContinuation = isContinuation
     }
 
     /// Checks the request as far as possible without a connection.
-    init(_ request: PreparedRequest, over handle: PoolHandle) throws(RequestError) {
+    init(
+        _ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool = false
+    ) throws(RequestError) {
         do throws(RequestError) {
             let timeLimits = SocketTimeLimits(request)
             let origin = try handle.pool.origin(of: request)
             let outgoing = try OutgoingRequest(
                 request, through: origin.isForwarded ? origin.proxy : nil, timeLimits)
             try timeLimits.check()
-            self.init(handle: handle, origin: origin, outgoing: outgoing)
+            self.init(
+                handle: handle, origin: origin, outgoing: outgoing,
+                isContinuation: isContinuation || request.redirectedFrom != nil)
         } catch {
             throw error.beforeSending()
         }
@@ -48,7 +55,7 @@ extension PlannedExchange {
     /// Returns the way to a connection.
     func acquisition(isBlocking: Bool) -> Acquisition {
         Acquisition(
-            from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: outgoing.request.redirectedFrom != nil,
+            from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: isContinuation,
             needsNewConnection: needsNewConnection, isBlocking: isBlocking)
     }
 

@@ -12,7 +12,7 @@ final class ConnectionPool: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The limits of the configuration for readers, computed once.
     let wireLimits: WireLimits
-    private let proxies: ProxyRoutes
+    let proxies: ProxyRoutes
     let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
     private let localAddress: Result<SocketAddress, RequestError>?

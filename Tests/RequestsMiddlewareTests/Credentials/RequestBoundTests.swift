@@ -56,9 +56,16 @@ struct RequestBoundTests {
     /// An authenticator that has the server challenge it first, and handles everything.
     final class Challenged: Authenticator {
         private let isChallenged = Lock(false)
+        private let name: Field.Name
+
+        init(_ name: Field.Name = .authorization) {
+            self.name = name
+        }
+
+        func hasCredentials(_ request: PreparedRequest) -> Bool { request.header.contains(name) }
 
         func credentials(for request: PreparedRequest) async throws(RequestError) -> (fields: Header, token: Void)? {
-            let value = Field(name: .authorization, value: "Planted")
+            let value = Field(name: name, value: "Planted")
             // Without credentials again each other time, so that every request can be challenged.
             return isChallenged.withLock { challenged in
                 challenged.toggle()
@@ -191,27 +198,123 @@ struct RequestBoundTests {
         }
     }
 
-    @Test("hedging at most doubles the requests of a call (R-66)")
-    func hedged() async throws {
+    @Test(
+        "several authenticators add their repetitions and do not multiply them: at most (1 + redirects) × (1 + 3 × authenticators) × attempts, which is reached (R-66, PM-91)",
+        arguments: 1...3, CallForm.allCases)
+    func several(authenticators: Int, form: CallForm) async throws {
+        let api = AnonymousRequestProvider("http://e.com")
+        let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
+        func executor(over script: ResponseScript, _ policy: RetryPolicy) -> any RequestExecutor {
+            var executor: any RequestExecutor = script.executor.retrying(
+                policy, budget: .unlimited, clock: ManualClock().clock())
+            for number in 0..<authenticators {
+                executor = executor.authenticating(with: Challenged(Field.Name("X-\(number)")), within: environment)
+            }
+            return executor
+        }
+        let policy = RetryPolicy.retryNetworkFailureOrServiceUnavailable(
+            with: .exponentialBackoff(maximumRetries: 1, initial: .zero))
+        let bound = (1 + 3 * authenticators) * policy.maximumAttempts
+        // Every rejection of each authenticator, each after a failure that is retried.
+        let rejections = (0..<authenticators).flatMap { _ in [Event.unauthorized, .unauthorized, .forbidden] }
+        for last in [[Event.success], Array(repeating: rejections, count: 40).flatMap(\.self)] {
+            let events = (rejections + last).flatMap { [Event.unavailable, $0] }
+            let script = ResponseScript(events.enumerated().map { $1.step($0) })
+            let request = api.get(.json([Int].self), from: "/x")
+            let executor = executor(over: script, policy)
+            let error = await failure { () async throws(RequestError) in
+                try await form.response(for: request, over: executor)
+            }
+            #expect(error?.status == (last.count == 1 ? nil : 401))
+            #expect(script.count == bound, "\(last.first.map { "\($0)" } ?? "")")
+        }
+
+        var numbers = SplitMix64(state: 30)
+        for round in 0..<300 {
+            let events = (0..<200).map { _ in
+                [Event.unauthorized, .forbidden, .stale, .unavailable, .truncatedJSON, .redirect, .success]
+                    .randomElement(using: &numbers) ?? .success
+            }
+            let script = ResponseScript(events.enumerated().map { $1.step($0) })
+            let limit = Int.random(in: 0...2, using: &numbers)
+            let request = api.get(.json([Int].self), from: "/x").with(redirectPolicy: RedirectPolicy(limit: limit))
+            let executor = executor(over: script, policy)
+            _ = await failure { () async throws(RequestError) in
+                try await form.response(for: request, over: executor)
+            }
+            #expect(script.count <= (1 + limit) * bound, "\(round): \(events.prefix(script.count))")
+        }
+    }
+
+    @Test("a token of the app and a token of the user that have both expired are both renewed (PM-91, PM-94)")
+    func bothExpired() async throws {
+        let environment = try #require(
+            RequestEnvironment(baseURL: AnonymousRequestProvider("http://e.com").baseURL))
+        func authenticator(_ name: Field.Name) -> RefreshableAuthenticator<String> {
+            RefreshableAuthenticator("planted-old", fields: { [Field(name: name, value: $0)] }, refresh: { _ in "new" })
+        }
+        let mock = MockExecutor { request in
+            let isValid = request.header["X-App"] == "new" && request.header["X-User"] == "new"
+            return .status(isValid ? 200 : 401)
+        }
+        let executor = mock.authenticating(with: authenticator("X-App"), within: environment).authenticating(
+            with: authenticator("X-User"), within: environment)
+        let response = try await executor.execute(preparedRequest())
+        #expect(response.head.status == 200 && mock.recordedCount == 3)
+    }
+
+    /// The place of hedging in a chain with a retry and credentials.
+    enum HedgingPlace: CaseIterable {
+        case innermost, beforeRetry, outermost
+    }
+
+    @Test(
+        "hedging at most doubles the requests of a call, wherever in the chain it is (R-66)",
+        arguments: HedgingPlace.allCases)
+    func hedged(place: HedgingPlace) async throws {
         var numbers = SplitMix64(state: 9)
         let api = AnonymousRequestProvider("http://e.com")
         let environment = try #require(RequestEnvironment(baseURL: api.baseURL))
+        var longest = 0.0
         for round in 0..<500 {
-            let events = (0..<120).map { _ in Event.allCases.randomElement(using: &numbers) ?? .success }
+            let kinds: [Event] = Bool.random(using: &numbers) ? Event.allCases : [.unavailable, .truncatedJSON]
+            let events = (0..<120).map { _ in kinds.randomElement(using: &numbers) ?? .success }
             let script = ResponseScript(events.enumerated().map { $1.step($0) })
-            let hedged = script.executor.hedging(
-                after: .zero, budget: .unlimited, clock: ManualClock().clock())
-            let item = Self.make(&numbers, over: hedged, within: environment)
+            // Some responses are slow, so that others overtake them.
+            let slow = script.executor.intercepting { request, next in
+                if script.count.isMultiple(of: 3) { for _ in 0..<50 { await Task.yield() } }
+                return try await next.execute(request)
+            }
+            func hedged(_ executor: some RequestExecutor) -> any RequestExecutor {
+                executor.hedging(after: .zero, budget: .unlimited, clock: ManualClock().clock())
+            }
+            let item: Case
+            var executor: any RequestExecutor
+            switch place {
+            case .innermost:
+                item = Self.make(&numbers, over: hedged(slow), within: environment)
+                executor = item.executor
+            case .beforeRetry:
+                item = Self.make(&numbers, over: slow, within: environment)
+                executor = hedged(slow.retrying(item.policy, budget: .unlimited, clock: ManualClock().clock()))
+            case .outermost:
+                item = Self.make(&numbers, over: slow, within: environment)
+                executor = hedged(item.executor)
+            }
             let limit = Int.random(in: 0...2, using: &numbers)
             _ = await failure { () async throws(RequestError) in
-                try await item.executor.perform(
+                try await executor.perform(
                     api.request(to: "/x", using: item.method).receiving(.json([Int].self)).with(
                         redirectPolicy: RedirectPolicy(limit: limit)))
             }
             let factor = item.method.isIdempotent ? 2 : 1
-            let bound = factor * (1 + limit) * 4 * item.policy.maximumAttempts
+            let rejections = place == .beforeRetry ? 1 : 4
+            let bound = factor * (1 + limit) * rejections * item.policy.maximumAttempts
             #expect(script.count <= bound, "\(round): \(item.name)")
+            longest = max(longest, Double(script.count) / Double((1 + limit) * item.policy.maximumAttempts))
         }
+        // Without second requests, no call would have more.
+        #expect(longest > 1)
     }
 
     @Test("a request that is not idempotent is seen once by a server that closes the connection (R-66)")

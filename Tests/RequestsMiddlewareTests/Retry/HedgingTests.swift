@@ -152,22 +152,30 @@ struct HedgingTests {
         #expect(error?.isCancellation == true && error?.attempts == 2)
     }
 
-    @Test("each attempt of a retry is hedged")
-    func nested() async throws {
+    /// Returns `executor` with hedging and a retry, of which the hedging or the retry receives a request first.
+    private func nested(_ executor: MockExecutor, isHedgedFirst: Bool) -> any RequestExecutor {
+        let (delay, policy) = (Duration.milliseconds(5), RetryPolicy.retryNetworkFailure(with: .retryOnce))
+        return isHedgedFirst
+            ? executor.retrying(policy).hedging(after: delay) : executor.hedging(after: delay).retrying(policy)
+    }
+
+    @Test("each attempt of a retry is hedged, in whichever order the two are added (R-66)", arguments: [false, true])
+    func nested(isHedgedFirst: Bool) async throws {
         let served = server(late: 3)
         var timeouts = Timeouts()
         timeouts.firstByte = .milliseconds(60)
         var request = try preparedRequest()
         request.timeouts = timeouts
-        let executor = served.hedging(after: .milliseconds(5)).retrying(.retryNetworkFailure(with: .retryOnce))
-        let response = try await executor.execute(request)
+        let response = try await nested(served, isHedgedFirst: isHedgedFirst).execute(request)
         #expect(response.head.status == 200 && served.recordedCount == 4)
         #expect(
             response.metrics.retries.map(\.cause) == [.slowResponse, .failure(.timedOut(.firstByte)), .slowResponse])
     }
 
-    @Test("a second request does not count as an attempt of a retry policy, also after an error of the decoder")
-    func attempts() async throws {
+    @Test(
+        "a second request does not count as an attempt of a retry policy, also after an error of the decoder",
+        arguments: [false, true])
+    func attempts(isHedgedFirst: Bool) async throws {
         let count = Lock(0)
         let served = MockExecutor { _ in
             let number = count.withLock { count in
@@ -178,7 +186,7 @@ struct HedgingTests {
             // The first request of each of the two exchanges is late.
             return number.isMultiple(of: 2) ? response : response.delayed(by: .endless)
         }
-        let executor = served.hedging(after: .milliseconds(5)).retrying(.retryNetworkFailure(with: .retryOnce))
+        let executor = nested(served, isHedgedFirst: isHedgedFirst)
         let api = AnonymousRequestProvider("http://e.com")
         let response = try await executor.response(for: api.get(.json([Int].self), from: "/x"))
         #expect(response.value == [1] && served.recordedCount == 4)

@@ -10,25 +10,37 @@ extension DigestAuthenticator {
         _ failure: AuthenticationFailure<Token>
     ) async throws(RequestError) -> Bool {
         let challenges = failure.response.header.challenges
-        let candidates = DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
-        let step = Self.step(
-            after: failure.token, state.withLock { $0 }, candidates.first, wasRepeated: failure.wasRepeated)
+        return try meet(challenges, candidates(in: challenges), after: failure.token, wasRepeated: failure.wasRepeated)
+    }
+
+    /// Returns the challenges that can be met, the strongest one first.
+    func candidates(in challenges: [AuthenticationChallenge]) -> [DigestChallenge] {
+        DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
+    }
+
+    /// Meets one of `candidates`, or a Basic challenge of `challenges`, after the rejection of a request.
+    ///
+    /// - Returns: Whether there are new credentials.
+    func meet(
+        _ challenges: [AuthenticationChallenge], _ candidates: [DigestChallenge], after token: Token, wasRepeated: Bool
+    ) throws(RequestError) -> Bool {
+        let step = Self.step(after: token, state.withLock { $0 }, candidates.first, wasRepeated: wasRepeated)
         switch step {
         case .sendAgain: return true
         case .fail: return false
         case .meet: break
         }
         var next = State.none
-        if let session = try session(meeting: candidates, generation: failure.token.generation + 1) {
+        if let session = try session(meeting: candidates, generation: token.generation + 1) {
             next = .digest(session)
         } else if allowsBasic(challenges) {
-            next = .basic(generation: failure.token.generation + 1)
+            next = .basic(generation: token.generation + 1)
         } else {
             return false
         }
         state.withLock { state in
             // Of parallel challenges the first one is met, and the other requests share its nonce.
-            if state.generation == failure.token.generation { state = next }
+            if state.generation == token.generation { state = next }
         }
         return true
     }
@@ -41,17 +53,23 @@ extension DigestAuthenticator {
     /// - Throws: `RequestError` with `credentialsUnavailable` and ``CredentialError/serverNotAuthenticated`` if it is
     ///   wrong.
     public func verify(_ response: RawResponse, token: Token) throws(RequestError) {
-        guard let proof = token.proof, response.status != 401, let info = response.header.authenticationInfo,
-            let found = info["rspauth"]
-        else { return }
-        var body: Data?
+        guard response.status != 401, let info = response.header.authenticationInfo else { return }
+        let body = response.metrics.contentEncoding == nil ? response.bytes : nil
+        try verify(info, ofBody: body, token: token)
+    }
+
+    /// Checks the response digest in the parameters of an Authentication-Info field; `body` is nil if it is not known
+    /// as it was sent.
+    func verify(_ info: FieldParameters, ofBody body: Data?, token: Token) throws(RequestError) {
+        guard let proof = token.proof, let found = info["rspauth"] else { return }
+        var protected: Data?
         if let quality = info["qop"], ASCIIFolding.areEqual(quality, "auth-int") {
-            guard let bytes = response.bytes, response.metrics.contentEncoding == nil else { return }
-            body = bytes
+            guard let body else { return }
+            protected = body
         }
         let expected: String
         do throws(HashError) {
-            expected = try proof.responseDigest(isProtected: info["qop"] != nil, body: body, hashes)
+            expected = try proof.responseDigest(isProtected: info["qop"] != nil, body: protected, hashes)
         } catch {
             throw RequestError(error)
         }
@@ -63,7 +81,11 @@ extension DigestAuthenticator {
     /// Records the acceptance of credentials, and the next nonce of an Authentication-Info field.
     public func receive(_ response: ResponseHead, token: Token) {
         guard token.nonce != nil, response.status != 401 else { return }
-        let next = response.header.nextNonce
+        accept(response.header.authenticationInfo?.nextNonce, token: token)
+    }
+
+    /// Records the acceptance of the credentials that `token` identifies, and the next nonce, if there is one.
+    func accept(_ next: String?, token: Token) {
         state.withLock { state in
             guard case .digest(var session) = state, session.generation == token.generation else { return }
             if let next, session.nonce.hasSameBytes(as: token.nonce ?? "") {
@@ -130,8 +152,7 @@ extension DigestAuthenticator {
     /// Returns the value of an Authorization or Proxy-Authorization field that meets one of `challenges`, without using
     /// or changing the state of this authenticator.
     ///
-    /// Use it for the challenges of a proxy, `header.proxyChallenges`, whose credentials belong to the configuration of
-    /// the executor (RFC 9110 §11.7).
+    /// Use it for requests that pass neither through ``Authentication`` nor through a proxy with this authenticator.
     ///
     /// - Parameters:
     ///   - challenges: The challenges of a response with status 401 or 407.
@@ -143,8 +164,7 @@ extension DigestAuthenticator {
     public func fieldValue(
         for challenges: [AuthenticationChallenge], method: HTTPMethod, target: String, body: Data = Data()
     ) throws(RequestError) -> String? {
-        let candidates = DigestChallenge.candidates(in: challenges, allowingMD5: fallbacks.contains(.md5))
-        guard var session = try session(meeting: candidates, generation: 1) else { return nil }
+        guard var session = try session(meeting: candidates(in: challenges), generation: 1) else { return nil }
         let challenge = session.challenge
         do throws(HashError) {
             var quality = challenge.offersAuthentication ? DigestCredentials.Quality.authentication : .none
@@ -163,16 +183,22 @@ extension DigestAuthenticator {
 
 extension Header {
     /// The parameters of an Authentication-Info field (RFC 7616 §3.5); nil if there is none.
-    fileprivate var authenticationInfo: FieldParameters? {
-        guard let info = self["Authentication-Info"] else { return nil }
+    fileprivate var authenticationInfo: FieldParameters? { parameters(ofInfo: "Authentication-Info") }
+
+    /// The parameters of an Authentication-Info or Proxy-Authentication-Info field; nil if there is none.
+    func parameters(ofInfo name: Field.Name) -> FieldParameters? {
+        guard let info = self[name] else { return nil }
         // The field has the parameters of a challenge without its scheme (RFC 7615 §3).
         return AuthenticationChallenge.challenges(in: "Digest \(info)").first?.parameters
     }
+}
 
+extension FieldParameters {
     /// The next nonce of an Authentication-Info field; nil if there is none.
-    fileprivate var nextNonce: String? {
-        guard let nonce = authenticationInfo?["nextnonce"], !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-        else { return nil }
+    var nextNonce: String? {
+        guard let nonce = self["nextnonce"], !nonce.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            return nil
+        }
         return nonce
     }
 }

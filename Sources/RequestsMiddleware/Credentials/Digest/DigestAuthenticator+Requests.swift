@@ -11,13 +11,20 @@ extension DigestAuthenticator {
         try checkValues()
         // Taken once: while a body is read, another challenge can replace the session.
         let (state, use) = nextUse()
-        guard let use else { return try credentials(withoutSessionIn: state) }
-        if let quality = try quality(for: request, use.session.challenge) {
-            return try credentials(for: request, quality, use)
+        guard let use else { return try fields(withoutSessionIn: state) }
+        let challenge = use.session.challenge
+        let quality: DigestCredentials.Quality
+        if let available = try self.quality(ofBody: request.body.inMemory, challenge) {
+            quality = available
+        } else {
+            // Only a body that is a file or a stream has to be read first.
+            let digest = try await request.bodyDigest(with: challenge.algorithm, hashes)
+            quality = .integrity(bodyHash: HexadecimalText.of(digest))
         }
-        // Only a body that is a file or a stream has to be read first.
-        let digest = try await request.bodyDigest(with: use.session.challenge.algorithm, hashes)
-        return try credentials(for: request, .integrity(bodyHash: HexadecimalText.of(digest)), use)
+        let message = DigestCredentials.Message(
+            method: request.method.rawValue, target: request.target.requestTarget, quality: quality)
+        let (value, token) = try credentials(for: message, use)
+        return ([Field(name: .authorization, value: value)], token)
     }
 
     /// Returns the credentials for `request` unless there is a session with the server, whose responses are verified.
@@ -30,32 +37,35 @@ extension DigestAuthenticator {
         let state = state.withLock { $0 }
         // The credentials of a session identify a response to verify, which blocking calls leave to a task.
         if case .digest = state { return nil }
-        return try credentials(withoutSessionIn: state)
+        return try fields(withoutSessionIn: state)
     }
 
-    private func credentials(
-        withoutSessionIn state: State
-    ) throws(RequestError) -> (fields: Header, token: Token) {
+    private func fields(withoutSessionIn state: State) throws(RequestError) -> (fields: Header, token: Token) {
+        let (value, token) = try credentials(withoutSessionIn: state)
+        return (value.map { [Field(name: .authorization, value: $0)] } ?? [], token)
+    }
+
+    /// Returns the field value of Basic credentials, or none before the first challenge.
+    func credentials(withoutSessionIn state: State) throws(RequestError) -> (fieldValue: String?, token: Token) {
         if case .basic(let generation) = state {
-            let value = BasicCredentials.fieldValue(username, password)
-            return ([Field(name: .authorization, value: value)], Token(generation: generation, nonce: ""))
+            return (BasicCredentials.fieldValue(username, password), Token(generation: generation, nonce: ""))
         }
         // Without hashes no challenge can be met, which is better known before anything is sent.
         if !fallbacks.contains(.basic) {
             _ = try wrapping { () throws(HashError) in try hashes.checkAvailability() }
         }
-        return ([], Token(generation: 0, nonce: nil))
+        return (nil, Token(generation: 0, nonce: nil))
     }
 
     /// The session as one request uses it.
-    private struct Use {
+    struct Use {
         let session: DigestSession
         let nonce: String
         let count: UInt32
     }
 
     /// Returns the present state, and its session with the next count of its nonce; nil without a session.
-    private func nextUse() -> (state: State, use: Use?) {
+    func nextUse() -> (state: State, use: Use?) {
         state.withLock { state in
             guard case .digest(var session) = state else { return (state, nil) }
             let (nonce, count) = session.next()
@@ -64,44 +74,37 @@ extension DigestAuthenticator {
         }
     }
 
-    private func checkValues() throws(RequestError) {
+    /// Throws if the user name or the password cannot be sent.
+    func checkValues() throws(RequestError) {
         if let problem = BasicCredentials.problem("", username + password) {
             throw RequestError(.invalidRequest(problem), detail: "Digest credentials").beforeSending()
         }
     }
 
-    /// Returns the quality of protection of a request; nil if the body must be read first.
-    private func quality(
-        for request: PreparedRequest, _ challenge: DigestChallenge
+    /// Returns the quality of protection of a request with `body`, which is nil if it must be read first; nil if the
+    /// quality depends on it.
+    func quality(
+        ofBody body: Data?, _ challenge: DigestChallenge
     ) throws(RequestError) -> DigestCredentials.Quality? {
         guard challenge.offersIntegrity, prefersIntegrity || !challenge.offersAuthentication else {
             return challenge.offersAuthentication ? .authentication : DigestCredentials.Quality.none
         }
-        let body: Data
-        switch request.body {
-        case .none: body = Data()
-        case .bytes(let data): body = data
-        default: return nil
-        }
+        guard let body else { return nil }
         let digest = try wrapping { () throws(HashError) in try hashes.digest(of: body, with: challenge.algorithm) }
         return .integrity(bodyHash: HexadecimalText.of(digest))
     }
 
-    private func credentials(
-        for request: PreparedRequest, _ quality: DigestCredentials.Quality, _ use: Use
-    ) throws(RequestError) -> (fields: Header, token: Token) {
-        let message = DigestCredentials.Message(
-            method: request.method.rawValue, target: request.target.requestTarget, quality: quality)
+    /// Returns the field value of `message`, and the token that identifies it.
+    func credentials(
+        for message: DigestCredentials.Message, _ use: Use
+    ) throws(RequestError) -> (fieldValue: String, token: Token) {
         let value = try wrapping { () throws(HashError) in
             try DigestCredentials.fieldValue(
                 for: message, in: use.session, nonce: use.nonce, count: use.count, hashes)
         }
         let proof = DigestCredentials.Proof(
             session: use.session, target: message.target, nonce: use.nonce, count: use.count)
-        return (
-            [Field(name: .authorization, value: value)],
-            Token(generation: use.session.generation, nonce: use.nonce, proof: proof)
-        )
+        return (value, Token(generation: use.session.generation, nonce: use.nonce, proof: proof))
     }
 
     private func wrapping<Value>(_ operation: () throws(HashError) -> Value) throws(RequestError) -> Value {

@@ -22,6 +22,9 @@ package import RequestsPOSIX
 /// proof covers the body, so it is verified only for a body in memory whose content coding was not decoded. A server
 /// that announces `charset=UTF-8` receives user name and password in normalization form C (RFC 7616 §4).
 ///
+/// It also meets the challenges of proxies, if it is the authorization of a proxy of the socket executor:
+/// `authorization: .init(with: DigestAuthenticator(username: "me", password: secret))`.
+///
 /// On Linux the hashes are those of the system's libcrypto. Without it, requests fail with `credentialsUnavailable` and
 /// a ``CredentialError`` that names the packages to install, before anything is sent. Apple's CryptoKit has no
 /// SHA-512-256, so other challenges are met there.
@@ -81,6 +84,8 @@ public final class DigestAuthenticator: Authenticator {
     let hashes: any HashProvider
     let makeClientNonce: @Sendable () -> String
     let state = Lock(State.none)
+    /// An authenticator for each proxy, because a proxy has challenges of its own.
+    let proxies = Lock<[String: DigestAuthenticator]>([:])
 
     /// Whether `auth-int` is used where the server offers both qualities of protection.
     public let prefersIntegrity: Bool

@@ -45,10 +45,15 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
     private let state: Lock<State>
     private let refresh: Refresh
     private let ready: ReadyFields
+    private let isExpired: @Sendable (Credential) -> Bool
 
     /// Creates the credentials, whose changes discard the fields that are ready.
-    init(_ credential: Credential?, _ ready: ReadyFields, refresh: @escaping Refresh) {
+    init(
+        _ credential: Credential?, _ ready: ReadyFields, isExpired: @escaping @Sendable (Credential) -> Bool,
+        refresh: @escaping Refresh
+    ) {
         self.ready = ready
+        self.isExpired = isExpired
         state = Lock(State(rules: RefreshState(credential)))
         self.refresh = refresh
     }
@@ -106,10 +111,12 @@ extension RefreshFlight {
         }
         if isAbandoned { task.cancel() }
         let result = await task.value
+        // Outside the lock, because the function belongs to the app.
+        let isExpired = if case .success(let new?) = result { self.isExpired(new) } else { false }
         mark.end()
         let (outcome, waiters) = state.withLock { state in
             state.task = nil
-            let outcome = state.rules.end(result)
+            let outcome = state.rules.end(result, isExpired: isExpired)
             ready.invalidate()
             defer { state.waiters = [:] }
             return (outcome, Array(state.waiters.values))

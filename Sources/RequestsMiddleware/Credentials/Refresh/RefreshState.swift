@@ -54,6 +54,8 @@ struct RefreshState<Credential: Sendable>: Sendable {
     private var renewedGeneration = 0
     /// The generation that was renewed ahead of its expiry, successfully or not.
     private var earlyGeneration: Int?
+    /// Whether the last refresh failed because its credentials had expired already.
+    private var hasExpiredResult = false
 
     init(_ credential: Credential?) {
         self.credential = credential
@@ -83,7 +85,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
 
     /// Returns the action after a 401 to a request with the credentials that `token` identifies.
     mutating func stepAfter(rejectionOf token: Token) -> StepAfter {
-        if token.generation != generation { return credential == nil ? .use(.refused) : .sendAgain }
+        if token.generation != generation, !hasExpiredResult { return credential == nil ? .use(.refused) : .sendAgain }
         if !isRefreshing, token.endedRefreshes < endedRefreshes { return .use(lastOutcome) }
         let isFirst = !isRefreshing
         if isFirst { begin() }
@@ -104,7 +106,10 @@ struct RefreshState<Credential: Sendable>: Sendable {
     }
 
     /// Ends the active refresh and returns its outcome.
-    mutating func end(_ result: Result<Credential?, any Error>) -> Outcome {
+    ///
+    /// Credentials that have expired are a failure, but they are kept: the next refresh may need a part of them that
+    /// the server has replaced, such as a refresh token.
+    mutating func end(_ result: Result<Credential?, any Error>, isExpired: Bool) -> Outcome {
         isRefreshing = false
         changes &+= 1
         endedRefreshes += 1
@@ -113,11 +118,13 @@ struct RefreshState<Credential: Sendable>: Sendable {
             lastOutcome = credential == nil ? .refused : .renewed
             return lastOutcome
         }
+        hasExpiredResult = false
         switch result {
         case .success(let new?):
             credential = new
             generation += 1
-            lastOutcome = .renewed
+            hasExpiredResult = isExpired
+            lastOutcome = isExpired ? .failed(CredentialError.renewedCredentialExpired) : .renewed
         case .success(nil): lastOutcome = .refused
         case .failure(let error): lastOutcome = .failed(error)
         }
@@ -127,6 +134,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// Replaces the credentials, as for signing in or out.
     mutating func replace(with new: Credential?) {
         credential = new
+        hasExpiredResult = false
         changes &+= 1
         generation += 1
     }

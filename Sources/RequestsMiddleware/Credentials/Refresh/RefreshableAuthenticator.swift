@@ -22,7 +22,9 @@
 /// is released, the refresh is cancelled.
 ///
 /// Requests that begin during a refresh are sent with the old credentials unless `holdsDuringRefresh` is true. Without
-/// credentials, or with expired ones, requests wait for a refresh before they are sent. A 403 is not handled.
+/// credentials, or with expired ones, requests wait for a refresh before they are sent. A refresh that returns
+/// credentials which have expired already has failed, with ``CredentialError/renewedCredentialExpired``: they are not
+/// sent, but the next refresh receives them. A 403 is not handled.
 public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator {
     /// A token that identifies the credentials of one request.
     public struct Token: Sendable {
@@ -73,7 +75,10 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         refresh: @escaping @Sendable (Credential?) async throws -> Credential?
     ) {
         self.onReplacement = onReplacement
-        flight = RefreshFlight(credential, ready, refresh: refresh)
+        let isExpired: @Sendable (Credential) -> Bool = { credential in
+            expiration?(credential).map { $0 <= now() } ?? false
+        }
+        flight = RefreshFlight(credential, ready, isExpired: isExpired, refresh: refresh)
         self.fields = fields
         self.expiration = expiration
         self.leeway = max(0, leeway / .seconds(1))

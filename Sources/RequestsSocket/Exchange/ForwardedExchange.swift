@@ -1,0 +1,56 @@
+import Requests
+
+/// Requests that a proxy with an authenticator forwards, and that are sent again after its challenges.
+enum ForwardedExchange {
+    /// Whether the authenticator of a proxy provides credentials for `request`.
+    static func signsIn(_ request: PreparedRequest, over handle: PoolHandle) -> Bool {
+        guard handle.pool.proxies.haveAuthenticators else { return false }
+        return (try? handle.pool.proxies.route(to: request.target))?.signsIn(request) ?? false
+    }
+
+    /// Sends `request`, again as often as the challenges of the proxy require, and returns the last response.
+    static func perform(_ request: PreparedRequest, over handle: PoolHandle) async throws(RequestError) -> RawResponse {
+        guard var signIn = try handle.pool.proxies.route(to: request.target)?.signIn(for: request) else {
+            return try await SocketExchange.perform(request, over: handle)
+        }
+        var earlier: [RawResponse.Metrics.Retry] = []
+        while true {
+            var response = try await transmission(of: request, signIn, after: earlier, over: handle)
+            let start = ContinuousClock.now
+            response.metrics.retries.insert(contentsOf: earlier, at: 0)
+            guard try isChallenged(&signIn, by: response, to: request) else { return response }
+            await response.skipShortBody()
+            let challenge = RawResponse.Metrics.Retry(
+                cause: .rejected(response.head.status), delay: start.duration(to: .now))
+            earlier.append(challenge)
+        }
+    }
+
+    private static func transmission(
+        of request: PreparedRequest, _ signIn: ProxySignIn, after earlier: [RawResponse.Metrics.Retry],
+        over handle: PoolHandle
+    ) async throws(RequestError) -> RawResponse {
+        var request = request
+        if let value = signIn.fieldValue { request.header[.proxyAuthorization] = value }
+        do throws(RequestError) {
+            return try await SocketExchange.perform(request, over: handle, isContinuation: !earlier.isEmpty)
+        } catch {
+            throw error.adding(repetitions: earlier)
+        }
+    }
+
+    /// Returns whether to send the request again.
+    private static func isChallenged(
+        _ signIn: inout ProxySignIn, by response: RawResponse, to request: PreparedRequest
+    ) throws(RequestError) -> Bool {
+        do throws(RequestError) {
+            guard try signIn.continues(after: response.head) else { return false }
+            guard request.body.isReplayable else {
+                throw RequestError(.bodyNotReplayable, detail: "the proxy responded with \(response.head.status)")
+            }
+            return true
+        } catch {
+            throw error.adding(response: response.head).adding(repetitions: response.metrics.retries)
+        }
+    }
+}
