@@ -1,7 +1,7 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Serves one connection on its thread: reads a request, executes it, writes the response, and repeats.
+/// The service of one connection: it reads a request, executes it, writes the response, and repeats.
 struct Service {
     private let connection: ServerConnection
     private let state: ServerState
@@ -20,22 +20,32 @@ struct Service {
         input = RequestInput(connection, state)
     }
 
-    /// Serves requests until one side ends the connection.
-    mutating func run() {
+    /// The instant by which the connection must have been served again.
+    var deadline: Deadline { input.deadline }
+
+    /// Serves the requests that have arrived; returns false if the connection is to be closed.
+    mutating func run() -> Bool {
         defer { releaseBody() }
+        input.expectBytes()
         do throws(ConnectionEnd) {
-            if let security = state.security { negotiation = try connection.secure(security.context) }
+            if let security = state.security, negotiation == nil {
+                negotiation = try connection.secure(security.context, by: input.deadline)
+                input.begin()
+            }
             while let request = try read() {
                 guard try respond(to: request) else { break }
                 releaseBody()
                 exchange += 1
+                if input.isExhausted { return true }
             }
             try endOutput()
         } catch {
+            if case .waiting = error { return true }
             // Before the refusal, which waits for the client to close the connection.
             releaseBody()
             if case .refused(let status, let detail, let fields) = error { try? refuse(status, detail, fields) }
         }
+        return false
     }
 
     /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
@@ -141,6 +151,7 @@ struct Service {
             guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw .closed }
             try output.append(body: data, input: &input)
         case .stream(let stream):
+            if let contents = stream.contents { return try output.append(body: contents, input: &input) }
             try output.flushPart(&input)
             while let chunk = try pull(stream) {
                 try output.append(body: chunk, input: &input)
