@@ -44,7 +44,16 @@ final class Worker {
         self.server = server
     }
 
+    /// The last date of a response, with its text.
+    private var lastDate = (date: HTTPDate(secondsSince1970: 0), text: "")
+
     deinit { buffer.deallocate() }
+
+    /// Returns the text of `date`.
+    func text(of date: HTTPDate) -> String {
+        if lastDate.date != date || lastDate.text.isEmpty { lastDate = (date, date.description) }
+        return lastDate.text
+    }
 
     /// Passes the lead on before the thread waits, if it leads.
     func prepareToWait() {

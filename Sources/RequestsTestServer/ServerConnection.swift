@@ -121,6 +121,9 @@ final class ServerConnection: Sendable {
         }
     }
 
+    /// Returns the text of `date`, which most responses of a thread have in common with the one before.
+    func text(of date: HTTPDate) -> String { worker?.text(of: date) ?? date.description }
+
     /// Runs `operation` as a task on this thread only.
     ///
     /// The task is cancelled when the server stops; an operation that ignores cancellation delays that. If it suspends,

@@ -136,9 +136,14 @@ struct Service {
             case .hostNotFound, .connectionFailed, .proxyRefused, .tlsUnavailable, .certificateRefused, .tlsFailed,
                 .connectionLost, .protocolViolation, .timedOut, .cancelled:
                 throw .closed
-            // Such as a miss of a mock, which no retry should repeat.
-            default: throw .refused(error.isPermanent ? 501 : 500, error.description)
+            default: break
             }
+            if let refusal = error.underlying as? any ServedRefusal {
+                let delay = refusal.retryDelay.map { Field(name: .retryAfter, value: String($0.wholeSeconds)) }
+                throw .refused(refusal.servedStatus, error.description, [delay].compactMap(\.self))
+            }
+            // Such as a miss of a mock, which no retry should repeat.
+            throw .refused(error.isPermanent ? 501 : 500, error.description)
         }
     }
 
@@ -170,7 +175,8 @@ struct Service {
 
     /// Responds to a refused request, and ends the connection so that the client can read the response.
     private mutating func refuse(_ status: HTTPStatus, _ detail: String, _ fields: [Field]) throws(ConnectionEnd) {
-        var output = ResponseOutput(connection, .standard)
+        let behavior = TestServer.Behavior(date: state.behavior(connection.index, exchange).date)
+        var output = ResponseOutput(connection, behavior)
         let body = Data("\(detail)\n".utf8)
         let head = ResponseHead(status: status, header: Header([.contentType(.plainText)] + fields), target: state.root)
         try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
@@ -188,5 +194,13 @@ struct Service {
     /// Shuts down the sending side, so that the client receives the end of the connection.
     private func endOutput() throws(ConnectionEnd) {
         connection.endOutput()
+    }
+}
+
+extension Duration {
+    /// The seconds, rounded up so that a repetition is not early; at least 1.
+    fileprivate var wholeSeconds: Int64 {
+        let (seconds, fraction) = components
+        return max(1, seconds < .max && fraction > 0 ? seconds + 1 : seconds)
     }
 }
