@@ -56,7 +56,7 @@ let libraries = [
     target("Requests", ["CRequestsClock"]),
     target("RequestsFoundation", ["Requests"]),
     target("RequestsMiddleware", ["Requests", "RequestsPOSIX"]),
-    target("RequestsMock", ["Requests"]),
+    target("RequestsMock", ["Requests", "RequestsPOSIX"]),
     target("RequestsSocket", ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS"]),
     target("RequestsURLSession", ["Requests", "RequestsFoundation", "RequestsPOSIX"]),
     target("RequestsXML", ["Requests"]),
@@ -140,7 +140,7 @@ let testTargets = [
             "Adaptors", "CRequestsPOSIX", "PackageStandIns", "RequestsFoundation", "RequestsMiddleware", "RequestsMock",
             "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
         ]),
-    tests("RequestsMockTests", ["RequestsMock", "TestSupport"], exclude: ["feeds.txt"]),
+    tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX", "TestSupport"], exclude: ["feeds.txt"]),
     tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),
     tests(
         "RequestsSocketTests",

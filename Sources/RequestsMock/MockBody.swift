@@ -77,7 +77,9 @@ extension MockResponse {
             hasBody ? scripted : [], length: length, trailers: hasBody ? trailers : .empty,
             delay: drain.map { delay.ending(after: $0.timeout) } ?? delay, progress: progress)
         if let pace { source.set(pace) }
-        let stream = ResponseStream(length: length, source)
+        let isPlain = hasBody && drain == nil && request.progressHandler == nil
+        let whole = isPlain ? wholeBody : nil
+        let stream = whole.map { ResponseStream(of: $0, source) } ?? ResponseStream(length: length, source)
         do throws(RequestError) {
             if let drain {
                 let body = try await Self.drained(stream, drain.limit)
@@ -90,6 +92,14 @@ extension MockResponse {
         } catch {
             throw error.adding(response: head, body: source.received)
         }
+    }
+
+    /// The body, if it arrives as a whole at once and without trailers; nil otherwise.
+    private var wholeBody: Data? {
+        guard body.count == 1, case .bytes(let data) = body[0], maximumBytes == nil, pace == nil, trailers.isEmpty,
+            announcedLength == data.count
+        else { return nil }
+        return data
     }
 
     /// The events of the body; those of a cut body end with an error.

@@ -173,7 +173,10 @@ extension MockExecutor {
         add(.predicate(condition), .script(result.script), fileID, line)
     }
 
-    /// Removes all stubs (PM-123); the requests that were recorded are kept.
+    /// Removes all stubs, and forgets the requests that matched none (PM-123).
+    ///
+    /// The requests that were recorded are kept. The handling of unmatched requests does not change; it is a constant
+    /// of the mock.
     public func removeAllStubs() { stubs.removeAll() }
 
     /// Adds a stub for requests to one URL with exactly its query items, which expects `calls` calls.

@@ -32,6 +32,12 @@ struct ReadinessQueue: ~Copyable, Sendable {
         try control(EPOLL_CTL_ADD, descriptor, Self.mask(interest, standing), token)
     }
 
+    /// Adds a descriptor that is reported as long as bytes can be read, until it is removed.
+    func addReadable(_ descriptor: Int32, token: SlotToken) throws(SystemError) {
+        try checkProcess()
+        try control(EPOLL_CTL_ADD, descriptor, rp_epoll_read, token)
+    }
+
     /// Requests another report for a descriptor that was added, in the directions of `interest` only.
     func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try checkProcess()

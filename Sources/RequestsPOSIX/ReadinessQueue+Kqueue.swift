@@ -37,6 +37,12 @@ struct ReadinessQueue: ~Copyable, Sendable {
         }
     }
 
+    /// Adds a descriptor that is reported as long as bytes can be read, until it is removed.
+    func addReadable(_ descriptor: Int32, token: SlotToken) throws(SystemError) {
+        guard ForkCount.current == forks else { throw .forkedChild }
+        try change(descriptor, filter: EVFILT_READ, flags: EV_ADD, token)
+    }
+
     /// Requests another report for a descriptor that was added.
     func watch(_ descriptor: Int32, token: SlotToken, interest: Interest, standing: Bool) throws(SystemError) {
         try add(descriptor, token: token, interest: interest, standing: standing)

@@ -18,14 +18,14 @@ final class Listener: Sendable {
         }
     }
 
-    /// Accepts connections until the listener is woken.
-    func run(_ state: ServerState) {
+    /// Accepts connections for `service` until the listener is woken.
+    func run(_ state: ServerState, _ service: ServiceThreads, _ stopSignal: StopSignal) {
         while true {
             do {
                 try socket.waitInPlace(for: .reading, orUntil: wake)
                 while state.acceptsConnections, let connection = try socket.accept() {
                     connection.setNoDelay()
-                    try state.serve(connection)
+                    try state.serve(connection, service, stopSignal)
                 }
                 if !state.acceptsConnections, !pause() { return }
             } catch is SystemError {

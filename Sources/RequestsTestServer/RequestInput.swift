@@ -7,15 +7,42 @@ struct RequestInput {
     private let state: ServerState
     private var buffer: [UInt8] = []
     private var start = 0
-    private var received = [UInt8](repeating: 0, count: 16 << 10)
+    private var reader: RequestReader
+    /// Whether a byte of the request has arrived.
+    private var hasStarted = false
+    /// The instant by which the bytes that are waited for must have arrived.
+    private(set) var deadline: Deadline
+    /// Whether there can be bytes that the socket has not reported.
+    private var mayHaveBytes = false
     private var isAtEnd = false
 
     /// The number of bytes that are read ahead during a pause; more stay in the socket (decision 0026).
     private static var readAhead: Int { 256 << 10 }
+    /// The capacity that a buffer keeps while its connection waits for a request.
+    private static var keptCapacity: Int { 4 << 10 }
 
     init(_ connection: ServerConnection, _ state: ServerState) {
         self.connection = connection
         self.state = state
+        reader = RequestReader(limits: state.wireLimits)
+        // A handshake begins like a head.
+        deadline = Self.deadline(after: state.security == nil ? state.limits.idleTime : state.limits.headTime)
+    }
+
+    /// Begins to wait for a request.
+    mutating func begin() {
+        reader = RequestReader(limits: state.wireLimits)
+        hasStarted = false
+        deadline = Self.deadline(after: state.limits.idleTime)
+    }
+
+    /// Records that the socket can be read.
+    mutating func expectBytes() { mayHaveBytes = true }
+
+    /// Whether no byte of the next request can be read before the socket reports one.
+    var isExhausted: Bool {
+        start == buffer.count && !mayHaveBytes && !isAtEnd && connection.waitsForBytes
+            && buffer.capacity <= Self.keptCapacity
     }
 
     /// Reads the next request to its end; returns nil if the client closes the connection instead.
@@ -24,46 +51,45 @@ struct RequestInput {
     ///   - onHead: A function that is called with the head before the body is read; its error refuses the request.
     ///   - onBody: A function that is called with the bytes of the body as they arrive; its error refuses the request.
     /// - Returns: The request and its trailers; nil at the end of the connection.
-    /// - Throws: The end of the connection, or the refusal of the request.
+    /// - Throws: The end of the connection, or the refusal of the request. `waiting` if the head has not arrived: the
+    ///   next call continues.
     mutating func next(
         onHead: (ReceivedRequest) throws(ConnectionEnd) -> Void, onBody: (Data) throws(ConnectionEnd) -> Void
     ) throws(ConnectionEnd) -> (request: ReceivedRequest, trailers: Header)? {
-        var limits = WireLimits()
-        limits.headBytes = state.limits.headBytes
-        limits.lineBytes = min(limits.lineBytes, state.limits.headBytes)
-        var reader = RequestReader(limits: limits)
         var head: ReceivedRequest?
         // The bytes of the body that arrived together: in chunks of one byte they would be many small pieces otherwise.
         var arrived = Data()
-        // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.
-        var deadline = deadline(after: state.limits.idleTime)
-        var hasStarted = false
         while true {
-            let event = try event(of: &reader)
+            // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.
+            let event = try Self.event(of: &reader, in: buffer, from: &start)
             if !hasStarted, reader.hasStarted {
                 hasStarted = true
-                deadline = self.deadline(after: state.limits.headTime)
+                deadline = Self.deadline(after: state.limits.headTime)
             }
             switch event {
             case .needMore:
                 if !arrived.isEmpty { try onBody(arrived) }
                 arrived.removeAll(keepingCapacity: true)
-                if try fill(by: deadline, hasStarted) { continue }
+                if try fill(isBody: head != nil) { continue }
                 guard reader.hasStarted else { return nil }
                 throw .refused(400, "incomplete request")
             case .head(let request):
                 head = request
-                deadline = self.deadline(after: state.limits.bodyTime)
+                deadline = Self.deadline(after: state.limits.bodyTime)
                 try onHead(request)
             case .data(let range): arrived.append(contentsOf: buffer[range])
             case .end(let trailers):
                 if !arrived.isEmpty { try onBody(arrived) }
+                begin()
                 return head.map { ($0, trailers) }
             }
         }
     }
 
-    private mutating func event(of reader: inout RequestReader) throws(ConnectionEnd) -> RequestReader.Event {
+    /// Reads the bytes of `buffer` from `start` on, which moves behind those that were consumed.
+    private static func event(
+        of reader: inout RequestReader, in buffer: [UInt8], from start: inout Int
+    ) throws(ConnectionEnd) -> RequestReader.Event {
         let offset = start
         do throws(WireError) {
             let (consumed, event) = try reader.next(in: buffer.span.extracting(droppingFirst: offset))
@@ -75,35 +101,37 @@ struct RequestInput {
         }
     }
 
-    private func deadline(after limit: Duration?) -> Deadline { limit.map(Deadline.after) ?? .distantFuture }
+    private static func deadline(after limit: Duration?) -> Deadline { limit.map(Deadline.after) ?? .distantFuture }
 
     /// Waits for more bytes; returns false if the client will send none.
-    private mutating func fill(by deadline: Deadline, _ hasStarted: Bool) throws(ConnectionEnd) -> Bool {
-        buffer.removeFirst(start)
+    private mutating func fill(isBody: Bool) throws(ConnectionEnd) -> Bool {
+        if start == buffer.count { discardBuffer() } else { buffer.removeFirst(start) }
         start = 0
         while !isAtEnd {
             // Checked before each read, because a client that always sends never lets the wait end.
-            guard deadline == .distantFuture || .now < deadline else { throw Self.late(hasStarted) }
-            if try receive() { return !isAtEnd }
-            guard try connection.wait(for: .reading, by: deadline == .distantFuture ? nil : deadline) else {
-                throw Self.late(hasStarted)
+            guard deadline == .distantFuture || .now < deadline else { throw late }
+            if isBody || mayHaveBytes, try receive() { return !isAtEnd }
+            guard isBody || !connection.waitsForBytes else {
+                if buffer.isEmpty, buffer.capacity > Self.keptCapacity { buffer = [] }
+                throw .waiting
             }
+            let limit = deadline == .distantFuture ? nil : deadline
+            guard try connection.wait(for: .reading, by: limit) else { throw late }
+            mayHaveBytes = true
         }
         return false
     }
 
     /// The end of a connection whose client sends too slowly; without a request, there is nothing to refuse.
-    private static func late(_ hasStarted: Bool) -> ConnectionEnd {
-        hasStarted ? .refused(408, "the request did not arrive in time") : .closed
-    }
+    private var late: ConnectionEnd { hasStarted ? .refused(408, "the request did not arrive in time") : .closed }
 
     /// Takes the bytes that have arrived; returns false if there are none.
     private mutating func receive() throws(ConnectionEnd) -> Bool {
-        guard let count = try connection.receive(into: &received) else {
+        guard let (count, mayHaveMore) = try connection.receive(into: &buffer) else {
             isAtEnd = true
             return true
         }
-        buffer.append(contentsOf: received[..<count])
+        mayHaveBytes = mayHaveMore
         if count > 0 { state.count(receivedBytes: count) }
         return count > 0
     }

@@ -43,6 +43,9 @@ struct ResponseOutput {
         self.framing = framing
         var header = head.header
         header.removeAll { $0.name.framesMessage }
+        if !header.contains(.date), let date = behavior.date() {
+            header.add(Field(name: .date, value: connection.text(of: HTTPDate(date))))
+        }
         if let length { header.add(Field(name: .contentLength, value: String(length))) }
         if case .chunked = framing { header.add(Field(name: .transferEncoding, value: "chunked")) }
         if closing { header.add(Field(name: .connection, value: "close")) }

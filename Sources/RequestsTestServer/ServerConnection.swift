@@ -4,24 +4,28 @@ import RequestsTLS
 
 /// The reason why a connection is not served any further.
 enum ConnectionEnd: Error {
+    /// No bytes of the next request have arrived, or not all of its head; they are served when there are more.
+    case waiting
     /// The client has closed the connection, the server is stopping, or a fault closes the connection.
     case closed
     /// The request is refused: this response is sent, and then the connection is closed.
     case refused(HTTPStatus, String, [Field] = [])
 }
 
-/// One connection: its socket, and the signal that ends its waits.
+/// One connection: its socket, and the waits of the thread that serves it.
 ///
-/// It belongs to the thread that serves it.
+/// It belongs to that thread.
 final class ServerConnection: Sendable {
     let index: Int
     let socket: Socket
     private let onStall: @Sendable () -> Void
     private let limits: TestServer.Limits
-    private let wake: WakeSignal
+    private let stopSignal: StopSignal
     private let executor = ThreadExecutor()
     private let currentTask = Lock(CurrentTask())
-    nonisolated(unsafe) private var secured: TLSStream?  // only the thread that serves the connection uses it
+    /// The thread that serves the connection; nil if none does.
+    nonisolated(unsafe) var worker: Worker?  // only that thread uses it
+    nonisolated(unsafe) private var secured: TLSStream?  // as above
     /// The direction that the last transfer over TLS waits for; nil without TLS.
     nonisolated(unsafe) private var needed: Direction?  // as above
 
@@ -31,19 +35,18 @@ final class ServerConnection: Sendable {
     }
 
     init(
-        _ index: Int, _ socket: consuming Socket, _ limits: TestServer.Limits,
+        _ index: Int, _ socket: consuming Socket, _ limits: TestServer.Limits, _ stopSignal: StopSignal,
         onStall: @escaping @Sendable () -> Void
-    ) throws(SystemError) {
+    ) {
         self.index = index
         self.limits = limits
         self.onStall = onStall
         self.socket = socket
-        wake = try WakeSignal()
+        self.stopSignal = stopSignal
     }
 
-    /// Ends every wait of the connection's thread; can be called on any thread.
+    /// Cancels the exchange in progress and all later ones; can be called on any thread.
     func stop() {
-        wake.signal()
         let cancel = currentTask.withLock { task in
             task.isStopping = true
             return task.cancel
@@ -51,10 +54,17 @@ final class ServerConnection: Sendable {
         cancel?()
     }
 
+    /// Whether the next transfer is possible when bytes arrive.
+    var waitsForBytes: Bool { needed != .writing }
+
+    /// Whether bytes that have been received from the socket can remain in TLS.
+    var isSecured: Bool { secured != nil }
+
     /// Waits until the socket is ready; returns false if `deadline` has passed.
     func wait(for direction: Direction, by deadline: Deadline? = nil) throws(ConnectionEnd) -> Bool {
+        worker?.prepareToWait()
         do throws(WaitError) {
-            try socket.waitInPlace(for: needed ?? direction, by: deadline, orUntil: wake)
+            try socket.waitInPlace(for: needed ?? direction, by: deadline, orUntil: stopSignal.wake)
             return true
         } catch {
             if case .timedOut = error { return false }
@@ -64,8 +74,9 @@ final class ServerConnection: Sendable {
 
     /// Waits without reading until the client has closed the connection, or until `deadline`.
     func waitForHangUp(by deadline: Deadline) throws(ConnectionEnd) {
+        worker?.prepareToWait()
         do throws(WaitError) {
-            try socket.waitForHangUpInPlace(by: deadline, orUntil: wake)
+            try socket.waitForHangUpInPlace(by: deadline, orUntil: stopSignal.wake)
         } catch {
             guard case .timedOut = error else { throw .closed }
         }
@@ -92,12 +103,17 @@ final class ServerConnection: Sendable {
         }
     }
 
-    /// Receives available bytes into `buffer`, and returns their number: nil at the end, 0 if there are none yet.
-    func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> Int? {
+    /// Receives available bytes at the end of `buffer`.
+    ///
+    /// - Returns: Their number, and whether there may be more: nil at the end, 0 if there are none yet.
+    func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> (count: Int, mayHaveMore: Bool)? {
+        guard let worker else { throw .closed }
         do {
-            switch try buffer.withUnsafeMutableBytes({ try obtain(into: $0) }) {
-            case .bytes(let count): return count
-            case .wouldBlock: return 0
+            switch try obtain(into: worker.buffer) {
+            case .bytes(let count):
+                buffer.append(contentsOf: worker.buffer[..<count])
+                return (count, isSecured || count == worker.buffer.count)
+            case .wouldBlock: return (0, false)
             case .end: return nil
             }
         } catch {
@@ -105,14 +121,20 @@ final class ServerConnection: Sendable {
         }
     }
 
+    /// Returns the text of `date`, which most responses of a thread have in common with the one before.
+    func text(of date: HTTPDate) -> String { worker?.text(of: date) ?? date.description }
+
     /// Runs `operation` as a task on this thread only.
     ///
-    /// The task is cancelled when the server stops; an operation that ignores cancellation delays that.
+    /// The task is cancelled when the server stops; an operation that ignores cancellation delays that. If it suspends,
+    /// another thread leads.
     func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
     ) throws(RequestError) -> Value {
         defer { currentTask.withLock { $0.cancel = nil } }
-        return try executor.run { cancel in
+        return try executor.run {
+            self.worker?.prepareToWait()
+        } onStart: { cancel in
             let isStopping = currentTask.withLock { task in
                 task.cancel = cancel
                 return task.isStopping
@@ -123,26 +145,20 @@ final class ServerConnection: Sendable {
             try await operation()
         }
     }
-
-    /// Ends the use of the thread; remaining work runs on the shared pool.
-    func close() {
-        executor.close()
-    }
 }
 
 // MARK: TLS
 
 extension ServerConnection {
     /// Performs the TLS handshake, and returns its result.
-    func secure(_ context: TLSContext) throws(ConnectionEnd) -> TLSConfiguration.Negotiation {
-        let deadline = limits.headTime.map(Deadline.after)
+    func secure(_ context: TLSContext, by deadline: Deadline) throws(ConnectionEnd) -> TLSConfiguration.Negotiation {
         do {
             let stream = try TLSStream(server: context, over: ServerTransport(self))
             secured = stream
             while let directions = try stream.handshake() {
                 needed = directions.direction
                 // A client that always sends could make the wait return each time.
-                if let deadline, deadline < .now { throw ConnectionEnd.closed }
+                if deadline != .distantFuture, deadline.hasPassed { throw ConnectionEnd.closed }
                 guard try wait(for: .reading, by: deadline) else { throw ConnectionEnd.closed }
             }
             needed = nil

@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsHTTP1
 import RequestsPOSIX
 import Synchronization
 
@@ -11,7 +12,8 @@ final class ServerState: Sendable {
 
     private struct State {
         var record: TestServer.Record
-        var connections: [Int: ServerConnection] = [:]
+        /// The threads that serve connections; nil when they have ended.
+        var service: ServiceThreads?
         var listener: Listener?
         var isStopping = false
         var threads = 0
@@ -25,6 +27,8 @@ final class ServerState: Sendable {
 
     let executor: any RequestExecutor
     let limits: TestServer.Limits
+    /// The limits of heads.
+    let wireLimits: WireLimits
     /// The TLS of the server; nil for none.
     let security: ServerSecurity?
     let behavior: @Sendable (_ connection: Int, _ exchange: Int) -> TestServer.Behavior
@@ -41,6 +45,10 @@ final class ServerState: Sendable {
         self.limits = limits
         self.security = security
         self.behavior = behavior
+        var wireLimits = WireLimits()
+        wireLimits.headBytes = limits.headBytes
+        wireLimits.lineBytes = min(wireLimits.lineBytes, limits.headBytes)
+        self.wireLimits = wireLimits
         state = Lock(State(record: TestServer.Record(limits.recording)))
     }
 
@@ -78,23 +86,39 @@ extension ServerState {
         atEnd?.resume()
     }
 
+    /// Starts to serve the connections that `listener` accepts.
     func start(_ listener: Listener) throws(SystemError) {
-        state.withLock { $0.listener = listener }
-        try startThread(named: "test-server") {
-            let listener = self.state.withLock { $0.listener }
-            listener?.run(self)
-            self.state.withLock { $0.listener = nil }
+        let stopSignal = try StopSignal()
+        let service = try ServiceThreads(limits, stopSignal)
+        state.withLock { state in
+            state.listener = listener
+            state.service = service
+        }
+        do throws(SystemError) {
+            try service.start(for: self)
+            try startThread(named: "test-server") {
+                let listener = self.state.withLock { $0.listener }
+                listener?.run(self, service, stopSignal)
+                self.state.withLock { $0.listener = nil }
+            }
+        } catch {
+            _ = service.stop()
+            state.withLock { ($0.listener, $0.service) = (nil, nil) }
+            throw error
         }
     }
 
     /// Ends every connection, and waits until every thread has released its resources.
     func stop() async {
-        let waiters = state.withLock { state in
+        let (waiters, service) = state.withLock { state in
             state.isStopping = true
             state.listener?.wake.signal()
-            for connection in state.connections.values { connection.stop() }
-            defer { state.waiters = [:] }
-            return state.waiters
+            defer { (state.waiters, state.service) = ([:], nil) }
+            return (state.waiters, state.service)
+        }
+        if let (closed, served) = service?.stop() {
+            for connection in served { connection.stop() }
+            change { $0.openConnections -= closed }
         }
         for waiter in waiters.values { waiter.continuation.resume(throwing: CancellationError()) }
         await withCheckedContinuation { continuation in
@@ -112,49 +136,27 @@ extension ServerState {
 extension ServerState {
     /// Whether another connection can be served: the server is not stopping and has not reached its limit.
     var acceptsConnections: Bool {
-        state.withLock { !$0.isStopping && $0.connections.count < max(1, limits.connections) }
+        state.withLock { state in
+            guard !state.isStopping, let service = state.service else { return false }
+            return service.connectionCount < max(1, limits.connections)
+        }
     }
 
-    /// Serves `socket` on its own thread, unless the server is stopping.
-    func serve(_ socket: consuming Socket) throws(SystemError) {
-        let index = state.withLock { $0.record.acceptedConnections }
-        let connection = try ServerConnection(
-            index, socket, limits, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
-        state.withLock { $0.connections[index] = connection }
-        change { record in
-            record.acceptedConnections += 1
+    /// Serves `socket` with `service`, unless the server is stopping.
+    func serve(_ socket: consuming Socket, _ service: ServiceThreads, _ stopSignal: StopSignal) throws(SystemError) {
+        let index = change { record in
             record.openConnections += 1
+            record.acceptedConnections += 1
+            return record.acceptedConnections - 1
         }
+        let connection = ServerConnection(
+            index, socket, limits, stopSignal, onStall: { [weak self] in self?.change { $0.stalledWrites += 1 } })
         do throws(SystemError) {
-            try startThread(named: "test-connection") { self.run(index) }
+            if try service.add(ServedConnection(connection, self)) { return }
         } catch {
-            removeConnection(index)
+            change { $0.openConnections -= 1 }
             throw error
         }
-    }
-
-    /// Serves a connection to its end.
-    private func run(_ index: Int) {
-        // A separate function, so that no reference to the connection is left when it is removed.
-        serveRequests(of: index)
-        removeConnection(index)
-    }
-
-    private func serveRequests(of index: Int) {
-        let (connection, isStopping) = state.withLock { ($0.connections[index], $0.isStopping) }
-        guard let connection else { return }
-        if !isStopping {
-            var service = Service(connection, self)
-            service.run()
-        }
-        connection.close()
-    }
-
-    /// Removes a connection, which closes it, and counts it as closed afterwards.
-    private func removeConnection(_ index: Int) {
-        let connection = state.withLock { $0.connections.removeValue(forKey: index) }
-        // Closes the connection here: outside the lock, and before the record counts it as closed.
-        _ = consume connection
         change { $0.openConnections -= 1 }
     }
 }

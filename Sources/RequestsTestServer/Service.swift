@@ -1,7 +1,7 @@
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// Serves one connection on its thread: reads a request, executes it, writes the response, and repeats.
+/// The service of one connection: it reads a request, executes it, writes the response, and repeats.
 struct Service {
     private let connection: ServerConnection
     private let state: ServerState
@@ -20,22 +20,32 @@ struct Service {
         input = RequestInput(connection, state)
     }
 
-    /// Serves requests until one side ends the connection.
-    mutating func run() {
+    /// The instant by which the connection must have been served again.
+    var deadline: Deadline { input.deadline }
+
+    /// Serves the requests that have arrived; returns false if the connection is to be closed.
+    mutating func run() -> Bool {
         defer { releaseBody() }
+        input.expectBytes()
         do throws(ConnectionEnd) {
-            if let security = state.security { negotiation = try connection.secure(security.context) }
+            if let security = state.security, negotiation == nil {
+                negotiation = try connection.secure(security.context, by: input.deadline)
+                input.begin()
+            }
             while let request = try read() {
                 guard try respond(to: request) else { break }
                 releaseBody()
                 exchange += 1
+                if input.isExhausted { return true }
             }
             try endOutput()
         } catch {
+            if case .waiting = error { return true }
             // Before the refusal, which waits for the client to close the connection.
             releaseBody()
             if case .refused(let status, let detail, let fields) = error { try? refuse(status, detail, fields) }
         }
+        return false
     }
 
     /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
@@ -126,9 +136,14 @@ struct Service {
             case .hostNotFound, .connectionFailed, .proxyRefused, .tlsUnavailable, .certificateRefused, .tlsFailed,
                 .connectionLost, .protocolViolation, .timedOut, .cancelled:
                 throw .closed
-            // Such as a miss of a mock, which no retry should repeat.
-            default: throw .refused(error.isPermanent ? 501 : 500, error.description)
+            default: break
             }
+            if let refusal = error.underlying as? any ServedRefusal {
+                let delay = refusal.retryDelay.map { Field(name: .retryAfter, value: String($0.wholeSeconds)) }
+                throw .refused(refusal.servedStatus, error.description, [delay].compactMap(\.self))
+            }
+            // Such as a miss of a mock, which no retry should repeat.
+            throw .refused(error.isPermanent ? 501 : 500, error.description)
         }
     }
 
@@ -141,6 +156,7 @@ struct Service {
             guard let data = try? Data(contentsOf: URL(filePath: path)) else { throw .closed }
             try output.append(body: data, input: &input)
         case .stream(let stream):
+            if let contents = stream.contents { return try output.append(body: contents, input: &input) }
             try output.flushPart(&input)
             while let chunk = try pull(stream) {
                 try output.append(body: chunk, input: &input)
@@ -159,7 +175,8 @@ struct Service {
 
     /// Responds to a refused request, and ends the connection so that the client can read the response.
     private mutating func refuse(_ status: HTTPStatus, _ detail: String, _ fields: [Field]) throws(ConnectionEnd) {
-        var output = ResponseOutput(connection, .standard)
+        let behavior = TestServer.Behavior(date: state.behavior(connection.index, exchange).date)
+        var output = ResponseOutput(connection, behavior)
         let body = Data("\(detail)\n".utf8)
         let head = ResponseHead(status: status, header: Header([.contentType(.plainText)] + fields), target: state.root)
         try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
@@ -177,5 +194,13 @@ struct Service {
     /// Shuts down the sending side, so that the client receives the end of the connection.
     private func endOutput() throws(ConnectionEnd) {
         connection.endOutput()
+    }
+}
+
+extension Duration {
+    /// The seconds, rounded up so that a repetition is not early; at least 1.
+    fileprivate var wholeSeconds: Int64 {
+        let (seconds, fraction) = components
+        return max(1, seconds < .max && fraction > 0 ? seconds + 1 : seconds)
     }
 }

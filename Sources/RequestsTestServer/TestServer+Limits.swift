@@ -15,7 +15,8 @@ extension TestServer {
         public var totalBodyBytes = 128 << 20
         /// The maximum number of connections at one time, at least 1; the default is 4,096.
         ///
-        /// Each has its own thread. Further connections wait in the system's queue until one ends.
+        /// Those with a request in progress can have a thread of their own. Further connections wait in the system's
+        /// queue until one ends.
         public var connections = 4_096
         /// The number of bytes that are read and discarded after a refused request; the default is 1 MiB.
         ///
@@ -36,7 +37,7 @@ extension TestServer {
         /// The maximum time for which a connection waits for the next request, or for the client to read a response;
         /// nil, the default, for no limit.
         ///
-        /// The connection is then closed.
+        /// The connection is then closed, at the latest after a quarter of the shortest limit of a connection more.
         public var idleTime: Duration?
         /// The limits of the requests that are recorded.
         public var recording: Recording

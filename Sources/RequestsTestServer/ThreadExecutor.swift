@@ -6,7 +6,10 @@ import RequestsPOSIX
 final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
-        var isClosed = false
+        /// Whether a thread runs jobs; otherwise the global executor does.
+        var isRunning = false
+        /// Whether that thread waits for the next job.
+        var isWaiting = false
     }
 
     private let state = Lock(State())
@@ -14,20 +17,29 @@ final class ThreadExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.jobs.append(job) }
-            return state.isClosed
+        let (isRunning, mustWake) = state.withLock { state in
+            if state.isRunning { state.jobs.append(job) }
+            defer { state.isWaiting = false }
+            return (state.isRunning, state.isWaiting)
         }
-        if isClosed { globalConcurrentExecutor.enqueue(job) } else { arrived.signal() }
+        if mustWake { arrived.signal() }
+        if !isRunning { globalConcurrentExecutor.enqueue(job) }
     }
 
     /// Runs `operation` as a task on this thread, and returns when it has ended.
     ///
-    /// `onStart` receives the function that cancels the task, before the task begins.
+    /// - Parameters:
+    ///   - onWait: A function that is called before the thread waits because the task is suspended.
+    ///   - onStart: A function that receives the function that cancels the task, before the task begins.
+    ///   - operation: The operation.
+    /// - Returns: The result of `operation`.
+    /// - Throws: The error of `operation`.
     func run<Value: Sendable>(
-        onStart: (@escaping @Sendable () -> Void) -> Void,
+        onWait: () -> Void, onStart: (@escaping @Sendable () -> Void) -> Void,
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
     ) throws(RequestError) -> Value {
+        state.withLock { $0.isRunning = true }
+        defer { passRemainingJobs() }
         let outcome = Outcome<Value>()
         let task = Task(executorPreference: self) {
             do throws(RequestError) {
@@ -38,18 +50,26 @@ final class ThreadExecutor: TaskExecutor {
         }
         onStart { task.cancel() }
         while true {
-            if let result = outcome.result { return try result.get() }
-            // Signalled for each job; the task itself runs only here, so its end needs no signal.
-            arrived.wait()
-            nextJob()?.runSynchronously(on: asUnownedTaskExecutor())
+            if let job = nextJob() {
+                job.runSynchronously(on: asUnownedTaskExecutor())
+                if let result = outcome.result { return try result.get() }
+                continue
+            }
+            onWait()
+            // Unless a job has arrived meanwhile.
+            let mustWait = state.withLock { state in
+                state.isWaiting = state.jobs.isEmpty
+                return state.isWaiting
+            }
+            if mustWait { arrived.wait() }
         }
     }
 
-    /// Passes remaining and future jobs to the global executor, because the thread is ending.
-    func close() {
+    /// Passes remaining and future jobs to the global executor, because the thread does other work.
+    private func passRemainingJobs() {
         let remaining = state.withLock { state in
-            state.isClosed = true
-            defer { state.jobs = [] }
+            state.isRunning = false
+            defer { state.jobs.removeAll(keepingCapacity: true) }
             return state.jobs
         }
         for job in remaining { globalConcurrentExecutor.enqueue(job) }

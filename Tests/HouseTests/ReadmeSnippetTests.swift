@@ -29,6 +29,25 @@ struct ReadmeSnippetTests {
         }
     }
 
+    @Test(
+        "compiled code contains every Swift snippet of an article, line for line",
+        arguments: ["CachingResponses", "KeepingCookies", "ProtectingServersAndClients"])
+    func snippets(article: String) throws {
+        // Its indentation, and the commas between the elements of a list, are those of the functions around it.
+        func lines(_ text: String) -> String {
+            "\n"
+                + text.split(separator: "\n").map { line in
+                    let line = line.trimmingCharacters(in: .whitespaces)
+                    return line.hasSuffix(",") ? String(line.dropLast()) : line
+                }.joined(separator: "\n") + "\n"
+        }
+        let compiled = lines(try Repository.here.text(of: "Tests/RequestsMiddlewareTests/MiddlewareArticles.swift"))
+        let folder = "Sources/RequestsMiddleware/RequestsMiddleware.docc"
+        let snippets = try Self.snippets(of: Repository.here.text(of: "\(folder)/\(article).md"))
+        try #require(snippets.count >= 2)
+        for snippet in snippets { #expect(compiled.contains(lines(snippet)), "\(snippet)") }
+    }
+
     @Test("the first program has at most 40 lines")
     func length() throws {
         let first = try #require(try Self.snippets(of: Repository.here.text(of: "README.md")).first)

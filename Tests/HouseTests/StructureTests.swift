@@ -10,7 +10,7 @@ struct StructureTests {
         "RequestsMiddleware": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsXML": ["Requests", "Foundation", "FoundationXML"],
         "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
-        "RequestsMock": ["Requests", "Synchronization"],
+        "RequestsMock": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
         "RequestsSocket": ["Requests", "RequestsHTTP1", "RequestsPOSIX", "RequestsTLS", "Synchronization"],

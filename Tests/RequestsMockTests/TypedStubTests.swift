@@ -159,4 +159,28 @@ struct TypedStubTests {
         mock.removeAllStubs()
         await #expect(throws: RequestError.self) { try await client.perform(StubbedBooks.titled("Emma")) }
     }
+    @Test("a reset forgets stubs, unmatched requests and unused stubs, and keeps what was recorded (PM-123)")
+    func reset() async throws {
+        let mock = MockExecutor()
+        let other = MockExecutor(unmatched: .intercepting)
+        for mock in [mock, other] {
+            let used = mock.on(StubbedBooks.titled("Emma"), return: emma)
+            mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+            _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+            _ = await requestError { try await library(mock).perform(StubbedBooks.add(emma)) }
+            #expect(throws: MockExecutor.VerificationError.self) { try mock.verify() }
+            mock.removeAllStubs()
+            try mock.verify()
+            #expect(mock.recordedCount == 2 && used.callCount == 1)
+            used.remove()
+            // A stub that is added afterwards is not confused with the removed ones.
+            let added = mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+            #expect(try await library(mock).perform(StubbedBooks.titled("Orlando")) == orlando)
+            #expect(added.callCount == 1 && added.requests.count == 1 && used.requests.count == 1)
+        }
+        // The handling of unmatched requests is a constant of a mock, so a reset has nothing to change in it.
+        await #expect(throws: RequestError.self) { try await library(mock).perform(StubbedBooks.titled("Emma")) }
+        let intercepted = await requestError { try await library(other).perform(StubbedBooks.titled("Emma")) }
+        #expect(intercepted?.response?.isInterceptedByMock == true)
+    }
 }

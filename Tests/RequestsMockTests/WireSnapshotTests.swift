@@ -1,4 +1,5 @@
 import RequestsMock
+import RequestsPOSIX
 import TestSupport
 import Testing
 
@@ -156,6 +157,50 @@ struct WireSnapshotTests {
             try client.assertWire(Invalid(), matches: "")
         }
         #expect(invalid?.problem == .notPrepared)
+    }
+
+    @Test("a file that another running process has recorded is not replaced, and one of an ended process is")
+    func twoProcesses() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "processes")
+        @Sendable func record(_ text: String) throws {
+            try WireSnapshot.File(path, besides: #filePath, isRecording: true).check(text)
+        }
+        // A process that has ended: its lock ended with it.
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            try WireSnapshot.File(path, besides: "", isRecording: true).check("ended")
+        }
+        try record("first")
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "first\n")
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            // The same text is no conflict.
+            try WireSnapshot.File(path, besides: "", isRecording: true).check("first")
+            let error = #expect(throws: WireSnapshotError.self) {
+                try WireSnapshot.File(path, besides: "", isRecording: true).check("second")
+            }
+            #expect(error?.problem == .recordedTwice)
+        }
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let error = #expect(throws: WireSnapshotError.self) {
+                try WireSnapshot.File(path, besides: "", isRecording: true).check("third")
+            }
+            #expect(error?.problem == .recordedTwice)
+            #expect(error?.description.contains("another process") == true)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "first\n")
+        #expect(folder.names == ["processes"])
+    }
+
+    @Test("two recorders that create one file at the same moment lose neither text")
+    func sameMoment() throws {
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "moment")
+        for name in ["a", "b"] { try Data(name.utf8).write(to: URL(filePath: folder.path(of: name))) }
+        let files = try ["a", "b"].map { try #require(try OwnedFile.open(folder.path(of: $0))) }
+        try files[0].move(to: path, replacing: nil)
+        #expect(throws: FileError.locked(path: path)) { try files[1].move(to: path, replacing: nil) }
+        #expect(throws: FileError.locked(path: path)) { try OwnedFile.open(path) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "a")
     }
 
     @Test("of two recorders of different texts in one file, one fails and the file has the text of the other")

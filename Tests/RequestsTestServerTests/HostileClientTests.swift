@@ -194,12 +194,14 @@ struct HostileClientTests {
             try await exchange(with: ZerosExecutor())
             let before = try descriptors()
             try await expectMemory(mebibytes: 256) {
+                // Limited by the descriptors of the system, one here and one in the server.
+                let count = min(clientCount, descriptorLimit() / 2 - 200)
                 var limits = TestServer.Limits(bodyBytes: 64 << 10)
                 limits.drainTime = .milliseconds(100)
+                limits.connections = count + 200
                 try await withTestServer(serving: ZerosExecutor(), limits: limits) { server in
-                    // Limited by the descriptors of the system, one here and two in the server, and by its connections.
                     var attached: [RawClient] = []
-                    for number in 0..<min(clientCount, descriptorLimit() / 6, 3_000) {
+                    for number in 0..<count {
                         attached.append(try await RawClient(server))
                         // Heads that never end, of every length, and every fourth client sends nothing.
                         if number % 4 != 0 {

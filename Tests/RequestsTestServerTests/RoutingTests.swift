@@ -120,6 +120,28 @@ struct RoutingTests {
         }
     }
 
+    @Test(
+        "a body of 6 MiB is refused with 413 while it is sent, whatever its framing (T-88)", arguments: [true, false])
+    func longBody(isChunked: Bool) async throws {
+        let mebibyte = String(repeating: "x", count: 1 << 20)
+        try await withTestServer(serving: MockExecutor(.ok()), limits: .strict) { server in
+            let client = try await RawClient(server)
+            try await client.send(
+                "PUT / HTTP/1.1\r\nHost: a\r\n"
+                    + (isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 6291456") + "\r\n\r\n")
+            let sending = Task {
+                for _ in 0..<6 { try await client.send(isChunked ? "100000\r\n\(mebibyte)\r\n" : mebibyte) }
+                if isChunked { try await client.send("0\r\n\r\n") }
+            }
+            let text = try await client.receive("HTTP/1.1 413".utf8.count)
+            #expect(text.hasPrefix("HTTP/1.1 413"))
+            sending.cancel()
+            _ = await sending.result
+            try await server.waitUntil { $0.exchanges.map(\.status) == [413] }
+            #expect(server.exchanges[0].body.count <= 5 << 20)
+        }
+    }
+
     @Test("slow heads and bodies are refused, and idle connections closed (R-73)")
     func slowClients() async throws {
         var limits = TestServer.Limits()

@@ -12,7 +12,9 @@ struct ServedFaultTests {
     private let mock = MockExecutor(.ok("0123456789"))
 
     private func response(_ behavior: TestServer.Behavior, _ request: String = get) async throws -> String {
-        try await withTestServer(serving: mock, behaving: behavior) { server in
+        var behavior = behavior
+        behavior.date = { nil }
+        return try await withTestServer(serving: mock, behaving: behavior) { server in
             let client = try await RawClient(server)
             try await client.send(request)
             client.endSending()
@@ -71,7 +73,7 @@ struct ServedFaultTests {
     @Test("a slow response arrives whole, at its pace (PM-130)")
     func pace() async throws {
         let start = ContinuousClock.now
-        let slow = TestServer.Behavior(pace: .drip(20, every: .milliseconds(5)))
+        let slow = TestServer.Behavior(pace: .drip(20, every: .milliseconds(5)), date: { nil })
         try await withTestServer(serving: mock, behaving: slow) { server in
             let client = try await RawClient(server)
             try await client.send(get)
@@ -84,7 +86,7 @@ struct ServedFaultTests {
     func noPace(bytes: Int) async throws {
         var pace = TestServer.Behavior.Pace.drip(1, every: .zero)
         pace.bytes = bytes
-        try await withTestServer(serving: mock, behaving: TestServer.Behavior(pace: pace)) { server in
+        try await withTestServer(serving: mock, behaving: TestServer.Behavior(pace: pace, date: { nil })) { server in
             let client = try await RawClient(server)
             try await client.send(get)
             #expect(try await client.receive(head.utf8.count + 10) == head + "0123456789")
@@ -97,7 +99,7 @@ struct ServedFaultTests {
             MockResponse(
                 body: [.chunks(count: 2) { Data("\($0)".utf8) }], trailers: [Field(name: "X-Sum", value: "1")])
         }
-        try await withTestServer(serving: mock) { server in
+        try await withTestServer(serving: mock, behaving: TestServer.Behavior(date: { nil })) { server in
             let client = try await RawClient(server)
             try await client.send(get)
             try await client.send("GET / HTTP/1.0\r\n\r\n")
@@ -113,7 +115,8 @@ struct ServedFaultTests {
     func failingBody() async throws {
         var response = MockResponse(body: [.bytes(Data("abc".utf8)), .failure(RequestError(.connectionLost))])
         response.header = [Field(name: .contentLength, value: "64")]
-        try await withTestServer(serving: MockExecutor(response)) { server in
+        try await withTestServer(serving: MockExecutor(response), behaving: TestServer.Behavior(date: { nil })) {
+            server in
             let client = try await RawClient(server)
             try await client.send(get)
             #expect(try await client.receive() == "HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\nabc")
@@ -134,7 +137,8 @@ struct ServedFaultTests {
     @Test("a behavior can depend on the connection and the exchange")
     func chosen() async throws {
         let behavior: @Sendable (Int, Int) -> TestServer.Behavior = { connection, exchange in
-            connection == 0 && exchange == 1 ? .failing(.closeBeforeHead) : .standard
+            TestServer.Behavior(
+                fault: connection == 0 && exchange == 1 ? .closeBeforeHead : nil, date: { nil })
         }
         try await withTestServer(serving: mock, behaving: behavior) { server in
             let client = try await RawClient(server)

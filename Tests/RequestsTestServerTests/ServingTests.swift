@@ -1,5 +1,6 @@
 import RequestsMock
 import RequestsTestServer
+import Synchronization
 import Testing
 
 private let get = "GET /a?b=1 HTTP/1.1\r\nHost: test.example\r\n\r\n"
@@ -20,7 +21,8 @@ struct ServingTests {
     @Test("an executor is served over TCP and over a unix socket (PM-130)", arguments: ServerAddress.allCases)
     func serves(on address: ServerAddress) async throws {
         let mock = MockExecutor { request in .ok("\(request.method) \(request.target)") }
-        try await withTestServer(serving: mock, on: address.address) { server in
+        try await withTestServer(serving: mock, on: address.address, behaving: TestServer.Behavior(date: { nil })) {
+            server in
             let client = try await RawClient(server)
             let expected = """
                 HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 31\r\n\r\n\
@@ -133,6 +135,43 @@ struct ServingTests {
             #expect(String(decoding: response, as: UTF8.self).ranges(of: "body").count == 1)
             #expect(String(decoding: response, as: UTF8.self).ranges(of: "Content-Length: 4").count == 3)
         }
+    }
+
+    @Test("a response has the current date, that of its own field or of the behavior, or none (PM-130)")
+    func dates() async throws {
+        let mock = MockExecutor { request in
+            guard request.target.path != "/own" else {
+                return .ok().adding(headerField: Field(name: .date, value: "x"))
+            }
+            return request.target.path == "/none" ? .status(304) : .ok()
+        }
+        func dates(_ paths: [String], _ behavior: TestServer.Behavior) async throws -> [String?] {
+            try await withTestServer(serving: mock, behaving: behavior) { server in
+                let client = try await RawClient(server)
+                for path in paths { try await client.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n") }
+                client.endSending()
+                let heads = try await client.receive().split(separator: "HTTP/1.1 ")
+                return heads.map { head in
+                    head.split(separator: "\r\n").first { $0.hasPrefix("Date: ") }.map { String($0.dropFirst(6)) }
+                }
+            }
+        }
+        let before = HTTPDate(Date())
+        let current = try await dates(["/", "/own", "/none", "bad"], .standard)
+        #expect(current.count == 4 && current[1] == "x")
+        // Errors of the server itself, too.
+        for index in [0, 2, 3] {
+            let date = try #require(current[index].flatMap { HTTPDate($0) })
+            #expect(date >= before && date <= HTTPDate(Date()))
+        }
+        let second = Atomic(0)
+        let behavior = TestServer.Behavior(date: {
+            Date(timeIntervalSince1970: Double(second.add(1, ordering: .relaxed).oldValue / 2))
+        })
+        let start = "Thu, 01 Jan 1970 00:00:0"
+        let virtual = try await dates(["/", "/", "/own", "/"], behavior)
+        #expect(virtual == ["\(start)0 GMT", "\(start)0 GMT", "x", "\(start)1 GMT"])
+        #expect(try await dates(["/", "/own"], TestServer.Behavior(date: { nil })) == [nil, "x"])
     }
 
     @Test("the executor runs on the thread of the connection, not on the pool (R-73)")

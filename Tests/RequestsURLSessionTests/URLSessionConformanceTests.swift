@@ -26,17 +26,22 @@ struct URLSessionCallFormConformanceTests {
 /// The deviations of Foundation's URLSession over libcurl, which an executor cannot correct.
 ///
 /// `Docs/Executors.md` lists them for users.
-private let deviations = [
-    // These end the process. URLSessionFatalTests.swift tests each in a child process.
-    ExecutorUnderTest.Deviation(
-        scenario: "trailers are available after the body, and never in the header",
-        reason: "a trailer field ends the process", isFatal: true),
-    ExecutorUnderTest.Deviation(
-        scenario: "a chunked body without its last chunk is truncated",
-        reason: "a trailer field ends the process, complete or truncated", isFatal: true),
-    ExecutorUnderTest.Deviation(
-        scenario: "a connection that closes before the response is an error, and the request is sent once",
-        reason: "a head truncated after its status line ends the process", isFatal: true),
+private let deviations =
+    processEndingScenarios.map { name in
+        ExecutorUnderTest.Deviation(scenario: name, reason: "it ends the process", isFatal: true)
+    } + otherDeviations
+
+/// The scenarios that end the process; URLSessionFatalTests.swift runs each in a child process.
+let processEndingScenarios = [
+    // A trailer field ends the process.
+    "trailers are available after the body, and never in the header",
+    // The same, complete or truncated.
+    "a chunked body without its last chunk is truncated",
+    // A head that is truncated after its status line ends the process.
+    "a connection that closes before the response is an error, and the request is sent once",
+]
+
+private let otherDeviations = [
     // The expected event does not occur, so the scenario would wait forever.
     ExecutorUnderTest.Deviation(
         scenario: "the connect limit ends the wait for a connection",

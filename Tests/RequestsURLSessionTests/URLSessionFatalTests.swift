@@ -49,6 +49,18 @@ struct URLSessionFatalTests {
         }
     }
 
+    @Test(
+        "the scenarios of the deviations that end the process do end it (R-72, D-22)", arguments: processEndingScenarios
+    )
+    func deviations(name: String) async {
+        await #expect(processExitsWith: .failure) { [name = name as String] in
+            // An executor without deviations, so that the scenario runs; its failures are not the end of the process.
+            let subject = ExecutorUnderTest.overLoopback { URLSessionExecutor() }
+            guard let scenario = Scenario.all(for: subject).first(where: { $0.name == name }) else { return }
+            _ = try? await subject.run(scenario)
+        }
+    }
+
     @Test("a complete chunked response does not end the process")
     func control() async {
         await #expect(processExitsWith: .success) {

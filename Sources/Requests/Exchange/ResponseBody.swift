@@ -20,10 +20,21 @@ public final class ResponseStream: Sendable {
     /// The total length in bytes; nil if the header does not specify it.
     public let length: Int?
 
+    /// The whole body, if it is in memory and no wait, trailer or report belongs to its reading; nil otherwise.
+    package let contents: Data?
+
     /// Creates a stream of the chunks that `source` produces.
     public init(length: Int? = nil, _ source: any ResponseBody.Source) {
         self.length = length
         self.source = source
+        contents = nil
+    }
+
+    /// Creates a stream of `contents`, which `source` produces without a wait.
+    package init(of contents: Data, _ source: any ResponseBody.Source) {
+        length = contents.count
+        self.source = source
+        self.contents = contents
     }
 
     /// Returns the next bytes, never empty, or nil at the end and from then on.

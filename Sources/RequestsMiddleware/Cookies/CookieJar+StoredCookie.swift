@@ -83,9 +83,9 @@ extension CookieJar {
             self.isSecure = isSecure
             self.isHTTPOnly = isHTTPOnly
             self.sameSite = sameSite
-            self.expires = expires
-            self.created = created
-            self.lastUsed = lastUsed
+            self.expires = expires?.savable
+            self.created = created.savable
+            self.lastUsed = lastUsed.savable
         }
     }
 }
@@ -134,6 +134,12 @@ extension CookieJar.StoredCookie {
     /// The number of bytes of ``pair``.
     var pairSize: Int { size + (name.isEmpty ? 0 : 1) }
 
+    /// The name that a server reads in ``pair``: of one without a name, the value up to `=`, not counting those at
+    /// its beginning.
+    var sentName: String {
+        name.isEmpty ? String(value.splitBytes(at: "=", maxSplits: 1).first ?? "") : name
+    }
+
     /// The text in the Cookie field: `name=value`, or the value alone.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
@@ -148,6 +154,9 @@ extension CookieJar.StoredCookie {
         let domain: String
         let path: String
         let isHostOnly: Bool
+
+        /// The key of the cookie without a name for the same requests.
+        var withoutName: Key { Key(name: "", domain: domain, path: path, isHostOnly: isHostOnly) }
 
         static func == (left: Self, right: Self) -> Bool {
             left.isHostOnly == right.isHostOnly && left.name.hasSameBytes(as: right.name)
@@ -186,4 +195,11 @@ extension CookieJar.StoredCookie: CustomStringConvertible, CustomReflectable {
 
     /// The mirror that `dump` prints, without the value.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
+}
+
+extension Date {
+    /// The nearest date that is the same after it was saved as seconds since 1970.
+    ///
+    /// A date counts from 2001, and the two numbers round differently; a second conversion changes nothing.
+    var savable: Date { Date(timeIntervalSince1970: timeIntervalSince1970) }
 }

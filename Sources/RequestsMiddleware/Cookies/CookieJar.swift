@@ -10,9 +10,10 @@
 ///
 /// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address is never a domain, and
 /// a public suffix such as `com` is none. A cookie with Secure is set and sent only over TLS or within this machine
-/// (`localhost`, `127.0.0.0/8`, `[::1]`), and no other connection replaces or shadows it. Names that begin with
-/// `__Secure-` or `__Host-` have the attributes that the prefix promises. A value with a control character, with more
-/// octets than ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
+/// (`localhost`, `127.0.0.0/8`, `[::1]`), and no other connection replaces or shadows it, not even by a cookie without
+/// a name such as `=id=7`, which is sent as `id=7`. Names that begin with `__Secure-` or `__Host-` have the attributes
+/// that the prefix promises. A value with a control character, with more octets than ``Limits/cookieSize``, or with
+/// octets that are not UTF-8 is ignored.
 public struct CookieJar: Sendable {
     /// The bounds of the jar.
     public let limits: Limits
@@ -110,6 +111,7 @@ extension CookieJar {
             let cookie = cookie(of: setCookie, from: target, at: now), permits(cookie, from: target, at: now),
             setCookie.keepsPromise(of: cookie)
         else { return false }
+        if cookie.isSecure { removeNameless(takenFor: cookie) }
         set(cookie, at: now)
         return true
     }
@@ -127,7 +129,7 @@ extension CookieJar {
             return false
         }
         var cookie = cookie
-        cookie.expires = cookie.expires.map { min($0, limit(of: now)) }
+        cookie.expires = cookie.expires.map { min($0, limit(of: now)).savable }
         set(cookie, at: now)
         return true
     }
@@ -177,9 +179,17 @@ extension CookieJar {
         guard !CookieScope.isSecure(target) else { return true }
         guard !cookie.isSecure else { return false }
         // A secure cookie of the name whose domain is above or below, and whose path the new one would shadow.
-        return !table.secureCookies(named: cookie.name, near: cookie.domain).contains { other in
+        return !table.secureCookies(named: cookie.sentName, near: cookie.domain).contains { other in
             !other.isExpired(at: now) && CookieScope.path(other.path, matches: cookie.path)
         }
+    }
+
+    /// Removes the cookie without a name and Secure that a server would take for `cookie`, as if it had its name.
+    private mutating func removeNameless(takenFor cookie: StoredCookie) {
+        guard let slot = table.slot(of: cookie.key.withoutName), !table[slot].isSecure,
+            table[slot].sentName.hasSameBytes(as: cookie.name)
+        else { return }
+        _ = record(table.remove(slot))
     }
 }
 
@@ -214,6 +224,7 @@ extension CookieJar {
     /// - Returns: At most ``Limits/countPerRequest`` cookies, those with longer paths and older ones first.
     public mutating func cookies(for target: TargetURI, at now: Date) -> [StoredCookie] {
         guard table.count > 0 else { return [] }
+        let now = now.savable
         let slots = table.matching(
             host: target.host, path: target.path, isSecure: CookieScope.isSecure(target), at: now)
         var found: [StoredCookie] = []

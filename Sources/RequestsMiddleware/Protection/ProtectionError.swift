@@ -1,3 +1,5 @@
+package import Requests
+
 /// The reason why middleware of this product did not send a request, or stopped reading its response: the underlying
 /// error of a `RequestError` with the reason `other`.
 @nonexhaustive
@@ -21,6 +23,18 @@ extension ProtectionError: CustomStringConvertible {
         case .memoryExhausted(let budget):
             "the memory budget of \(ErrorText.bytes(budget)), half of it for one server, has no space for the body; "
                 + "stream the body, or raise the budget"
+        }
+    }
+}
+
+extension ProtectionError: ServedRefusal {
+    /// 429 (Too Many Requests) for a limit of the rate, and otherwise 503 (Service Unavailable).
+    package var servedStatus: HTTPStatus { if case .rateLimited = self { 429 } else { 503 } }
+
+    package var retryDelay: Duration? {
+        switch self {
+        case .rateLimited(let delay), .circuitOpen(let delay): delay
+        case .memoryExhausted: nil
         }
     }
 }

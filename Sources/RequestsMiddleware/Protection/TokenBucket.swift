@@ -9,6 +9,8 @@ struct TokenBucket: Sendable, OriginState {
     private let tolerance: Duration
     /// The instant at which the next request is on time; nil before the first one.
     private var next: Instant?
+    /// The instants of tokens that were given back and precede those of later ones, oldest first.
+    private var free: [Instant] = []
     /// The instant before which the server accepts no requests; nil for none.
     private var blockedUntil: Instant?
 
@@ -22,27 +24,38 @@ struct TokenBucket: Sendable, OriginState {
     struct Token: Sendable {
         /// The time to wait for it.
         let delay: Duration
-        /// The instant at which the request after it is on time.
-        fileprivate let next: Instant
+        /// The instant at which the request is on time.
+        fileprivate let due: Instant
     }
 
     /// Takes a token; returns nil, without taking it, if the time to wait for it is longer than `limit`.
     mutating func take(at now: Instant, waitingAtMost limit: Duration) -> Token? {
-        var due = max(next ?? now, now)
+        var earliest = now
         if let blockedUntil, blockedUntil > now {
             // After the pause, requests follow one by one, because the server has just refused them.
-            due = max(due, blockedUntil + tolerance)
+            earliest = blockedUntil + tolerance
         } else {
             blockedUntil = nil
         }
+        // A token of the past would let more requests into one window of time than the rate allows.
+        free.removeAll { $0 < now }
+        let place = free.firstIndex { $0 >= earliest }
+        let due = place.map { free[$0] } ?? max(next ?? earliest, earliest)
         let delay = max(.zero, now.duration(to: due - tolerance))
         guard delay <= limit else { return nil }
-        next = due + interval
-        return Token(delay: delay, next: due + interval)
+        if let place { free.remove(at: place) } else { next = due + interval }
+        return Token(delay: delay, due: due)
     }
 
-    /// Gives a token back whose request was not sent, unless a later one was taken.
-    mutating func giveBack(_ token: Token) { if next == token.next { next = token.next - interval } }
+    /// Gives a token back whose request was not sent, for the next request.
+    mutating func giveBack(_ token: Token) {
+        free.insert(token.due, at: free.firstIndex { $0 > token.due } ?? free.endIndex)
+        // The newest tokens are as if they had not been taken.
+        while let last = free.last, last + interval == next {
+            next = last
+            free.removeLast()
+        }
+    }
 
     /// Returns the time to wait until the server accepts requests.
     func pause(at now: Instant) -> Duration {

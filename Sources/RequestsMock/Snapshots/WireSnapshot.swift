@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsPOSIX
 
 /// The functions of wire snapshots, which do not depend on the type of an endpoint.
 package enum WireSnapshot {
@@ -77,8 +78,8 @@ extension WireSnapshot {
         private let path: String
         private let isRecording: Bool
 
-        /// The texts that this process has recorded, by path.
-        private static let recorded = Lock<[ByteText: String]>([:])
+        /// The texts that this process has recorded, by path, with the files that it has written.
+        private static let recorded = Lock<[ByteText: (text: String, file: OwnedFile?)]>([:])
 
         /// Creates the file at `path`, which is relative to the folder of `filePath`.
         package init(
@@ -108,28 +109,50 @@ extension WireSnapshot {
             }
         }
 
-        /// Writes `text`, unless the file contains it or this process has recorded another text in it.
+        /// Writes `text`, unless the file contains it, or this or another running process has recorded another text in
+        /// it.
         private func record(_ text: String) throws(WireSnapshotError) {
             // Under the lock, so that of two recorders one finds the text of the other.
             try Self.recorded.withLock { recorded throws(WireSnapshotError) in
-                if let other = recorded[ByteText(path)], !other.hasSameBytes(as: text) {
+                if let other = recorded[ByteText(path)], !other.text.hasSameBytes(as: text) {
                     throw WireSnapshotError(
                         .recordedTwice, "\(name): another check has recorded a different text; use two files")
                 }
-                // A file that is not text may not be a snapshot, so it is not replaced.
-                if let existing = try contents(), existing.hasSameBytes(as: text) {
-                    recorded[ByteText(path)] = text
+                if recorded[ByteText(path)] != nil, let existing = try contents(), existing.hasSameBytes(as: text) {
                     return
                 }
+                // The file was changed or removed since this process wrote it, so that there is nothing to keep.
+                recorded[ByteText(path)] = nil
                 do {
-                    let folder = URL(filePath: path).deletingLastPathComponent()
-                    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                    try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+                    recorded[ByteText(path)] = (text, try write(text))
+                } catch let error as WireSnapshotError {
+                    throw error
+                } catch FileError.locked(_) {
+                    throw WireSnapshotError(
+                        .recordedTwice, "\(name): another process has recorded a different text; use two files")
                 } catch {
                     throw WireSnapshotError(.inaccessible, "\(name): cannot be written: \(error)")
                 }
-                recorded[ByteText(path)] = text
             }
+        }
+
+        /// Writes `text` unless the file contains it.
+        ///
+        /// - Returns: The file, which no other recorder can replace while the value exists; nil if it was not written.
+        private func write(_ text: String) throws -> OwnedFile? {
+            let former = Result { try OwnedFile.open(path) }
+            // A file that is not text may not be a snapshot, so it is an error.
+            if let existing = try contents(), existing.hasSameBytes(as: text) { return nil }
+            let url = URL(filePath: path)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
+            defer { try? FileManager.default.removeItem(atPath: temporary) }
+            try Data(text.utf8).write(to: URL(filePath: temporary), options: .withoutOverwriting)
+            let file = try OwnedFile.open(temporary)
+            // That another recorder has the file is an error only if the texts differ.
+            try file?.move(to: path, replacing: former.get())
+            return file
         }
 
         /// The text of the file; nil if it does not exist.

@@ -15,7 +15,8 @@ public struct WireSnapshotError: Error, CustomStringConvertible {
         case notText
         /// The file or the wire text has more than 16 MiB.
         case tooLarge
-        /// Another check of this process has recorded a different text in the same file, which is kept.
+        /// Another check, of this process or of one that still runs, has recorded a different text in the same file,
+        /// which is kept.
         case recordedTwice
         /// The endpoint describes a request that cannot be sent.
         case notPrepared

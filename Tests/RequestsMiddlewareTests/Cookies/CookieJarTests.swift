@@ -151,6 +151,32 @@ struct CookieJarTests {
         #expect(isStored)
     }
 
+    @Test("a cookie without a name does not pass for a secure one (R-39)")
+    func namelessCookies() throws {
+        let (secure, open) = (try target("https://example.com/"), try target("http://example.com/"))
+        // The value, and whether it is stored beside the secure cookie.
+        let values = [
+            ("=a=2", false), ("==a=2", false), ("a", false), ("=a", false), ("=a=", false), ("=a=2; Path=/x", false),
+            ("=b=2", true), ("=A=2", true), ("b", true), ("=ab=2", true),
+        ]
+        for (value, isStored) in values {
+            var jar = try jar("a=1; Secure", from: "https://example.com/")
+            let results = [open, secure].map { jar.store(value, from: $0, at: now) }
+            #expect(results == [isStored, true], "\(value)")
+        }
+        // If it was there first, the secure cookie takes its place as it would that of its name.
+        for (value, remaining) in [("=a=2", ["1"]), ("=a=2; Path=/x", ["a=2", "1"]), ("=b=2", ["b=2", "1"])] {
+            var jar = try jar(value, from: "http://example.com/")
+            jar.store("a=1; Secure", from: secure, at: now)
+            let found = jar.cookies(for: try target("https://example.com/x/y"), at: now)
+            #expect(found.map(\.value) == remaining)
+        }
+        // As with a name, a cookie without Secure replaces no other.
+        var jar = try jar("=a=2", "a=1", from: "https://example.com/")
+        let found = jar.cookies(for: secure, at: now)
+        #expect(found.map(\.value) == ["a=2", "1"])
+    }
+
     @Test(
         "a name with a prefix has the attributes that it promises, in any case (R-39)",
         arguments: [

@@ -44,6 +44,43 @@ struct CookieStoreTests {
         #expect("\(store)".contains("cookies"))
     }
 
+    @Test("the dates of cookies are the same after a save, and a save without a change does not write (R-39)")
+    func dates() async throws {
+        // Dates count from 2001, and those of the file from 1970: one of two of these loses its last bit.
+        let dates = (0..<200).map {
+            Date(timeIntervalSinceReferenceDate: (Double($0 % 9) * 1e8).nextUp + 0.1 * Double($0))
+        }
+        #expect(dates.contains { Date(timeIntervalSince1970: $0.timeIntervalSince1970) != $0 })
+        let clock = Lock(dates[0])
+        let read = { @Sendable in clock.withLock { $0 } }
+        let store = try CookieStore(
+            path: path, jar: CookieJar(publicSuffixes: .conservative), now: read, savesAutomatically: false)
+        for date in dates {
+            clock.withLock { $0 = date }
+            store.store(try Self.head(["a=1; Max-Age=86400"]))
+            _ = store.cookies(for: try TargetURI("https://example.com/"))
+            let imported = CookieJar.StoredCookie(
+                name: "i", value: "1", domain: "e.com", expires: date + 9.7, created: date)
+            let isInserted = store.withJar { jar in imported.map { jar.insert($0, at: date) } }
+            #expect(isInserted == true)
+            try await store.save()
+            let opened = try CookieStore(
+                path: path, jar: CookieJar(publicSuffixes: .conservative), now: read, savesAutomatically: false)
+            #expect(opened.cookies == store.cookies && opened.cookies.count == 2)
+            let number = try Self.fileNumber(path)
+            try await store.save()
+            try await opened.save()
+            #expect(try Self.fileNumber(path) == number)
+        }
+    }
+
+    /// The number of the file, which another one has after each write.
+    private static func fileNumber(_ path: String) throws -> UInt64 {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return UInt64(status.st_ino)
+    }
+
     @Test("changes are saved without a call, and a removed cookie is removed from the file (R-39)")
     func saving() async throws {
         let store = try store()

@@ -1,6 +1,8 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import RequestsSocket
+import RequestsTestServer
 import Testing
 
 @Suite("Rate limits", .serialized, .timeLimit(.minutes(10)))
@@ -33,6 +35,40 @@ struct RateLimitTests {
             clock: Retrying.Clock(now: { start }, sleep: { delay in delays.withLock { $0.append(delay) } }))
         for _ in 0..<4 { _ = try await executor.execute(Self.request()) }
         #expect(delays.withLock { $0 } == [.seconds(2), .seconds(4), .seconds(6)])
+    }
+
+    @Test("a server reports the refusals of its protection with 429 or 503, and when to repeat")
+    func served() async throws {
+        let clock = ManualClock()
+        let rows: [(error: ProtectionError, status: HTTPStatus, delay: String?)] = [
+            (.rateLimited(.milliseconds(1_001)), 429, "2"), (.circuitOpen(.seconds(7)), 503, "7"),
+            (.circuitOpen(.zero), 503, "1"), (.memoryExhausted(budget: 1), 503, nil),
+            (.rateLimited(.seconds(Int64.max)), 429, "9223372036854775807"),
+        ]
+        let mock = MockExecutor { request in
+            guard let number = Int(request.target.path.dropFirst()) else { return .ok() }
+            throw RequestError(.other, underlying: rows[number].error)
+        }
+        try await withTestServer(serving: mock.limitingRate(to: 6, per: .seconds(60), clock: clock.clock())) { server in
+            let client = Client(AnonymousRequestProvider(baseURL: server.baseURL), executor: SocketExecutor())
+            for (number, row) in rows.enumerated() {
+                let error = await failure { () async throws(RequestError) in
+                    try await client.perform { $0.get(.text, from: "/\(number)") }
+                }
+                #expect(error?.status == row.status && error?.response?.header[.retryAfter] == row.delay, "\(row)")
+            }
+            _ = try await client.perform { $0.get(.text, from: "/free") }
+        }
+        // Its own limit, too.
+        let limited = mock.limitingRate(to: 1, per: .seconds(60), maximumDelay: .zero, clock: clock.clock())
+        try await withTestServer(serving: limited) { server in
+            let client = Client(AnonymousRequestProvider(baseURL: server.baseURL), executor: SocketExecutor())
+            _ = try await client.perform { $0.get(.text, from: "/free") }
+            let error = await failure { () async throws(RequestError) in
+                try await client.perform { $0.get(.text, from: "/free") }
+            }
+            #expect(error?.status == 429 && error?.response?.header[.retryAfter] == "60")
+        }
     }
 
     @Test("a cancelled wait gives its token back")

@@ -86,33 +86,71 @@ struct TokenBucketTests {
         }
     }
 
-    @Test("a token that is given back is the next one, unless a later one was taken")
+    @Test("tokens that are given back are the next ones, in their order")
     func givenBack() {
         let start = ContinuousClock.now
         var bucket = TokenBucket(interval: .seconds(2), burst: 1)
-        let tokens = (0..<3).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(9)) }
-        #expect(tokens.map(\.delay) == [.zero, .seconds(2), .seconds(4)])
-        bucket.giveBack(tokens[1])
-        for _ in 0..<2 {
-            let later = bucket.take(at: start, waitingAtMost: .seconds(9))
-            #expect(later?.delay == .seconds(6))
-            if let later { bucket.giveBack(later) }
+        func delays(_ count: Int, at second: Int = 0) -> [Duration?] {
+            (0..<count).map { _ in bucket.take(at: start + .seconds(second), waitingAtMost: .seconds(99))?.delay }
         }
+        let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
+        #expect(tokens.map(\.delay) == [0, 2, 4, 6, 8, 10].map { .seconds($0) })
+        bucket.giveBack(tokens[3])
+        bucket.giveBack(tokens[1])
+        #expect(bucket.take(at: start, waitingAtMost: .seconds(1)) == nil)
+        #expect(delays(3) == [.seconds(2), .seconds(6), .seconds(12)])
+        // All that wait are cancelled, in any order: the next request waits as if they had not been.
+        for token in [tokens[3], tokens[5], tokens[4], tokens[1], tokens[2]] { bucket.giveBack(token) }
+        #expect(delays(1) == [.seconds(2)])
+        #expect(delays(1, at: 7) == [.seconds(1)])
     }
 
-    @Test("in any sequence, no window of time has more requests than its intervals and the burst", arguments: 0..<16)
+    @Test("a token of the past, and one within a pause of the server, are not used")
+    func expired() {
+        let start = ContinuousClock.now
+        var bucket = TokenBucket(interval: .seconds(2), burst: 3)
+        let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
+        #expect(tokens.map(\.delay) == [0, 0, 0, 2, 4, 6].map { .seconds($0) })
+        bucket.giveBack(tokens[3])
+        // It was due at 6 s.
+        #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(1))
+        bucket.giveBack(tokens[4])
+        bucket.block(for: .seconds(10), at: start)
+        #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(3))
+    }
+
+    @Test(
+        "in any sequence, with tokens given back, no window of time has more requests than its intervals and the burst",
+        arguments: 0..<16)
     func bound(number: Int) {
         var random = SplitMix64(state: UInt64(number))
         let (interval, burst) = (Int.random(in: 1...20, using: &random), Int.random(in: 1...6, using: &random))
         let start = ContinuousClock.now
         var bucket = TokenBucket(interval: .seconds(interval), burst: burst)
-        var (second, sent) = (0, [Int]())
-        for _ in 0..<300 {
-            second += Int.random(in: 0...(interval + 3), using: &random)
-            let delay = bucket.take(at: start + .seconds(second), waitingAtMost: .seconds(60))?.delay
-            if let delay { sent.append(second + Int(delay.components.seconds)) }
+        // The same requests, without giving tokens back.
+        var keeping = bucket
+        var (second, isEarlier) = (0, false)
+        var taken: [(token: TokenBucket.Token, sent: Int)] = []
+        for _ in 0..<600 {
+            second += Int.random(in: 0...(interval / 2 + 1), using: &random)
+            let now = start + .seconds(second)
+            let waiting = taken.indices.filter { taken[$0].sent > second }
+            if let place = waiting.randomElement(using: &random), Bool.random(using: &random) {
+                bucket.giveBack(taken.remove(at: place).token)
+                continue
+            }
+            guard let token = bucket.take(at: now, waitingAtMost: .seconds(1_000_000)),
+                let kept = keeping.take(at: now, waitingAtMost: .seconds(1_000_000))
+            else {
+                Issue.record("no token")
+                continue
+            }
+            #expect(token.delay <= kept.delay)
+            if token.delay < kept.delay { isEarlier = true }
+            taken.append((token, second + Int(token.delay.components.seconds)))
         }
-        #expect(sent == sent.sorted())
+        #expect(isEarlier)
+        let sent = taken.map(\.sent).sorted()
         for first in sent.indices {
             for last in first..<sent.count {
                 let limit = (sent[last] - sent[first]) / interval + burst

@@ -1,0 +1,73 @@
+import RequestsPOSIX
+
+/// A connection with the state of its service, which any thread can continue.
+final class ServedConnection: Sendable {
+    let number: Int
+    private let connection: ServerConnection
+    /// Only the thread that serves the connection uses it; `ServiceThreads` passes it from one to the next.
+    nonisolated(unsafe) private(set) var service: Service
+
+    init(_ connection: ServerConnection, _ server: ServerState) {
+        number = connection.index
+        self.connection = connection
+        service = Service(connection, server)
+    }
+
+    var socket: Socket {
+        _read { yield connection.socket }
+    }
+
+    /// Serves the requests that have arrived; returns false if the connection is to be closed.
+    func serve(on worker: Worker) -> Bool {
+        connection.worker = worker
+        defer { connection.worker = nil }
+        return service.run()
+    }
+
+    /// Cancels the exchange in progress; can be called on any thread.
+    func stop() { connection.stop() }
+}
+
+/// A thread that serves connections, and what belongs to it.
+///
+/// Only this thread uses it.
+final class Worker {
+    let server: ServerState
+    private let threads: ServiceThreads
+    /// The term in which this thread leads or has led.
+    var term: LeaderTerm?
+    /// Memory for bytes that are received, before they belong to a connection.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+
+    init(_ threads: ServiceThreads, _ server: ServerState) {
+        self.threads = threads
+        self.server = server
+    }
+
+    /// The last date of a response, with its text.
+    private var lastDate = (date: HTTPDate(secondsSince1970: 0), text: "")
+
+    deinit { buffer.deallocate() }
+
+    /// Returns the text of `date`.
+    func text(of date: HTTPDate) -> String {
+        if lastDate.date != date || lastDate.text.isEmpty { lastDate = (date, date.description) }
+        return lastDate.text
+    }
+
+    /// Passes the lead on before the thread waits, if it leads.
+    func prepareToWait() {
+        guard let term else { return }
+        // Without another thread it keeps the lead, and other connections wait too.
+        if threads.passLead(of: term, server) { self.term = nil }
+    }
+}
+
+/// A signal that ends the waits of all threads of a server, and that is never cleared.
+final class StopSignal: Sendable {
+    let wake: WakeSignal
+
+    init() throws(SystemError) {
+        wake = try WakeSignal()
+    }
+}

@@ -1,0 +1,166 @@
+import Dispatch
+@_spi(Lock) import Requests
+import RequestsMock
+import RequestsPOSIX
+import Synchronization
+import Testing
+
+@testable import RequestsTestServer
+
+private func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+/// The number of the threads of all servers of this process that serve connections; nil if the system does not show it.
+private func servingThreads() throws -> Int? {
+    let folder = "/proc/self/task"
+    guard FileManager.default.fileExists(atPath: folder) else { return nil }
+    return try FileManager.default.contentsOfDirectory(atPath: folder).count { thread in
+        (try? String(contentsOfFile: "\(folder)/\(thread)/comm", encoding: .utf8)) == "test-serve\n"
+    }
+}
+
+@Suite("Test server: threads", .timeLimit(.minutes(10)))
+struct ServiceThreadTests {
+    /// The ways in which a handler occupies its thread until it is released.
+    enum Occupation: CaseIterable {
+        case blocking, computing, suspending
+    }
+
+    @Test("handlers that block, compute or suspend delay no other client (R-73)", arguments: Occupation.allCases)
+    func occupied(occupation: Occupation) async throws {
+        let gate = Gate()
+        let mock = MockExecutor { request in
+            guard request.target.path == "/held" else { return .ok("free") }
+            switch occupation {
+            case .blocking: gate.block()
+            case .computing: gate.compute()
+            case .suspending: await gate.suspend()
+            }
+            return .ok("held")
+        }
+        try await withTestServer(serving: mock) { server in
+            // More than the idle threads that are kept; the free client is served while each of them is held.
+            let free = try await RawClient(server)
+            var held: [RawClient] = []
+            for number in 1...8 {
+                held.append(try await RawClient(server))
+                try await held.last?.send(get("/held"))
+                while gate.arrived < number { await Task.yield() }
+                try await free.send(get("/free"))
+                #expect(try await Self.response(free).hasSuffix("free"))
+            }
+            gate.open()
+            for client in held { #expect(try await Self.response(client).hasSuffix("held")) }
+            // The connections are served again afterwards, by whichever thread.
+            for client in held {
+                try await client.send(get("/again"))
+                #expect(try await Self.response(client).hasSuffix("free"))
+            }
+        }
+    }
+
+    @Test("a client that reads nothing, and bodies that do not arrive, delay no other client (R-73)")
+    func slowClients() async throws {
+        let body = Data(count: 8 << 20)
+        let mock = MockExecutor { request in request.target.path == "/long" ? .data(body) : .ok("free") }
+        try await withTestServer(serving: mock) { server in
+            var slow: [RawClient] = []
+            for _ in 0..<6 {
+                slow.append(try await RawClient(server))
+                try await slow.last?.send(get("/long"))
+                slow.append(try await RawClient(server))
+                try await slow.last?.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
+            }
+            try await server.waitUntil { $0.stalledWrites >= 6 }
+            let free = try await RawClient(server)
+            try await free.send(get("/free"))
+            #expect(try await Self.response(free).hasSuffix("free"))
+            #expect(server.record.openConnections == slow.count + 1)
+        }
+    }
+
+    @Test("many connections without a request in progress need no threads, and each is served (R-73)")
+    func idleConnections() async {
+        await #expect(processExitsWith: .success) {
+            try await withTestServer(serving: MockExecutor(.ok("x"))) { server in
+                let bytes = Array(get("/").utf8)
+                var (clients, sent) = ([RawClient](), 0)
+                for number in 0..<400 {
+                    clients.append(try await RawClient(server))
+                    // Nothing, or heads as far as they have arrived.
+                    let start = bytes[..<(number % bytes.count)]
+                    try await clients.last?.send(Array(start))
+                    sent += start.count
+                }
+                let expected = sent
+                try await server.waitUntil { $0.acceptedConnections == 400 && $0.receivedBytes == expected }
+                if let threads = try servingThreads() { #expect(threads <= 2) }
+                for (number, client) in clients.enumerated() {
+                    try await client.send(Array(bytes[(number % bytes.count)...]))
+                    #expect(try await ServiceThreadTests.response(client).hasSuffix("x"))
+                }
+                #expect(server.record.requestCount == 400)
+            }
+        }
+    }
+
+    @Test("a leader is slow if it serves few connections between two looks, and none in between waits")
+    func progress() {
+        let rows: [(rounds: Int, services: Int, isSlow: Bool)] = [
+            (1, 1, true), (1, 3, true), (1, 15, true), (1, 17, false), (2, 1, false), (2, 3, false), (1, 2, false),
+        ]
+        let earlier = LeaderTerm.Progress(rounds: 1, services: 1)
+        for row in rows {
+            let progress = LeaderTerm.Progress(rounds: row.rounds, services: row.services)
+            #expect(progress.isSlow(since: earlier) == row.isSlow, "\(row)")
+        }
+        let waiting = LeaderTerm.Progress(rounds: 1, services: 0)
+        #expect(!LeaderTerm.Progress(rounds: 1, services: 1).isSlow(since: waiting))
+    }
+
+    /// Receives one response with a counted body.
+    fileprivate static func response(_ client: RawClient) async throws -> String {
+        var text = ""
+        while true {
+            text += try await client.receive(1)
+            let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { continue }
+            let length = parts[0].split(separator: "Content-Length: ").last.flatMap { Int($0.prefix { $0.isNumber }) }
+            if parts[1].utf8.count >= length ?? 0 { return text }
+        }
+    }
+}
+
+/// A gate at which handlers wait, each in its way.
+private final class Gate: Sendable {
+    private let isOpen = Atomic(false)
+    private let count = Atomic(0)
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let suspended = Lock<[CheckedContinuation<Void, Never>]>([])
+
+    /// The number of handlers that have arrived.
+    var arrived: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func block() {
+        count.add(1, ordering: .sequentiallyConsistent)
+        semaphore.wait()
+        semaphore.signal()
+    }
+
+    func compute() {
+        count.add(1, ordering: .sequentiallyConsistent)
+        while !isOpen.load(ordering: .sequentiallyConsistent) {}
+    }
+
+    func suspend() async {
+        await withCheckedContinuation { continuation in
+            suspended.withLock { $0.append(continuation) }
+            count.add(1, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    func open() {
+        isOpen.store(true, ordering: .sequentiallyConsistent)
+        semaphore.signal()
+        for continuation in suspended.withLock({ $0 }) { continuation.resume() }
+    }
+}
