@@ -112,8 +112,7 @@ extension TLSStream {
 
     /// Returns the failure if the check of the app refuses the peer.
     private func checkFailure(_ verification: UnsafeMutableRawPointer) -> TLSError? {
-        guard case .client(let configuration, _) = context.role, let check = configuration.serverCheck, let serverName
-        else { return nil }
+        guard let check = context.client?.configuration.serverCheck, let serverName else { return nil }
         let tls = library.tls.pointee
         let chain =
             context.isVerifying

@@ -206,8 +206,8 @@ extension TLSStream {
 
     /// Refuses an application protocol that was not offered (RFC 7301 §3.2), which not every version of OpenSSL does.
     private func checkApplicationProtocol() throws(TLSError) {
-        guard case .client(let configuration, _) = context.role, let selected = selectedProtocol else { return }
-        if configuration.applicationProtocols.contains(where: { $0.utf8.elementsEqual(selected) }) { return }
+        guard let client = context.client, let selected = selectedProtocol else { return }
+        if client.protocols.contains(selected) { return }
         let name = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
         throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
     }
