@@ -55,6 +55,8 @@ package final class TLSStream {
     var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
+    /// Whether the last receive of a stream above this one reached its limit (``TLSTransport/hasUnreportedBytes``).
+    package var hasUnreportedBytes = false
     /// Whether records of a write have been made that has not returned their bytes yet; the peer may have some of them.
     package var hasPartialWrite: Bool { acceptedBytes > 0 }
 
@@ -172,7 +174,8 @@ package final class TLSStream {
 extension TLSStream {
     /// Continues the handshake.
     ///
-    /// - Returns: The directions to wait for, or nil if the handshake is complete.
+    /// - Returns: The directions to wait for, or nil if the handshake is complete. Empty ones mean that bytes may have
+    ///   arrived that no wait reports: then call again, after a check of the time limits.
     /// - Throws: ``TLSError``; nothing of the application's data has been sent.
     package func handshake() throws(TLSError) -> Interest? {
         try check()
@@ -181,6 +184,7 @@ extension TLSStream {
             _ = try? flush()
             let code = rp_tls_handshake(io, ssl)
             if let interest = try interest(of: code, isHandshake: true) {
+                if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return Interest.none }
                 if io.pointee.send_error != 0 { _ = try flush() }
                 return interest
             }
