@@ -155,7 +155,12 @@ let testTargets = [
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
     tests("RequestsTests", ["Requests", "TestCorpora", "TestSupport"]),
-    tests("RequestsURLSessionTests", ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "TestSupport"]),
+    tests(
+        "RequestsURLSessionTests",
+        [
+            "RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer",
+            "TestCorpora", "TestSupport",
+        ]),
     tests("RequestsXMLTests", ["RequestsXML", "TestCorpora", "TestSupport"]),
     // The README of Requests 0.3.2, in both language modes and with the settings of a user.
     .testTarget(
