@@ -66,7 +66,7 @@ package final class TLSContext: Sendable {
         sessions.removeAll()
         guard let pointer = native.withLock({ $0 }), let loaded = try? library.functions() else { return }
         // Connections have their own reference to the SSL_CTX.
-        loaded.tls.pointee.SSL_CTX_free(pointer.address)
+        loaded.release { $0.SSL_CTX_free(pointer.address) }
     }
 
     /// Loads the library, the trusted certificates and the identity, unless that has been done.
@@ -96,6 +96,8 @@ package final class TLSContext: Sendable {
     /// Returns the SSL_CTX, and creates it the first time.
     func object() throws(TLSError) -> SharedPointer {
         let loaded = try library.functions()
+        try loaded.enter()
+        defer { loaded.leave() }
         let result = native.withLock { native -> Result<SharedPointer, TLSError> in
             if let native { return .success(native) }
             let result = Result { () throws(TLSError) in try make(loaded) }

@@ -109,7 +109,7 @@ final class TLSSession: Sendable {
         self.library = library
     }
 
-    deinit { library.tls.pointee.SSL_SESSION_free(pointer.address) }
+    deinit { library.release { $0.SSL_SESSION_free(pointer.address) } }
 
     var address: UnsafeMutableRawPointer { pointer.address }
 }
