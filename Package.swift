@@ -117,7 +117,7 @@ let fixtures = [
     support("PackageStandIns", ["Requests"], at: "Tests/Fixtures/PackageStandIns"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
     support("TestCorpora", ["Requests"]),
-    support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
+    support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"]),
 ]
 
 let testTargets = [

@@ -4,8 +4,16 @@ package import RequestsPOSIX
 
 /// OpenSSL's libssl and libcrypto, which are loaded when the first connection needs them, and never unloaded.
 package final class TLSLibrary: Sendable {
+    /// The library of the process: that of the system, unless ``use(_:)`` has chosen another one.
+    package static var shared: TLSLibrary { chosen.withLock { $0 } ?? system }
+
+    /// Makes `library` that of the process, as for tests of another version; call it before the first connection.
+    package static func use(_ library: TLSLibrary) { chosen.withLock { $0 = library } }
+
+    private static let chosen = Lock<TLSLibrary?>(nil)
+
     /// The libraries of the system: version 3, otherwise 1.1.1.
-    package static let shared = TLSLibrary(
+    private static let system = TLSLibrary(
         SystemLibrary(name: "libssl", files: ["libssl.so.3", "libssl.so.1.1"], packages: packages))
 
     /// The packages with libssl, as a phrase.

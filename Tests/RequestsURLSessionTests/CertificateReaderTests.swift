@@ -2,13 +2,14 @@ import RequestsConformance
 import RequestsPOSIX
 import RequestsTLS
 import TestCorpora
+import TestSupport
 import Testing
 
 @testable import RequestsURLSession
 
 @Suite(
     "URLSession: certificates",
-    .enabled(if: TestServer.supportsTLS, "libssl is not installed: connections over TLS are not tested"))
+    .enabled(if: TestTLS.isAvailable, "libssl is not installed: connections over TLS are not tested"))
 struct CertificateReaderTests {
     /// Returns what OpenSSL reads in certificates: a server sends them behind its own, at most nine at a time.
     func readByOpenSSL(_ certificates: [Data], _ server: MadeCertificate) throws -> [TLSConfiguration.Certificate] {

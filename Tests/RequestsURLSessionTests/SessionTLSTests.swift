@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsPOSIX
 import RequestsTLS
+import TestSupport
 import Testing
 
 @testable import RequestsURLSession
@@ -71,7 +72,7 @@ struct SessionTLSTests {
 
 @Suite(
     "URLSession: decisions about servers",
-    .enabled(if: TestServer.supportsTLS, "libssl is not installed: connections over TLS are not tested"))
+    .enabled(if: TestTLS.isAvailable, "libssl is not installed: connections over TLS are not tested"))
 struct SessionTrustTests {
     /// A root, a leaf for `www.a.test` and their fingerprints.
     struct Chain {
