@@ -38,8 +38,10 @@ enum Secured {
     }
 
     /// Returns an executor that has loaded its settings, so that a short limit covers only the handshake.
-    static func loadedExecutor() async throws -> SocketExecutor {
-        let executor = try executor()
+    static func loadedExecutor(
+        _ change: (inout SocketExecutor.Configuration) -> Void = { _ in }
+    ) async throws -> SocketExecutor {
+        let executor = try executor(change)
         try await executor.reloadTLS(timeout: nil)
         return executor
     }
