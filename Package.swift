@@ -117,7 +117,7 @@ let fixtures = [
     support("PackageStandIns", ["Requests"], at: "Tests/Fixtures/PackageStandIns"),
     support("ManyEndpoints", ["Requests"], at: "Tests/Fixtures/ManyEndpoints"),
     support("TestCorpora", ["Requests"]),
-    support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX"]),
+    support("TestSupport", ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS"]),
 ]
 
 let testTargets = [
@@ -155,7 +155,12 @@ let testTargets = [
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
     tests("RequestsTests", ["Requests", "TestCorpora", "TestSupport"]),
-    tests("RequestsURLSessionTests", ["RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "TestSupport"]),
+    tests(
+        "RequestsURLSessionTests",
+        [
+            "RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer",
+            "TestCorpora", "TestSupport",
+        ]),
     tests("RequestsXMLTests", ["RequestsXML", "TestCorpora", "TestSupport"]),
     // The README of Requests 0.3.2, in both language modes and with the settings of a user.
     .testTarget(

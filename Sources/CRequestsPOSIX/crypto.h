@@ -11,6 +11,17 @@
 /// Opens a library without adding its symbols to those of the program.
 static inline void *rp_library_open(const char *name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL); }
 
+/// Returns whether the process has loaded a library already.
+static inline int rp_library_is_loaded(const char *name) {
+    void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        (void)dlerror();
+        return 0;
+    }
+    (void)dlclose(library);
+    return 1;
+}
+
 /// Returns the error of the last call of this thread that opened a library; NULL if there is none.
 static inline const char *rp_library_error(void) { return dlerror(); }
 

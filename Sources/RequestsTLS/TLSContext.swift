@@ -15,8 +15,27 @@ package final class TLSContext: Sendable {
     private let native = Lock<SharedPointer?>(nil)
 
     enum Role: Sendable {
-        case client(TLSConfiguration, SystemTrust)
+        case client(Client)
         case server(TLSServerConfiguration)
+    }
+
+    /// The settings of clients: an object, because each connection reads some of them, and a copy of all costs more.
+    final class Client: Sendable {
+        let configuration: TLSConfiguration
+        let systemTrust: SystemTrust
+        /// The bytes of the application protocols that are offered.
+        let protocols: [[UInt8]]
+
+        init(_ configuration: TLSConfiguration, _ systemTrust: SystemTrust) {
+            self.configuration = configuration
+            self.systemTrust = systemTrust
+            protocols = configuration.applicationProtocols.map { Array($0.utf8) }
+        }
+    }
+
+    /// The settings of clients; nil for a server.
+    var client: Client? {
+        if case .client(let client) = role { client } else { nil }
     }
 
     /// Creates the context of clients with `configuration`.
@@ -30,7 +49,7 @@ package final class TLSContext: Sendable {
         client configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, library: TLSLibrary = .shared,
         maximumSessions: Int = 256
     ) {
-        role = .client(configuration, systemTrust)
+        role = .client(Client(configuration, systemTrust))
         self.library = library
         // A session contains no verified certificate then, so that nothing would be known about its peer.
         sessions = TLSSessionCache(limit: configuration.trust.isVerifying ? maximumSessions : 0)
@@ -47,7 +66,7 @@ package final class TLSContext: Sendable {
         sessions.removeAll()
         guard let pointer = native.withLock({ $0 }), let loaded = try? library.functions() else { return }
         // Connections have their own reference to the SSL_CTX.
-        loaded.tls.pointee.SSL_CTX_free(pointer.address)
+        loaded.release { $0.SSL_CTX_free(pointer.address) }
     }
 
     /// Loads the library, the trusted certificates and the identity, unless that has been done.
@@ -63,27 +82,22 @@ package final class TLSContext: Sendable {
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it cannot be the name of a certificate.
     package func serverName(for host: String) throws(TLSError) -> TLSServerName {
-        guard case .client(let configuration, _) = role, let name = configuration.serverName else {
-            return try TLSServerName(host)
-        }
-        return try TLSServerName(name)
+        try TLSServerName(client?.configuration.serverName ?? host)
     }
 
     /// The pins of `host`; empty for none, and for a server.
     func pins(for host: String) -> [TLSConfiguration.Pin] {
-        guard case .client(let configuration, _) = role else { return [] }
-        return configuration.pins.pins(for: host)
+        client?.configuration.pins.pins(for: host) ?? []
     }
 
     /// Whether certificates are verified.
-    var isVerifying: Bool {
-        guard case .client(let configuration, _) = role else { return true }
-        return configuration.trust.isVerifying
-    }
+    var isVerifying: Bool { client?.configuration.trust.isVerifying ?? true }
 
     /// Returns the SSL_CTX, and creates it the first time.
     func object() throws(TLSError) -> SharedPointer {
         let loaded = try library.functions()
+        try loaded.enter()
+        defer { loaded.leave() }
         let result = native.withLock { native -> Result<SharedPointer, TLSError> in
             if let native { return .success(native) }
             let result = Result { () throws(TLSError) in try make(loaded) }
@@ -117,11 +131,12 @@ package final class TLSContext: Sendable {
         // The context outlives its connections, whose callbacks alone use this reference.
         builder.setVerification(Unmanaged.passUnretained(self).toOpaque())
         switch role {
-        case .client(let configuration, let systemTrust):
+        case .client(let client):
+            let configuration = client.configuration
             builder.setMinimum(configuration.minimumVersion)
             try builder.check(configuration.pins)
             try builder.setProtocols(configuration.applicationProtocols)
-            if configuration.trust.isVerifying { try builder.trust(configuration.trust, systemTrust) }
+            if configuration.trust.isVerifying { try builder.trust(configuration.trust, client.systemTrust) }
             if let identity = configuration.identity { try builder.use(identity) }
             if sessions.limit > 0 { builder.keepSessions() }
         case .server(let configuration):

@@ -4,8 +4,16 @@ package import RequestsPOSIX
 
 /// OpenSSL's libssl and libcrypto, which are loaded when the first connection needs them, and never unloaded.
 package final class TLSLibrary: Sendable {
+    /// The library of the process: that of the system, unless ``use(_:)`` has chosen another one.
+    package static var shared: TLSLibrary { chosen.withLock { $0 } ?? system }
+
+    /// Makes `library` that of the process, as for tests of another version; call it before the first connection.
+    package static func use(_ library: TLSLibrary) { chosen.withLock { $0 = library } }
+
+    private static let chosen = Lock<TLSLibrary?>(nil)
+
     /// The libraries of the system: version 3, otherwise 1.1.1.
-    package static let shared = TLSLibrary(
+    private static let system = TLSLibrary(
         SystemLibrary(name: "libssl", files: ["libssl.so.3", "libssl.so.1.1"], packages: packages))
 
     /// The packages with libssl, as a phrase.
@@ -60,6 +68,8 @@ package final class TLSLibrary: Sendable {
         guard rp_tls_is_supported() == 1 else {
             return .failure(TLSError(.unavailable, "SocketExecutor supports TLS on Linux only; use URLSessionExecutor"))
         }
+        // Then other code may have initialized it, with its exit handler.
+        let isShared = (Self.cryptoNames + [cryptoFile].compactMap(\.self)).contains { rp_library_is_loaded($0) == 1 }
         if let cryptoFile, rp_library_open(cryptoFile) == nil {
             let reason = rp_library_error().map { String(cString: $0) } ?? "could not open \(cryptoFile)"
             let detail = "could not load libcrypto: \(reason); install \(Self.packages)"
@@ -69,18 +79,20 @@ package final class TLSLibrary: Sendable {
             let table = try library.load(into: rp_tls()) { handle, table in
                 rp_tls_resolve(handle, &table).map { String(cString: $0) }
             }
-            return Self.initialized(table)
+            return Self.initialized(table, isShared: isShared)
         } catch {
             return .failure(TLSError(.unavailable, error.description))
         }
     }
+
+    private static let cryptoNames = ["libcrypto.so.3", "libcrypto.so.1.1"]
 
     /// Whether a version has the interface that the table declares: 1.1.1, or 3.
     package static func isSupported(version: UInt) -> Bool {
         version >= 0x1010_1000 && version < 0x1020_0000 || version >> 28 == 3
     }
 
-    private static func initialized(_ functions: rp_tls) -> Result<LoadedTLS, TLSError> {
+    private static func initialized(_ functions: rp_tls, isShared: Bool) -> Result<LoadedTLS, TLSError> {
         let version = functions.OpenSSL_version_num()
         guard isSupported(version: version) else {
             let found = functions.OpenSSL_version(0).map { String(cString: $0) } ?? String(version, radix: 16)
@@ -97,7 +109,8 @@ package final class TLSLibrary: Sendable {
             let table = UnsafeMutablePointer<rp_tls>.allocate(capacity: 1)
             table.initialize(to: functions)
             let callbacks = UnsafeMutablePointer<rp_tls_callbacks>.allocate(capacity: 1)
-            guard rp_tls_initialize(table) == 1 else {
+            // The gate comes second, so that it closes before an exit handler of the library runs.
+            guard rp_tls_initialize(table) == 1, !isShared || ExitGate.install() else {
                 return .failure(TLSError(.unavailable, "could not initialize libssl"))
             }
             callbacks.initialize(to: rp_tls_callbacks_make(table))
@@ -106,7 +119,7 @@ package final class TLSLibrary: Sendable {
             }
             let loaded = LoadedTLS(
                 table: SharedPointer(address: table), callbackTable: SharedPointer(address: callbacks),
-                isVersion3: version >> 28 == 3)
+                isVersion3: version >> 28 == 3, isShared: isShared)
             inUse = loaded
             return .success(loaded)
         }
@@ -122,12 +135,38 @@ struct LoadedTLS: Sendable {
     fileprivate let callbackTable: SharedPointer
     /// Whether this is version 3 and not 1.1.1.
     let isVersion3: Bool
+    /// Whether the process had loaded libcrypto before, so that an exit may release what connections use.
+    let isShared: Bool
 
     /// The table of functions, which stays in memory.
     var tls: UnsafePointer<rp_tls> { UnsafePointer(table.address.assumingMemoryBound(to: rp_tls.self)) }
 
     /// The callbacks of every connection.
     var callbacks: rp_tls_callbacks { callbackTable.address.assumingMemoryBound(to: rp_tls_callbacks.self).pointee }
+}
+
+// MARK: The exit of the process
+
+extension LoadedTLS {
+    /// Begins a use of the library by this thread, which ``leave()`` ends; uses may be nested.
+    ///
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` while the process exits.
+    func enter() throws(TLSError) {
+        guard isShared, !ExitGate.enter() else { return }
+        throw TLSError(.unavailable, "the process is exiting")
+    }
+
+    /// Ends a use of the library.
+    func leave() {
+        if isShared { ExitGate.leave() }
+    }
+
+    /// Releases objects of the library with `body`; while the process exits, they stay in memory.
+    func release(_ body: (rp_tls) -> Void) {
+        guard (try? enter()) != nil else { return }
+        body(tls.pointee)
+        leave()
+    }
 }
 
 extension rp_tls {

@@ -78,7 +78,14 @@ package struct TLSSessionKey: Hashable, Sendable {
     ///   - route: What else distinguishes connections, such as a proxy.
     package init(scheme: String, host: TLSServerName, port: Int, route: String = "") {
         // NUL separates the parts: no host contains it.
-        bytes = [scheme, host.text, "\(port)", route].flatMap { Array($0.utf8) + [0] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(128)
+        for part in [scheme, host.text, route] {
+            bytes.append(contentsOf: part.utf8)
+            bytes.append(0)
+        }
+        withUnsafeBytes(of: port) { bytes.append(contentsOf: $0) }
+        self.bytes = bytes
     }
 
     private init(bytes: [UInt8]) {
@@ -102,7 +109,7 @@ final class TLSSession: Sendable {
         self.library = library
     }
 
-    deinit { library.tls.pointee.SSL_SESSION_free(pointer.address) }
+    deinit { library.release { $0.SSL_SESSION_free(pointer.address) } }
 
     var address: UnsafeMutableRawPointer { pointer.address }
 }

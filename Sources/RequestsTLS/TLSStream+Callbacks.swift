@@ -19,10 +19,14 @@ extension TLSStream {
 
     /// Receives from a transport that is not a socket of its own; returns a negative error number on failure.
     static func receive(_ owner: UnsafeMutableRawPointer?, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-        guard let transport = stream(owner)?.transport else { return -Int(EBADF) }
-        return result { () throws(SystemError) in
+        guard let stream = stream(owner) else { return -Int(EBADF) }
+        let transport = stream.transport
+        let count = result { () throws(SystemError) in
             try transport.receive(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
         }
+        // This call ends here too, as one that has reached its own limit.
+        if transport.hasUnreportedBytes { stream.io.pointee.receives_left = 0 }
+        return count
     }
 
     /// Sends to a transport that is not a socket of its own; returns a negative error number on failure.
@@ -112,8 +116,7 @@ extension TLSStream {
 
     /// Returns the failure if the check of the app refuses the peer.
     private func checkFailure(_ verification: UnsafeMutableRawPointer) -> TLSError? {
-        guard case .client(let configuration, _) = context.role, let check = configuration.serverCheck, let serverName
-        else { return nil }
+        guard let check = context.client?.configuration.serverCheck, let serverName else { return nil }
         let tls = library.tls.pointee
         let chain =
             context.isVerifying

@@ -1,5 +1,5 @@
 import CRequestsPOSIX
-package import Requests
+import Requests
 package import RequestsPOSIX
 
 /// The result of a transfer over TLS.
@@ -55,6 +55,8 @@ package final class TLSStream {
     var clientChain: [TLSConfiguration.Certificate] = []
     /// The bytes of a write whose records have not been sent completely.
     private var acceptedBytes = 0
+    /// Whether the last receive of a stream above this one reached its limit (``TLSTransport/hasUnreportedBytes``).
+    package var hasUnreportedBytes = false
     /// Whether records of a write have been made that has not returned their bytes yet; the peer may have some of them.
     package var hasPartialWrite: Bool { acceptedBytes > 0 }
 
@@ -104,6 +106,8 @@ package final class TLSStream {
     ) throws(TLSError) {
         let object = try context.object()
         let library = try context.library.functions()
+        try library.enter()
+        defer { library.leave() }
         guard let ssl = library.tls.pointee.SSL_new(object.address) else {
             throw TLSError(.unavailable, "could not create a TLS connection: \(library.takeErrors())")
         }
@@ -159,9 +163,11 @@ package final class TLSStream {
     }
 
     deinit {
-        // Otherwise SSL_free makes the session non-resumable; after a failure it should.
-        if isEstablished, failure == nil { library.tls.pointee.SSL_set_shutdown(ssl, 1 | 2) }
-        library.tls.pointee.SSL_free(ssl)
+        library.release { tls in
+            // Otherwise SSL_free makes the session non-resumable; after a failure it should.
+            if isEstablished, failure == nil { tls.SSL_set_shutdown(ssl, 1 | 2) }
+            tls.SSL_free(ssl)
+        }
         free(io.pointee.pending)
         io.deallocate()
     }
@@ -172,15 +178,18 @@ package final class TLSStream {
 extension TLSStream {
     /// Continues the handshake.
     ///
-    /// - Returns: The directions to wait for, or nil if the handshake is complete.
+    /// - Returns: The directions to wait for, or nil if the handshake is complete. Empty ones mean that bytes may have
+    ///   arrived that no wait reports: then call again, after a check of the time limits.
     /// - Throws: ``TLSError``; nothing of the application's data has been sent.
     package func handshake() throws(TLSError) -> Interest? {
-        try check()
+        try begin()
+        defer { library.leave() }
         if !isEstablished {
             // OpenSSL considers pending records sent. If that fails, the peer may have sent the reason.
             _ = try? flush()
             let code = rp_tls_handshake(io, ssl)
             if let interest = try interest(of: code, isHandshake: true) {
+                if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return Interest.none }
                 if io.pointee.send_error != 0 { _ = try flush() }
                 return interest
             }
@@ -203,66 +212,6 @@ extension TLSStream {
         guard let sessionKey, library.tls.pointee.SSL_get_verify_result(ssl) == 0 else { return }
         context.sessions.insert(session, for: sessionKey)
     }
-
-    /// Refuses an application protocol that was not offered (RFC 7301 §3.2), which not every version of OpenSSL does.
-    private func checkApplicationProtocol() throws(TLSError) {
-        guard case .client(let configuration, _) = context.role, let selected = selectedProtocol else { return }
-        if configuration.applicationProtocols.contains(where: { $0.utf8.elementsEqual(selected) }) { return }
-        let name = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
-        throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
-    }
-
-    /// Refuses an application protocol other than `name`; a server may select none.
-    package func requireProtocol(_ name: String) throws(TLSError) {
-        guard let selected = selectedProtocol, !name.utf8.elementsEqual(selected) else { return }
-        let found = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
-        throw fail(
-            .negotiationFailed, "the server selected the application protocol \(found); only \(name) is supported")
-    }
-
-    /// Whether an earlier session was resumed.
-    private var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }
-
-    private var isTLS13: Bool { version.utf8.elementsEqual("TLSv1.3".utf8) }
-
-    private var version: String { library.tls.pointee.SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
-
-    private var selectedProtocol: [UInt8]? {
-        var name: UnsafePointer<UInt8>?
-        var count: UInt32 = 0
-        library.tls.pointee.SSL_get0_alpn_selected(ssl, &name, &count)
-        guard let name, count > 0 else { return nil }
-        return Array(UnsafeBufferPointer(start: name, count: Int(count)))
-    }
-
-    /// The protocol and the certificates, as far as the handshake has come.
-    package var information: TLSConfiguration.Negotiation {
-        // For a server, OpenSSL's chain lacks the certificate of the client itself.
-        if serverName == nil { return information(of: clientChain) }
-        return information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
-    }
-
-    /// The protocol without the certificates, whose description takes time; for the metrics of each call.
-    package var negotiation: TLSConfiguration.Negotiation { information(of: []) }
-
-    /// Returns what is known about the connection, with the given certificates of the peer.
-    func information(_ chain: [UnsafeMutableRawPointer]) -> TLSConfiguration.Negotiation {
-        information(of: chain.map(library.summary))
-    }
-
-    private func information(of certificates: [TLSConfiguration.Certificate]) -> TLSConfiguration.Negotiation {
-        let tls = library.tls.pointee
-        let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
-        return TLSConfiguration.Negotiation(
-            version: version, cipherSuite: cipher.map { String(cString: $0) },
-            applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
-            certificates: certificates)
-    }
-
-    /// The name that the client of a server has sent; nil for none.
-    package var requestedName: String? {
-        library.tls.pointee.SSL_get_servername(ssl, 0).map { String(cString: $0) }
-    }
 }
 
 // MARK: Transfers
@@ -284,7 +233,8 @@ extension TLSStream {
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, mayBlock: Bool = false
     ) throws(TLSError) -> TLSTransferResult {
-        try check()
+        try begin()
+        defer { library.leave() }
         guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
         if !isEstablished, let interest = try handshake() { return .needs(interest) }
         // A peer that reads no more may have sent the reason.
@@ -315,7 +265,8 @@ extension TLSStream {
     package func write(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) throws(TLSError) -> TLSTransferResult {
-        try check()
+        try begin()
+        defer { library.leave() }
         guard first.count > 0 || second.count > 0 else { return .bytes(0) }
         // Not left to SSL_write, which would send data before the application protocol is checked.
         if !isEstablished, let interest = try handshake() { return .needs(interest) }
@@ -336,7 +287,8 @@ extension TLSStream {
 
     /// Sends close_notify, if the socket accepts it; has no effect after an error.
     package func shutdown() {
-        guard isEstablished, failure == nil, fork == ForkCount.current, acceptedBytes == 0 else { return }
+        guard isEstablished, failure == nil, acceptedBytes == 0, (try? begin()) != nil else { return }
+        defer { library.leave() }
         rp_tls_close(io, ssl)
         _ = rp_tls_flush(io)
     }
@@ -345,8 +297,10 @@ extension TLSStream {
     ///
     /// Tickets and key updates that have arrived are read, and are not stray bytes.
     package func liveness() -> Socket.Liveness {
+        guard (try? begin()) != nil else { return .closed }
+        defer { library.leave() }
         // A look at the socket is enough if OpenSSL has read no more than it has returned.
-        if case .channel(let channel) = carrier, failure == nil, library.tls.pointee.SSL_has_pending(ssl) == 0,
+        if case .channel(let channel) = carrier, library.tls.pointee.SSL_has_pending(ssl) == 0,
             channel.socket.liveness() == .idle
         {
             return .idle
@@ -373,11 +327,13 @@ extension TLSStream {
         }
     }
 
-    private func check() throws(TLSError) {
+    /// Begins a use of the library, if the stream can be used.
+    private func begin() throws(TLSError) {
         if let failure { throw failure }
         // The parent uses the keys of this connection, and a record of the child would end it.
         guard fork == ForkCount.current else {
             throw TLSError(.configuration, "a forked child cannot use a TLS connection of its parent")
         }
+        try library.enter()
     }
 }

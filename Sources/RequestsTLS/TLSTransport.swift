@@ -13,6 +13,14 @@ package protocol TLSTransport: AnyObject {
 
     /// Whether the transport itself has bytes that the socket has not accepted yet.
     var hasPendingBytes: Bool { get }
+
+    /// Whether the last receive ended although the transport may have more bytes, which no wait reports.
+    var hasUnreportedBytes: Bool { get }
+}
+
+extension TLSTransport {
+    /// False: a receive ends only when there are no bytes.
+    package var hasUnreportedBytes: Bool { false }
 }
 
 extension Channel: TLSTransport {
@@ -37,12 +45,10 @@ extension TLSStream: TLSTransport {
     /// Receives the data that has arrived, without waiting.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         do throws(TLSError) {
-            return switch try read(into: buffer) {
-            case .bytes(0): .wouldBlock
-            case .bytes(let count): .bytes(count)
-            case .end: .end
-            case .needs: .wouldBlock
-            }
+            let result = try read(into: buffer)
+            // Many records without data: see `TLSStream.read(into:mayBlock:)`.
+            hasUnreportedBytes = result == .bytes(0) && !buffer.isEmpty
+            return hasUnreportedBytes ? .wouldBlock : result.transfer
         } catch {
             throw error.systemError
         }

@@ -6,8 +6,8 @@ enum Platform {
     /// Whether the host of a URL may be an IPv6 address.
     static let supportsIPv6Addresses = true
 
-    /// Whether the session calls a handler for challenges about the connection.
-    static let callsChallengeHandler = true
+    /// Whether the session has challenges about the connection, which a handler or TLS settings need.
+    static let hasConnectionChallenges = true
 
     /// The queue of the delegate: nil for a serial queue that the session creates.
     static func delegateQueue() -> OperationQueue? { nil }

@@ -7,9 +7,17 @@ enum Platform {
     /// malformed URL without connecting, and this code also reports malformed responses.
     static let supportsIPv6Addresses = false
 
-    /// Whether the session calls a handler for challenges about the connection: false, because Foundation has no such
-    /// challenges.
-    static let callsChallengeHandler = false
+    /// Whether the session has challenges about the connection, which a handler or TLS settings need: false, because
+    /// Foundation has none.
+    static let hasConnectionChallenges = false
+
+    /// Does nothing: no request is sent with TLS settings.
+    static func require(_ minimum: TLSConfiguration.Version, in configuration: URLSessionConfiguration) {}
+
+    /// Returns nil, because there are no challenges of servers.
+    static func evaluation(
+        _ challenge: URLAuthenticationChallenge, with tls: SessionTLS
+    ) -> ServerEvaluation? { nil }
 
     /// The queue of the delegate: one that runs the delegate's methods at once, on the session's own queue.
     ///

@@ -4,11 +4,11 @@
 /// that queue would deadlock, so completion handlers of challenges run elsewhere, and tasks are cancelled there.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let registry: ExchangeRegistry
-    private let challengeHandler: URLSessionExecutor.ChallengeHandler?
+    private let challenges: ConnectionChallenges
 
-    init(challengeHandler: URLSessionExecutor.ChallengeHandler?, gate: ConnectionGate) {
+    init(_ challenges: ConnectionChallenges, gate: ConnectionGate) {
         registry = ExchangeRegistry(gate: gate)
-        self.challengeHandler = challengeHandler
+        self.challenges = challenges
     }
 
     /// Refuses every redirect: `CallState` follows redirects by policy, above the executor (L2, L3).
@@ -32,7 +32,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
             registry[session, task]?.refuseChallenge()
             response.0 = .rejectProtectionSpace
         case .handOver:
-            response = challengeHandler?(challenge) ?? response
+            response = challenges.response(to: challenge, of: registry[session, task])
             // Foundation on Linux ends the process if the credential is missing.
             if response.0 == .useCredential, response.1 == nil { response.0 = .performDefaultHandling }
         }

@@ -184,6 +184,11 @@ extension SessionExchange {
         update { state, _ in state.isChallengeRefused = true }
     }
 
+    /// Ends the exchange with `error`, because its server was refused.
+    func refuseServer(_ error: RequestError) {
+        update { state, effects in state.end(error, &effects) }
+    }
+
     /// Runs `work` if the exchange is active, and returns whether it did.
     ///
     /// The exchange's task is not cancelled during that time.

@@ -12,11 +12,11 @@ final class Sessions: Sendable {
         let generation: Int
 
         init(
-            _ configuration: URLSessionConfiguration, _ challengeHandler: URLSessionExecutor.ChallengeHandler?,
-            _ gate: ConnectionGate, generation: Int
+            _ configuration: URLSessionConfiguration, _ challenges: ConnectionChallenges, _ gate: ConnectionGate,
+            generation: Int
         ) {
             self.generation = generation
-            delegate = SessionDelegate(challengeHandler: challengeHandler, gate: gate)
+            delegate = SessionDelegate(challenges, gate: gate)
             session = Self.session(configuration, delegate)
         }
 
@@ -35,9 +35,8 @@ final class Sessions: Sendable {
     }
 
     private let configuration: URLSessionConfiguration
-    private let challengeHandler: URLSessionExecutor.ChallengeHandler?
-    /// Whether the app responds to challenges about the connection.
-    var hasChallengeHandler: Bool { challengeHandler != nil }
+    /// The responses to challenges about the connection.
+    let challenges: ConnectionChallenges
     private let gate: ConnectionGate
     private let current: Lock<Current>
     /// The number of resets.
@@ -46,12 +45,13 @@ final class Sessions: Sendable {
     private let resets = Lock(0)
     private let creationQueue = DispatchQueue(label: "Requests.URLSessionExecutor.tasks")
 
-    init(_ configuration: URLSessionConfiguration, challengeHandler: URLSessionExecutor.ChallengeHandler?) {
+    init(_ configuration: URLSessionConfiguration, _ challenges: ConnectionChallenges) {
         let configuration = configuration.overridden()
+        if let tls = challenges.tls { Platform.require(tls.minimumVersion, in: configuration) }
         self.configuration = configuration
-        self.challengeHandler = challengeHandler
+        self.challenges = challenges
         gate = ConnectionGate(limit: configuration.httpMaximumConnectionsPerHost)
-        current = Lock(Current(configuration, challengeHandler, gate, generation: 0))
+        current = Lock(Current(configuration, challenges, gate, generation: 0))
     }
 
     deinit {
@@ -121,7 +121,7 @@ final class Sessions: Sendable {
         current.withLock { current in
             guard condition(current) else { return nil }
             let previous = current
-            current = Current(configuration, challengeHandler, gate, generation: previous.generation + count)
+            current = Current(configuration, challenges, gate, generation: previous.generation + count)
             previous.session.finishTasksAndInvalidate()
             return previous
         }

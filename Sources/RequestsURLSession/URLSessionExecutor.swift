@@ -37,19 +37,26 @@ public struct URLSessionExecutor: RequestExecutor {
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the session. The executor copies it, so later changes have no effect.
+    ///   - tls: The trust, the minimum version, the pins and the check of servers; nil leaves them to the system. On
+    ///     Apple's systems, https requests fail with
+    ///     ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is sent if a session
+    ///     cannot keep a setting: an identity, application protocols, and the variables SSL_CERT_FILE and SSL_CERT_DIR.
+    ///     `serverName` is verified, but the host of the URL is sent as SNI. On Linux a session keeps none of the
+    ///     settings: with any value, https requests fail in this way. Use SocketExecutor there.
     ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
-    ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms.
-    ///     Foundation on Linux has no challenges about the connection and never calls the handler: with one, https
-    ///     requests fail there with ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything
-    ///     is sent, because it may be what refuses a server. Use SocketExecutor there.
+    ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms, nor
+    ///     those of servers that `tls` refuses. For a server that `tls` accepts, `performDefaultHandling` keeps its
+    ///     decision. Foundation on Linux has no challenges about the connection and never calls the handler: with one,
+    ///     https requests fail there as above, because it may be what refuses a server.
     ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(
-        configuration: URLSessionConfiguration = .default, challengeHandler: ChallengeHandler? = nil,
-        spoolLimit: Int = Self.defaultSpoolLimit
+        configuration: URLSessionConfiguration = .default, tls: TLSConfiguration? = nil,
+        challengeHandler: ChallengeHandler? = nil, spoolLimit: Int = Self.defaultSpoolLimit
     ) {
         self.spoolLimit = max(0, spoolLimit)
-        sessions = Sessions(configuration, challengeHandler: challengeHandler)
+        sessions = Sessions(
+            configuration, ConnectionChallenges(tls: tls.map { SessionTLSSettings($0) }, handler: challengeHandler))
     }
 
     /// Sends `request` and returns the response.
@@ -64,7 +71,7 @@ public struct URLSessionExecutor: RequestExecutor {
         _ request: PreparedRequest, configuring configure: (URLSessionTask) -> Void
     ) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
-            try request.checkBeforeSending(hasChallengeHandler: sessions.hasChallengeHandler)
+            try request.checkBeforeSending(sessions.challenges)
             // Read before the body is stored, so that a reset during that time cancels the call.
             let generation = sessions.generation
             let upload = try await Upload.preparing(request, spoolLimit: spoolLimit)
@@ -107,7 +114,7 @@ extension URLSessionExecutor {
 
 extension PreparedRequest {
     /// Throws if this request cannot be sent, as far as that is known before a task exists.
-    func checkBeforeSending(hasChallengeHandler: Bool) throws(RequestError) {
+    func checkBeforeSending(_ challenges: ConnectionChallenges) throws(RequestError) {
         do throws(RequestError) {
             try validate()
             guard trailers == nil else { throw RequestError(.invalidRequest(.trailersNotSupported)) }
@@ -122,13 +129,7 @@ extension PreparedRequest {
                     .unsupportedScheme,
                     detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
             }
-            // The handler may be what decides about trust.
-            guard Platform.callsChallengeHandler || !hasChallengeHandler || target.scheme == "http" else {
-                throw RequestError(
-                    .invalidRequest(.invalidTLSConfiguration),
-                    detail:
-                        "URLSession on Linux never calls a challenge handler; use SocketExecutor and its TLS settings")
-            }
+            if target.scheme == "https" { try challenges.prepare() }
             guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
                 throw RequestError(
                     .invalidRequest(.ipv6AddressNotSupported),

@@ -15,4 +15,54 @@ struct LinkageTests {
             #expect(!linked.output.contains(name), "\(name)\n\(linked.output)")
         }
     }
+
+    @Test(
+        "where libssl is missing, https is an error that names the package, before anything is sent (S-52)",
+        .enabled(if: MissingLibssl.isPossible, "the system permits no mounts"))
+    func withoutLibssl() throws {
+        let program = Repository.products.appending(path: "requests-socket-only").path
+        // Nothing listens there; a connection would be refused.
+        let failed = try MissingLibssl.run("\(program) https://127.0.0.1:1/")
+        #expect(failed.status != 0)
+        #expect(failed.output.contains("TLS is unavailable: could not load libssl: "), "\(failed.output)")
+        #expect(failed.output.contains("install libssl3 (Debian, Ubuntu, Alpine)"), "\(failed.output)")
+        // Without https, the program needs no libssl.
+        let plain = try MissingLibssl.run("\(program) http://127.0.0.1:1/")
+        #expect(plain.output.contains("could not connect"), "\(plain.output)")
+    }
+
+    @Test("a program that requests no https does not load libssl and libcrypto", .enabled(if: isLinux))
+    func loadsNothing() throws {
+        let program = Repository.products.appending(path: "requests-socket-only").path
+        let environment = ["LD_DEBUG=files", "SWIFT_BACKTRACE=enable=no", program]
+        let plain = try Outcome.running("/usr/bin/env", environment + ["http://127.0.0.1:1/"])
+        #expect(plain.output.contains("file=libswiftCore.so"))
+        #expect(!plain.output.contains("file=libssl.so") && !plain.output.contains("file=libcrypto.so"))
+        // The loader reports them if they are loaded, or looked for.
+        let secured = try Outcome.running("/usr/bin/env", environment + ["https://127.0.0.1:1/"])
+        #expect(secured.output.contains("file=libssl.so.3"))
+    }
+
+    #if os(Linux)
+    private static let isLinux = true
+    #else
+    private static let isLinux = false
+    #endif
+}
+
+/// A system without libssl.
+enum MissingLibssl {
+    /// Runs `command` where every libssl of the system is an empty file, in a namespace of mounts of its own.
+    static func run(_ command: String) throws -> Outcome {
+        let hide = """
+            for file in $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n 's/.*libssl\\.so.* => //p'); do
+                mount --bind /dev/null "$file" || exit 9
+            done
+            SWIFT_BACKTRACE=enable=no exec \(command)
+            """
+        return try Outcome.running("/usr/bin/env", ["unshare", "-rm", "sh", "-c", hide])
+    }
+
+    /// Whether the system permits it.
+    static let isPossible = (try? run("true"))?.status == 0
 }

@@ -9,7 +9,7 @@ struct StructureTests {
         "RequestsFoundation": ["Dispatch", "Requests", "Foundation", "FoundationNetworking", "Synchronization"],
         "RequestsMiddleware": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsXML": ["Requests", "Foundation", "FoundationXML"],
-        "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX"],
+        "RequestsURLSession": ["Dispatch", "Requests", "RequestsFoundation", "RequestsPOSIX", "Security"],
         "RequestsMock": ["Requests", "RequestsPOSIX", "Synchronization"],
         "RequestsHTTP1": ["Requests"],
         "RequestsPOSIX": ["CRequestsPOSIX", "CryptoKit", "Requests", "Synchronization"],
@@ -40,6 +40,7 @@ struct StructureTests {
         "Sources/RequestsFoundation/Exports.swift",  // FoundationNetworking
         "Sources/RequestsXML/Exports.swift",  // FoundationXML
         "Sources/RequestsURLSession/Platform+Darwin.swift",  // Apple's URLSession
+        "Sources/RequestsURLSession/Platform+DarwinTrust.swift",  // Security.framework
         "Sources/RequestsURLSession/Platform+Linux.swift",  // Foundation's URLSession over libcurl
         "Sources/RequestsMiddleware/Credentials/Digest/NormalizedText.swift",  // Foundation or the standard library
         "Sources/RequestsPOSIX/Hashes/SystemHashes.swift",  // CryptoKit or libcrypto

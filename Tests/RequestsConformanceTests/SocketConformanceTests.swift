@@ -1,6 +1,7 @@
 import RequestsConformance
 import RequestsMiddleware
 import RequestsSocket
+import TestSupport
 import Testing
 
 private let loopback = ExecutorUnderTest.overLoopback { SocketExecutor(configuration: .keepingIdleConnections) }
@@ -70,7 +71,7 @@ struct SocketConformanceTests {
     }
 
     @Test(
-        "over TLS", .enabled(if: TestServer.supportsTLS, "libssl is not installed"),
+        "over TLS", .enabled(if: TestTLS.isAvailable, "libssl is not installed"),
         arguments: Scenario.all(for: patient))
     func overTLS(scenario: Scenario) async throws {
         try await patient.run(scenario)
@@ -78,7 +79,7 @@ struct SocketConformanceTests {
 
     @Test(
         "over TLS, in blocking calls and with callbacks",
-        .enabled(if: TestServer.supportsTLS, "libssl is not installed"),
+        .enabled(if: TestTLS.isAvailable, "libssl is not installed"),
         arguments: Scenario.all(for: secured), [ExecutorUnderTest.CallStyle.blocking, .callback])
     func overTLS(scenario: Scenario, style: ExecutorUnderTest.CallStyle) async throws {
         try await (style == .blocking ? secured : patient).using(style).run(scenario)

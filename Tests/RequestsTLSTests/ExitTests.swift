@@ -5,8 +5,22 @@ import Testing
 struct TLSExitTests {
     @Test("a program that exits during handshakes and transfers ends cleanly (S-57)")
     func exits() throws {
-        for round in 0..<30 {
+        try run(30)
+    }
+
+    static let libcurl = "libcurl.so.4"
+
+    @Test(
+        "a program whose libcurl has initialized OpenSSL first ends as cleanly (S-57)",
+        .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
+    func exitsWithLibcurl() throws {
+        try run(60, Self.libcurl)
+    }
+
+    private func run(_ count: Int, _ arguments: String...) throws {
+        for round in 0..<count {
             let process = Process()
+            process.arguments = arguments
             process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
                 .deletingLastPathComponent().appending(path: "requests-tls-exit")
             process.standardError = FileHandle.nullDevice

@@ -65,4 +65,34 @@ struct TLSLayerTests {
         let error = #expect(throws: TLSError.self) { try inner.read(inner.client) }
         #expect(error?.problem == .truncated)
     }
+
+    @Test("bytes that the outer connection has not read yet are not waited for (R-51, S-46)")
+    func unreportedBytes() throws {
+        let (outer, links) = try outer()
+        let server = TLSSupport.server(try authority.server())
+        let inner = Peers(
+            try TLSStream(client, over: outer.client, to: TLSServerName("www.a.test")),
+            try TLSStream(server: server, over: outer.server))
+        // A read ends after 64 receives, here in the middle of a record.
+        links.0.longestReceive = 1
+        var pauses = 0
+        while !inner.client.isEstablished || !inner.server.isEstablished {
+            let needed = try inner.client.handshake()
+            if needed?.isEmpty == true {
+                pauses += 1
+                continue
+            }
+            #expect(links.0.incoming.isEmpty)
+            _ = try inner.server.handshake()
+        }
+        #expect(pauses > 10)
+        _ = try inner.write([UInt8](repeating: 1, count: 1000), to: inner.server)
+        var result = try inner.read(inner.client)
+        pauses = 0
+        while result == .bytes(0) {
+            pauses += 1
+            result = try inner.read(inner.client)
+        }
+        #expect(result == .bytes(1000) && pauses > 10)
+    }
 }

@@ -1,6 +1,7 @@
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import TestSupport
 import Testing
 
 @Suite("TLS: the library")
@@ -56,9 +57,9 @@ struct TLSLibraryTests {
     func oneLibrary() throws {
         let version = try #require(TLSSupport.library.version)
         // Descriptions of the same files share the library; another one is refused.
-        let again = TLSLibrary(SystemLibrary(name: "libssl", files: TLSSupport.files, packages: "libssl3"))
+        let again = TLSLibrary(SystemLibrary(name: "libssl", files: TestTLS.files, packages: "libssl3"))
         #expect(again.version == version)
-        let others = ["libssl.so.3", "libssl.so.1.1"].filter { !TLSSupport.files.contains($0) }
+        let others = ["libssl.so.3", "libssl.so.1.1"].filter { !TestTLS.files.contains($0) }
         let other = TLSLibrary(SystemLibrary(name: "libssl", files: others, packages: "libssl3"))
         let error = #expect(throws: TLSError.self) { try other.check() }
         #expect(error?.problem == .unavailable)

@@ -1,4 +1,5 @@
 import CRequestsPOSIX
+import TestSupport
 
 /// Functions of libssl and libcrypto that only tests call.
 enum NativeFunctions {
@@ -23,7 +24,7 @@ enum NativeFunctions {
 
     /// Returns a function of the library that connections use; nil if it lacks the function.
     static func find<Function>(_ name: String, as type: Function.Type) -> Function? {
-        guard let library = TLSSupport.files.lazy.compactMap({ rp_library_open($0) }).first,
+        guard let library = TestTLS.files.lazy.compactMap({ rp_library_open($0) }).first,
             let address = dlsym(library, name)
         else { return nil }
         return unsafeBitCast(address, to: type)

@@ -2,28 +2,18 @@ import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
 import RequestsTLS
+import TestSupport
 import Testing
 
 /// Whether OpenSSL is installed; without it the tests of connections are left out.
 enum TLSSupport {
-    static let isAvailable = library.version != nil
+    static let isAvailable = TestTLS.isAvailable
     static let comment: Comment = "libssl is not installed: connections over TLS are not tested"
+    static let library = TestTLS.library
     static let isVersion3 = library.version?.hasPrefix("OpenSSL 3") == true
 }
 
 extension TLSSupport {
-    /// The paths of another libcrypto and libssl to test, with a colon between them; nil for those of the system.
-    private static let paths = getenv("REQUESTS_TEST_TLS").map {
-        String(cString: $0).split(separator: ":").map(String.init)
-    }
-
-    /// The library to test.
-    static let library =
-        paths.map { TLSLibrary(cryptoFile: $0[0], sslFile: $0[$0.count - 1]) } ?? TLSLibrary.shared
-
-    /// The names of its libssl.
-    static let files = paths.map { Array($0.suffix(1)) } ?? ["libssl.so.3", "libssl.so.1.1"]
-
     static func client(
         _ configuration: TLSConfiguration, systemTrust: SystemTrust = .standard, maximumSessions: Int = 256
     ) -> TLSContext {

@@ -1,4 +1,5 @@
 // Ends while its threads are within OpenSSL; the tests run it many times. The exit status is 0, or a signal ends it.
+// With a path as an argument, the libcurl there initializes OpenSSL first, which registers OpenSSL's exit handler.
 import CRequestsPOSIX
 import Requests
 import RequestsPOSIX
@@ -30,6 +31,16 @@ let connections = Atomic(0)
     }
 }
 
+/// Lets a libcurl initialize its libraries.
+func initialize(_ libcurl: String) {
+    typealias Initialize = @convention(c) (Int) -> Int32
+    guard let library = dlopen(libcurl, RTLD_NOW), let function = dlsym(library, "curl_global_init") else { exit(3) }
+    let everything = 3
+    // The type of the function is that of curl.h.
+    guard unsafeBitCast(function, to: Initialize.self)(everything) == 0 else { exit(3) }
+}
+
+if CommandLine.arguments.count > 1 { initialize(CommandLine.arguments[1]) }
 let root = try CertificateMaker.authority("Root").make(CertificateKey(.p256))
 let leaf = try CertificateMaker("a.test", names: [.dns("a.test")]).make(CertificateKey(.p256), signedBy: root)
 let client = TLSContext(client: TLSConfiguration(trust: .certificates(root.pem)))

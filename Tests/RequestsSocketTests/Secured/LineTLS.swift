@@ -10,6 +10,10 @@ final class LineTLS: @unchecked Sendable {  // one thread, as above
         var remaining: @Sendable (_ connection: Int) -> Int = { _ in .max }
         /// Whether the connection then ends, and does not only stall.
         var ends = false
+        /// Is called when it ends.
+        var onEnd: @Sendable () -> Void = {}
+        /// Is called before each send.
+        var onSend: @Sendable () -> Void = {}
         /// The greatest number of bytes of one send; after each there is a pause of 5 ms.
         var piece = Int.max
     }
@@ -68,6 +72,7 @@ final class LineTransport: TLSTransport {
     private let socket: ((borrowing Socket) -> Void) -> Void
     private let plan: LineTLS.Plan
     private var remaining: Int
+    private var hasEnded = false
 
     init(_ plan: LineTLS.Plan, number: Int, _ socket: @escaping ((borrowing Socket) -> Void) -> Void) {
         self.plan = plan
@@ -82,9 +87,10 @@ final class LineTransport: TLSTransport {
     }
 
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
+        plan.onSend()
         // A stalled peer pretends to have sent the rest.
         if remaining == 0 {
-            if plan.ends { socket { socket in socket.shutDown(.both) } }
+            end()
             return .bytes(bytes.count)
         }
         var result: Result<TransferResult, SystemError> = .success(.end)
@@ -95,8 +101,15 @@ final class LineTransport: TLSTransport {
         }
         guard case .bytes(let count) = try result.get() else { return try result.get() }
         remaining -= remaining == .max ? 0 : count
-        if remaining == 0, plan.ends { socket { socket in socket.shutDown(.both) } }
+        if remaining == 0 { end() }
         return .bytes(count)
+    }
+
+    private func end() {
+        guard plan.ends, !hasEnded else { return }
+        hasEnded = true
+        socket { socket in socket.shutDown(.both) }
+        plan.onEnd()
     }
 
     var hasPendingBytes: Bool { false }

@@ -1,3 +1,4 @@
+@_spi(Lock) import Requests
 import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
@@ -122,27 +123,43 @@ struct SecuredHandshakeTests {
         }
     }
 
+    /// The calls in progress, any of which can be cancelled.
+    private final class RunningCalls: Sendable {
+        private let calls = Lock<[Int: Task<RequestError?, Never>]>([:])
+
+        func set(_ call: Task<RequestError?, Never>?, number: Int) { calls.withLock { $0[number] = call } }
+
+        func cancelOne() { calls.withLock { $0.values.randomElement() }?.cancel() }
+    }
+
     @Test("cancelled calls and cut connections leave no connection in use (S-47)")
     func storm() async throws {
         let count =
             ProcessInfo.processInfo.environment["REQUESTS_CANCELLATIONS"].flatMap(Int.init).map { $0 / 2 } ?? 200
-        let executor = try await Secured.loadedExecutor()
-        let server = try Secured.server()
-        // A quarter of the connections ends after a random number of bytes.
+        let cuts = SharedCounter()
+        let running = RunningCalls()
+        // A handshake with its exchange has about 1,700 bytes of the server, in at least four sends. Half of the
+        // connections end after some of them. At a quarter of the sends, any call is cancelled, whatever its state is.
         let peer = try ScriptedPeer(
-            securedWith: server,
-            plan: .init(remaining: { $0 % 4 == 0 ? Int.random(in: 0..<3_000) : .max }, ends: true)
+            securedWith: Secured.server(),
+            plan: .init(
+                remaining: { $0 % 2 == 0 ? Int.random(in: 0..<1_700) : .max }, ends: true, onEnd: { cuts.add() },
+                onSend: { if Int.random(in: 0..<4) == 0 { running.cancelOne() } })
         ) { line, _, _ in line.respondToAll(ok) }
+        let reusing = try await Secured.loadedExecutor()
+        let connecting = try await Secured.loadedExecutor { $0.maximumIdleConnectionsPerOrigin = 0 }
         let request = try peer.securedRequest()
         let outcomes = await withTaskGroup(of: RequestError.Reason?.self) { group in
             var outcomes: [RequestError.Reason?: Int] = [:]
             for number in 0..<count {
                 if number >= 16, let reason = await group.next() { outcomes[reason, default: 0] += 1 }
                 group.addTask {
-                    let call = Task { () -> RequestError? in await executor.failure(of: request) }
-                    for _ in 0..<Int.random(in: 0..<400) { await Task.yield() }
-                    if number % 2 == 0 { call.cancel() }
-                    return await call.value?.reason
+                    let executor = number % 4 == 0 ? reusing : connecting
+                    let call = Task { await executor.failure(of: request) }
+                    running.set(call, number: number)
+                    let error = await call.value
+                    running.set(nil, number: number)
+                    return error?.reason
                 }
             }
             for await reason in group { outcomes[reason, default: 0] += 1 }
@@ -150,8 +167,12 @@ struct SecuredHandshakeTests {
         }
         let expected: Set<RequestError.Reason?> = [nil, .cancelled, .connectionFailed, .connectionLost]
         #expect(Set(outcomes.keys).isSubset(of: expected), "\(outcomes)")
-        await eventually { executor.connections.open == executor.connections.idle }
         #expect(outcomes.values.reduce(0, +) == count)
+        await eventually { reusing.connections.open == reusing.connections.idle }
+        await eventually { connecting.connections.open == 0 }
+        // Otherwise there was no storm.
+        #expect(cuts.value >= count / 10, "\(cuts.value) cuts of \(peer.connections) connections")
+        #expect(outcomes[.cancelled, default: 0] >= count / 5, "\(outcomes)")
         peer.stop()
     }
 }

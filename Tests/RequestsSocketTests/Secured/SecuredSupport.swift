@@ -4,11 +4,12 @@ import RequestsPOSIX
 import RequestsSocket
 import RequestsTLS
 import RequestsTestServer
+import TestSupport
 import Testing
 
 /// What the tests of https share.
 enum Secured {
-    static let isAvailable = TestServer.supportsTLS
+    static let isAvailable = TestTLS.isAvailable && TestServer.supportsTLS
     static let comment: Comment = "libssl is not installed: https over sockets is not tested"
 
     /// Returns the context of a server with a certificate for the loopback, which `change` may alter.
@@ -37,8 +38,10 @@ enum Secured {
     }
 
     /// Returns an executor that has loaded its settings, so that a short limit covers only the handshake.
-    static func loadedExecutor() async throws -> SocketExecutor {
-        let executor = try executor()
+    static func loadedExecutor(
+        _ change: (inout SocketExecutor.Configuration) -> Void = { _ in }
+    ) async throws -> SocketExecutor {
+        let executor = try executor(change)
         try await executor.reloadTLS(timeout: nil)
         return executor
     }

@@ -53,7 +53,7 @@ extension TLSConfiguration {
             values = Values(version, cipherSuite, applicationProtocol, isResumed, certificates)
         }
 
-        /// The version, such as `TLSv1.3`.
+        /// The version, such as `TLSv1.3`; empty if it is unknown, as for a server that URLSession refuses.
         public var version: String { values.version }
 
         /// The name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`; nil before one has been chosen.
@@ -130,6 +130,7 @@ extension TLSConfiguration.Negotiation: CustomStringConvertible {
         let peer = certificates.first.map { certificate in
             "\(certificate.subject), issued by \(certificate.issuer), valid until \(certificate.notAfter)"
         }
-        return [version, cipherSuite, isResumed ? "resumed" : nil, peer].compactMap(\.self).joined(separator: ", ")
+        return [version.isEmpty ? nil : version, cipherSuite, isResumed ? "resumed" : nil, peer].compactMap(\.self)
+            .joined(separator: ", ")
     }
 }

@@ -1,0 +1,55 @@
+import CRequestsPOSIX
+import Requests
+import Synchronization
+
+/// A gate that keeps the threads of this process out of a library while the process exits.
+///
+/// The exit handlers of OpenSSL free what threads still use, unless it was initialized without them. If other code has
+/// initialized it first, such as libcurl, they exist. The handler of the gate, which is registered later and so runs
+/// earlier, closes the gate and waits for the threads that are inside.
+package enum ExitGate {
+    private static let closed = 1 << 62
+    /// The number of threads inside, and ``closed``.
+    private static let state = Atomic(0)
+
+    /// Registers the handler, once; call it when the library has been initialized.
+    ///
+    /// - Returns: False if there is no memory for it.
+    package static func install() -> Bool { isInstalled }
+
+    private static let isInstalled: Bool = {
+        // Read before a fork, so that a child knows that the threads inside are not its own.
+        forkCount.store(ForkCount.current, ordering: .relaxed)
+        return atexit { ExitGate.close() } == 0
+    }()
+
+    private static let forkCount = Atomic(0)
+
+    /// Begins a use of the library, and returns whether it is allowed; ``leave()`` ends it.
+    ///
+    /// Uses may be nested.
+    package static func enter() -> Bool {
+        let before = state.add(1, ordering: .acquiring).oldValue
+        if before & closed == 0 { return true }
+        leave()
+        return false
+    }
+
+    /// Ends a use that ``enter()`` has allowed.
+    package static func leave() {
+        state.subtract(1, ordering: .releasing)
+    }
+
+    /// The longest wait of an exit in milliseconds.
+    ///
+    /// A use takes less, except one whose callback exits the process.
+    private static let longestWait = 1_000
+
+    private static func close() {
+        state.bitwiseOr(closed, ordering: .acquiringAndReleasing)
+        // The threads of the parent do not exist in a child.
+        guard forkCount.load(ordering: .relaxed) == ForkCount.current else { return }
+        let end = Deadline.after(.milliseconds(longestWait))
+        while state.load(ordering: .acquiring) != closed, !end.hasPassed { DetachedThread.yield() }
+    }
+}

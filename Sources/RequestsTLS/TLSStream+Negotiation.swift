@@ -1,0 +1,77 @@
+import CRequestsPOSIX
+package import Requests
+import RequestsPOSIX
+
+// What the peers have agreed on.
+
+extension TLSStream {
+    /// Refuses an application protocol that was not offered (RFC 7301 §3.2), which not every version of OpenSSL does.
+    func checkApplicationProtocol() throws(TLSError) {
+        guard let client = context.client, let selected = selectedProtocol else { return }
+        if client.protocols.contains(selected) { return }
+        let name = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
+        throw fail(.negotiationFailed, "the server selected the application protocol \(name), which was not offered")
+    }
+
+    /// Refuses an application protocol other than `name`; a server may select none.
+    package func requireProtocol(_ name: String) throws(TLSError) {
+        try library.enter()
+        defer { library.leave() }
+        guard let selected = selectedProtocol, !name.utf8.elementsEqual(selected) else { return }
+        let found = ErrorText.quoted(String(decoding: selected, as: UTF8.self), limit: 32)
+        throw fail(
+            .negotiationFailed, "the server selected the application protocol \(found); only \(name) is supported")
+    }
+
+    /// Whether an earlier session was resumed.
+    var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }
+
+    var isTLS13: Bool { version.utf8.elementsEqual("TLSv1.3".utf8) }
+
+    private var version: String { library.tls.pointee.SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
+
+    private var selectedProtocol: [UInt8]? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        library.tls.pointee.SSL_get0_alpn_selected(ssl, &name, &count)
+        guard let name, count > 0 else { return nil }
+        return Array(UnsafeBufferPointer(start: name, count: Int(count)))
+    }
+
+    /// The protocol and the certificates, as far as the handshake has come.
+    package var information: TLSConfiguration.Negotiation {
+        guard (try? library.enter()) != nil else { return TLSConfiguration.Negotiation(version: "") }
+        defer { library.leave() }
+        // For a server, OpenSSL's chain lacks the certificate of the client itself.
+        if serverName == nil { return information(of: clientChain) }
+        return information(library.certificates(in: library.tls.pointee.SSL_get_peer_cert_chain(ssl)))
+    }
+
+    /// The protocol without the certificates, whose description takes time; for the metrics of each call.
+    package var negotiation: TLSConfiguration.Negotiation {
+        guard (try? library.enter()) != nil else { return TLSConfiguration.Negotiation(version: "") }
+        defer { library.leave() }
+        return information(of: [])
+    }
+
+    /// Returns what is known about the connection, with the given certificates of the peer.
+    func information(_ chain: [UnsafeMutableRawPointer]) -> TLSConfiguration.Negotiation {
+        information(of: chain.map(library.summary))
+    }
+
+    private func information(of certificates: [TLSConfiguration.Certificate]) -> TLSConfiguration.Negotiation {
+        let tls = library.tls.pointee
+        let cipher = tls.SSL_get_current_cipher(ssl).flatMap { tls.SSL_CIPHER_get_name($0) }
+        return TLSConfiguration.Negotiation(
+            version: version, cipherSuite: cipher.map { String(cString: $0) },
+            applicationProtocol: selectedProtocol.map { String(decoding: $0, as: UTF8.self) }, isResumed: isResumed,
+            certificates: certificates)
+    }
+
+    /// The name that the client of a server has sent; nil for none.
+    package var requestedName: String? {
+        guard (try? library.enter()) != nil else { return nil }
+        defer { library.leave() }
+        return library.tls.pointee.SSL_get_servername(ssl, 0).map { String(cString: $0) }
+    }
+}
