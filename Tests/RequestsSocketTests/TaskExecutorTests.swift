@@ -106,6 +106,30 @@ struct TaskExecutorTests {
         #expect(reactor.pendingWaits == 0)
     }
 
+    @Test("a blocking call in such a task needs nothing of its thread, which it blocks (HT-1, R-50)")
+    func blocking() async throws {
+        let peer = try ScriptedPeer { line, number, _ in
+            _ = line.receiveRequest()
+            line.send(ok)
+            // The first connection closes when it is used again, so that the call establishes another one.
+            if number == 0 { _ = line.receiveRequest() } else { line.respondToAll(ok) }
+        }
+        let port = try #require(peer.address.port)
+        let unresponsive = try FullListener(on: try #require(SocketAddress(ipLiteral: "127.0.0.2", port: port)))
+        let executor = SocketExecutor.with {
+            $0.attemptDelay = .milliseconds(5)
+            $0.resolver = Resolver(keeping: 0) { _ throws(ResolverError) in [unresponsive.address, .loopback()] }
+        }
+        let request = PreparedRequest(target: try TargetURI("http://many.example:\(port)/")).with {
+            $0.timeouts.connect = nil
+        }
+        let texts = await withTaskExecutorPreference(SocketTaskExecutor()) {
+            (0..<3).map { _ in try? executor.inPlace(request)?.get().text }
+        }
+        #expect(texts == ["ok", "ok", "ok"])
+        #expect(peer.connections == 2)
+    }
+
     @Test("the thread ends with its executor and its connections")
     func lifetime() async throws {
         try await withTestServer(serving: echo) { server in

@@ -86,7 +86,7 @@ extension Acquisition {
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted
         }
-        new = NewConnection(to: origin, in: slot, with: try pool.connector(timeLimits))
+        new = NewConnection(to: origin, in: slot, with: try pool.connector(timeLimits, isBlocking: isBlocking))
         stage = .establishing
         return try establish()
     }

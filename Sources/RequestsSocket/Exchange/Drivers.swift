@@ -81,7 +81,7 @@ extension SocketExchange {
     @inline(never)
     private mutating func reconnect() async throws(RequestError) {
         do throws(RequestError) {
-            var new = try newConnection()
+            var new = try newConnection(isBlocking: false)
             restart(on: try await new.value.connection())
         } catch {
             try exchange.fail(error)
@@ -227,7 +227,7 @@ extension SocketExchange {
 
     private mutating func reconnectInPlace() throws(RequestError) {
         do throws(RequestError) {
-            var new = try newConnection()
+            var new = try newConnection(isBlocking: true)
             restart(on: try new.value.connectionInPlace())
         } catch {
             try exchange.fail(error)

@@ -163,8 +163,9 @@ extension SocketExchange {
 
     /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
     @inline(never)
-    func newConnection() throws(RequestError) -> UniqueBox<NewConnection> {
-        let connector = try handle.pool.connector(exchange.outgoing.timeLimits.renewingConnecting())
+    func newConnection(isBlocking: Bool) throws(RequestError) -> UniqueBox<NewConnection> {
+        let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
+        let connector = try handle.pool.connector(timeLimits, isBlocking: isBlocking)
         return UniqueBox(NewConnection(to: origin, in: connection.slot, with: connector))
     }
 

@@ -41,10 +41,12 @@ final class ConnectionPool: Sendable {
         return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
     }
 
-    /// Returns a factory of connections for a call with `timeLimits`.
-    func connector(_ timeLimits: SocketTimeLimits) throws(RequestError) -> Connector {
+    /// Returns what the connections of a call with `timeLimits` are established with; `isBlocking` as in
+    /// ``reactor(isBlocking:)``.
+    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool = false) throws(RequestError) -> Connector {
         Connector(
-            configuration: configuration, localAddress: try localAddress?.get(), reactor: try reactor(),
+            configuration: configuration, localAddress: try localAddress?.get(),
+            reactor: try reactor(isBlocking: isBlocking),
             timeLimits: timeLimits, security: security)
     }
 
@@ -157,7 +159,8 @@ extension ConnectionPool {
         if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {
             return .lease(check(lease, at: timeLimits.began))
         }
-        let waiter = Ledger.Waiter(for: origin, isBlocking: isBlocking, WakeEvent(on: try reactor()))
+        let signal = WakeEvent(on: try reactor(isBlocking: isBlocking))
+        let waiter = Ledger.Waiter(for: origin, isBlocking: isBlocking, signal)
         if let lease = try claim(isNew: isNew, origin, { $0.enter(waiter) }) {
             return .lease(check(lease, at: timeLimits.began))
         }
@@ -242,10 +245,13 @@ extension ConnectionPool {
         return state == .usable
     }
 
-    /// Returns the reactor on which the current task waits.
-    func reactor() throws(RequestError) -> Reactor {
+    /// Returns the reactor that ends the waits of a call.
+    ///
+    /// It is not that of the current task if the call is `isBlocking`, because its thread, which is blocked then, could
+    /// be that of the task.
+    func reactor(isBlocking: Bool = false) throws(RequestError) -> Reactor {
         do throws(SystemError) {
-            let reactor = try Reactor.preferred()
+            let reactor = isBlocking ? try Reactor.shared() : try Reactor.preferred()
             try reactor.checkProcess()
             return reactor
         } catch {
