@@ -21,7 +21,7 @@
 /// `Docs/Executors.md` lists how the URLSession of each platform differs.
 public struct URLSessionExecutor: RequestExecutor {
     /// A function that responds to a challenge about the connection (ServerTrust or ClientCertificate); see
-    /// ``URLSessionExecutor/init(configuration:challengeHandler:spoolLimit:)``.
+    /// ``URLSessionExecutor/init(configuration:tls:challengeHandler:spoolLimit:)``.
     public typealias ChallengeHandler =
         @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
