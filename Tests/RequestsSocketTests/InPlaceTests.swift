@@ -95,7 +95,8 @@ struct InPlaceTests {
                 #expect(try await call.value.text == "ok")
             }
         }
-        #expect(errors.count == 7 && errors.allSatisfy { $0?.reason == .other && $0?.request?.target == request.target })
+        #expect(
+            errors.count == 7 && errors.allSatisfy { $0?.reason == .other && $0?.request?.target == request.target })
         #expect(errors.first??.description.contains("was called twice") == true)
         #expect(peer.connections == 1)
     }
