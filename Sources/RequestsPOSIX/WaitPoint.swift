@@ -52,7 +52,7 @@ final class WaitPoint: Sendable {
         case ticket(UInt64)
     }
 
-    /// What a wait has suspended, and what ends with it.
+    /// The task or the thread that a wait has suspended.
     private enum Waiter: Sendable {
         /// A task; unsafe, because the states under the lock ensure what a checked continuation would check, without an
         /// allocation.
@@ -202,7 +202,7 @@ extension WaitPoint {
         }
     }
 
-    /// Cancels the wait that began with `ticket`, if it is still the current one, whose outcome is `outcome`.
+    /// Ends the wait that began with `ticket`, if it is still the current one, with `outcome`.
     private func cancel(_ direction: Direction, ticket: UInt64, as outcome: Outcome = .cancelled) {
         let waiter: Waiter? = state.withLock { state in
             guard state[direction].ticket == ticket else { return nil }

@@ -38,8 +38,10 @@ extension SocketExecutor {
             /// ```
             ///
             /// A request is sent at most three times because of 407 responses. One that the proxy forwards is sent
-            /// again only if its body can be produced again; otherwise it fails with `bodyNotReplayable`. SOCKS 5 has
-            /// no challenges, so the authenticator makes such a proxy invalid.
+            /// again only if its body can be produced again; otherwise it fails with
+            /// ``/Requests/RequestError/Reason/bodyNotReplayable``. SOCKS 5 has no challenges: a request through such a
+            /// proxy with an authenticator fails with ``/Requests/RequestError/InvalidRequest/invalidProxy`` before
+            /// anything is sent.
             public init(with authenticator: some AuthenticationChallenge.ProxyAuthenticator) {
                 kind = .authenticator(authenticator)
             }

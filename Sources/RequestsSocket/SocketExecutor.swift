@@ -52,7 +52,8 @@ public struct SocketExecutor: BlockingExecutor {
 
     /// Sends `request` on the calling thread, which blocks until the response has arrived, if that is possible there.
     ///
-    /// It is possible if the request does not produce its body; otherwise what follows the head is deferred to a task.
+    /// It is possible if the request does not produce its body; otherwise the part after the head is deferred to a
+    /// task. A request to which the authenticator of a proxy adds credentials is deferred as a whole.
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         if ForwardedExchange.signsIn(request, over: handle) {
             return .deferred { () async throws(RequestError) in try await execute(request) }

@@ -3,21 +3,22 @@ import RequestsPOSIX
 /// A task executor with one thread, which waits for sockets and runs the tasks that use them.
 ///
 /// A task that waits for a response is resumed on the thread that received the report of the kernel, without a change
-/// of threads. That makes small requests faster, above all many at once:
+/// of threads. That makes small requests faster, above all many at once, if client and server have a core each:
 ///
 /// ```swift
 /// try await withTaskExecutorPreference(SocketTaskExecutor.shared) {
 ///     try await client.perform(.repos(of: "octocat"))
 /// }
 /// ```
-/// All tasks with this preference share one thread. They must not block it, and should not compute for long: meanwhile
-/// no other one of them continues, and no response is read. Use it for programs whose work is the requests themselves,
-/// such as gateways and crawlers, and keep the default for others.
 ///
-/// Connections that such tasks establish belong to this executor; another task can use them, but is resumed by its
-/// thread. Use a ``SocketExecutor`` of its own for each task executor. Code with an executor of its own, such as the
-/// main actor, runs there. If the system has no thread or no descriptor left when the executor is created, the tasks
-/// run in the global pool.
+/// All tasks with this preference share one thread. They must not block it, and should not compute for long: meanwhile
+/// the others do not continue, and their responses are not read. Use it for programs whose work is the requests
+/// themselves, such as gateways and crawlers, and keep the default for others.
+///
+/// Connections that such tasks establish belong to this executor. Another task can use them, but the thread of this
+/// executor then ends its waits, so use a separate ``SocketExecutor`` for each task executor. Actors with their own
+/// executor, such as the main actor, continue to run on it. If the system has no thread or no descriptor left when the
+/// executor is created, the tasks run in the global pool.
 ///
 /// The thread ends when the executor, its tasks and its connections have been released.
 public final class SocketTaskExecutor: TaskExecutor {

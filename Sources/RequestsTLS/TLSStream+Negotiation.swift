@@ -2,7 +2,7 @@ import CRequestsPOSIX
 package import Requests
 import RequestsPOSIX
 
-// What the peers have agreed on.
+// The result of the negotiation with the peer.
 
 extension TLSStream {
     /// Refuses an application protocol that was not offered (RFC 7301 §3.2), which not every version of OpenSSL does.

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// The time for which one thread leads, with what its watch must know.
+/// The time for which one thread leads, with its progress for the watch.
 final class LeaderTerm: Sendable {
     /// The number of waits for connections.
     private let rounds = Atomic(0)
@@ -43,7 +43,7 @@ final class LeaderWatch: Sendable {
     private let isStopping = Atomic(false)
 
     private static let interval = DispatchTimeInterval.milliseconds(2)
-    /// The number of intervals without a service after which the watch rests.
+    /// The number of intervals without a service after which the watch pauses.
     private static let quietIntervals = 50
 
     /// Watches until ``stop()``, and calls `onDelay` with the term of a leader that is occupied.
@@ -72,7 +72,7 @@ final class LeaderWatch: Sendable {
         isResting.store(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Ends the rest of the watch; called by a leader after the beginning of a service.
+    /// Ends the pause of the watch; called by a leader after the beginning of a service.
     func wake() {
         // The load comes first because it costs less than an exchange, and nearly always suffices.
         guard isResting.load(ordering: .sequentiallyConsistent),

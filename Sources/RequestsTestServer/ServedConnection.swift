@@ -28,7 +28,7 @@ final class ServedConnection: Sendable {
     func stop() { connection.stop() }
 }
 
-/// A thread that serves connections, and what belongs to it.
+/// A thread that serves connections, with its term and its memory.
 ///
 /// Only this thread uses it.
 final class Worker {

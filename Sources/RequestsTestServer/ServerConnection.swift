@@ -105,7 +105,7 @@ final class ServerConnection: Sendable {
 
     /// Receives available bytes at the end of `buffer`.
     ///
-    /// - Returns: Their number, and whether there may be more: nil at the end, 0 if there are none yet.
+    /// - Returns: Their number, 0 if none have arrived, and whether there may be more; nil at the end.
     func receive(into buffer: inout [UInt8]) throws(ConnectionEnd) -> (count: Int, mayHaveMore: Bool)? {
         guard let worker else { throw .closed }
         do {
@@ -127,7 +127,7 @@ final class ServerConnection: Sendable {
     /// Runs `operation` as a task on this thread only.
     ///
     /// The task is cancelled when the server stops; an operation that ignores cancellation delays that. If it suspends,
-    /// another thread leads.
+    /// the thread passes the lead on.
     func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
     ) throws(RequestError) -> Value {

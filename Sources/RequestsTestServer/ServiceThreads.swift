@@ -7,9 +7,9 @@ import RequestsPOSIX
 /// One of them, the leader, waits for all connections without a request in progress, and serves those that become
 /// readable, one after the other: a thread for each connection would be a change of threads for each request. Before a
 /// thread waits for anything else, such as a slow client or a handler that suspends, it passes the lead on, so that its
-/// connection delays no other. A handler can block without notice, therefore another thread watches the leader.
+/// connection delays no other. A handler can block without notice, so another thread watches the leader.
 final class ServiceThreads: Sendable {
-    /// A connection and what the threads must know of it.
+    /// A connection with the state that the threads share.
     private struct Entry {
         let connection: ServedConnection
         /// Whether a thread serves the connection, or is about to.

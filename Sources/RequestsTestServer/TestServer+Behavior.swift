@@ -18,11 +18,11 @@ extension TestServer {
         /// Whether a request with `Expect: 100-continue` receives 100 (Continue) before its body is read.
         public var sendsContinue: Bool
 
-        /// A function that returns the value of the Date field; nil sends none, as a server without a clock does (RFC
-        /// 9110 §6.6.1).
+        /// A function that returns the value of the Date field; if it returns nil, the field is not sent, as by a
+        /// server without a clock (RFC 9110 §6.6.1).
         ///
-        /// The default is the current date. A response with a Date field keeps it. For a client with a clock of the
-        /// test, such as one that caches, return the date of that clock.
+        /// The default is the current date. A response with a Date field keeps it. For a client that uses a clock of
+        /// the test, such as one with a cache, return the date of that clock.
         public var date: @Sendable () -> Date?
 
         /// Creates a behavior from its parts.

@@ -37,7 +37,8 @@ extension TestServer {
         /// The maximum time for which a connection waits for the next request, or for the client to read a response;
         /// nil, the default, for no limit.
         ///
-        /// The connection is then closed, at the latest after a quarter of the shortest limit of a connection more.
+        /// The connection is then closed, with a delay of at most a quarter of ``idleTime`` or ``headTime``, whichever
+        /// is shorter.
         public var idleTime: Duration?
         /// The limits of the requests that are recorded.
         public var recording: Recording

@@ -6,9 +6,9 @@ import RequestsPOSIX
 /// executor still performs is cancelled; an executor that ignores cancellation delays the end.
 ///
 /// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. It
-/// responds to others with their description: with 400 if the request is invalid, with 429 or 503 and Retry-After if
-/// middleware protects the executor, with 501 if no repetition can help, such as if no stub of a mock matches, and
-/// otherwise with 500.
+/// responds to others with their description: with 400 if the request is invalid, with 429 or 503 if middleware that
+/// protects the executor refuses the request, with Retry-After if the delay is known, with 501 if no repetition can
+/// help, such as if no stub of a mock matches, and otherwise with 500.
 ///
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.

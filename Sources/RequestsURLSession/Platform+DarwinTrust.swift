@@ -1,7 +1,7 @@
 #if canImport(Darwin)
 import Security
 
-// Apple's part of TLS settings: it applies what SessionTLS contains, and requests the verdict of the system.
+// Apple's part of TLS settings: it applies the values of SessionTLS, and requests the evaluation of the system.
 
 extension Platform {
     /// Requires a version of TLS, unless the session's configuration requires a later one.

@@ -39,15 +39,16 @@ public struct URLSessionExecutor: RequestExecutor {
     ///   - configuration: The configuration of the session. The executor copies it, so later changes have no effect.
     ///   - tls: The trust, the minimum version, the pins and the check of servers; nil leaves them to the system. On
     ///     Apple's systems, https requests fail with
-    ///     ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is sent if a session
-    ///     cannot keep a setting: an identity, application protocols, and the variables SSL_CERT_FILE and SSL_CERT_DIR.
-    ///     `serverName` is verified, but the host of the URL is sent as SNI. On Linux a session keeps none of the
+    ///     ``/Requests/RequestError/InvalidRequest/invalidTLSConfiguration`` before anything is sent if a setting is
+    ///     invalid, such as a file that cannot be read, or if a session cannot keep it: an identity, application
+    ///     protocols, and the variables SSL_CERT_FILE and SSL_CERT_DIR. `serverName` is verified, but the host of the
+    ///     URL is sent as SNI. A later minimum version of `configuration` applies. On Linux a session keeps none of the
     ///     settings: with any value, https requests fail in this way. Use SocketExecutor there.
     ///   - challengeHandler: Responds to ServerTrust and ClientCertificate challenges, on a queue of the session. With
     ///     nil, the system decides. It never receives challenges for Basic, Digest, NTLM, Negotiate and HTML forms, nor
-    ///     those of servers that `tls` refuses. For a server that `tls` accepts, `performDefaultHandling` keeps its
-    ///     decision. Foundation on Linux has no challenges about the connection and never calls the handler: with one,
-    ///     https requests fail there as above, because it may be what refuses a server.
+    ///     those of servers that `tls` refuses. For a server that `tls` accepts, `performDefaultHandling`
+    ///     accepts it. Foundation on Linux has no challenges about the connection and never calls the handler: with
+    ///     one, https requests fail there as above, because the app may rely on it to refuse servers.
     ///   - spoolLimit: The maximum size in bytes of a streamed request body, which is stored before it is sent. A
     ///     negative value counts as 0. Bodies in memory and in files are not stored and are not limited.
     public init(

@@ -181,7 +181,9 @@ struct StressTests {
         await #expect(processExitsWith: .success) { try await Storm.cancelling() }
     }
 
-    @Test("so do calls in tasks that run on the thread which waits for them (R-44, R-49, R-67, R-68)")
+    @Test(
+        "cancelled calls of a SocketTaskExecutor affect no others, and release sockets and waits (R-44, R-49, R-67, R-68)"
+    )
     func cancellingOnReactor() async {
         await #expect(processExitsWith: .success) { try await Storm.cancelling(preferring: .shared) }
     }
@@ -191,7 +193,7 @@ struct StressTests {
         await #expect(processExitsWith: .success) { try await Storm.sharing() }
     }
 
-    @Test("64 tasks share one executor on the thread that waits for them (R-49, R-52, R-53, R-68)")
+    @Test("64 tasks of a SocketTaskExecutor share one executor, and no socket or wait remains (R-49, R-52, R-53, R-68)")
     func sharingOnReactor() async {
         await #expect(processExitsWith: .success) { try await Storm.sharing(preferring: .shared) }
     }

@@ -71,7 +71,7 @@ struct TaskExecutorTests {
         }
     }
 
-    @Test("a task that never waits keeps neither responses nor time limits from others (R-48)")
+    @Test("a task that never waits does not delay the responses and time limits of others (R-48)")
     func fairness() async throws {
         let silent = try ScriptedPeer { line, _, _ in while line.receive() != nil {} }
         try await withTestServer(serving: echo) { server in

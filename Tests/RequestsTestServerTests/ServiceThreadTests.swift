@@ -103,7 +103,7 @@ struct ServiceThreadTests {
         }
     }
 
-    @Test("a leader is slow if it serves few connections between two looks, and none in between waits")
+    @Test("a leader is slow if it serves few connections between two checks, and does not wait between them")
     func progress() {
         let rows: [(rounds: Int, services: Int, isSlow: Bool)] = [
             (1, 1, true), (1, 3, true), (1, 15, true), (1, 17, false), (2, 1, false), (2, 3, false), (1, 2, false),

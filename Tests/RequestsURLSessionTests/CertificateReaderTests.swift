@@ -114,7 +114,7 @@ struct CertificateReaderTests {
     }
 
     @Test(
-        "lengths that are too long or not whole are no values",
+        "values whose length is too large or incomplete are not read",
         arguments: [
             [], [0x30], [0x30, 0x80], [0x30, 0x81], [0x30, 0x85, 0, 0, 0, 0, 1, 0],
             [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF],

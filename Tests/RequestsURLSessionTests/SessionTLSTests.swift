@@ -174,7 +174,7 @@ struct SessionTrustTests {
         let error = try refusal(configuration, chain.der, of: "b.test")
         #expect(error?.reason == .certificateRefused(.refusedByCheck))
         #expect(error?.detail?.contains("the app refused the certificate of “b.test”") == true)
-        // It is not asked about a server that the system refuses.
+        // It is not called for a server that the system refuses.
         let first = try refusal(
             configuration, chain.der, .failed(status: -67818, text: "expired"), of: "b.test")
         #expect(first?.reason == .certificateRefused(.expired))

@@ -13,7 +13,13 @@ extension AuthenticationChallenge {
         /// The body; nil if it is a file or a stream.
         public var body: Data?
 
-        /// Creates a request from its parts.
+        /// Creates a request from its parts, which are not checked.
+        ///
+        /// - Parameters:
+        ///   - proxy: The scheme, host and port of the proxy.
+        ///   - method: The method.
+        ///   - target: The request target as it is sent.
+        ///   - body: The body; nil for a file or a stream. The default is an empty body.
         public init(to proxy: String, method: HTTPMethod, target: String, body: Data? = Data()) {
             self.proxy = proxy
             self.method = method
@@ -36,7 +42,8 @@ extension AuthenticationChallenge {
         /// Returns the value of Proxy-Authorization for `request`, with a token that identifies the credentials.
         ///
         /// - Returns: The value, or nil to send the request without credentials, because the proxy must send a
-        ///   challenge first; and the token.
+        ///   challenge first; and the token. A value with a control character fails with
+        ///   ``RequestError/InvalidRequest/invalidProxy``, and nothing is sent.
         /// - Throws: ``RequestError``, typically with the reason `credentialsUnavailable`; nothing is sent.
         func proxyCredentials(
             for request: ProxyRequest
@@ -44,7 +51,8 @@ extension AuthenticationChallenge {
 
         /// Handles the head of a response with status 407 to `request`.
         ///
-        /// - Returns: Whether to send the request again with new credentials; false makes the response final.
+        /// - Returns: Whether to send the request again with new credentials; false makes the response final. The
+        ///   response is final as well if ``proxyCredentials(for:)`` then returns no value.
         /// - Throws: ``RequestError``, which ends the request.
         func handleChallenge(
             in response: ResponseHead, to request: ProxyRequest, token: ProxyToken

@@ -1,4 +1,4 @@
-/// A refusal of middleware which a server that uses it reports to its own clients.
+/// A refusal by middleware, which a server that uses the middleware reports to its own clients.
 ///
 /// It is the underlying error of a ``RequestError``.
 package protocol ServedRefusal: Error {

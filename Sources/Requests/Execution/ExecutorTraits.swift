@@ -35,6 +35,8 @@ public struct ExecutorTraits: OptionSet, Hashable, Sendable {
     /// to whom a response belongs.
     package static let addsCredentials = ExecutorTraits(rawValue: 1 << 34)
 
-    /// Middleware sends requests again after failures, so that hedging before it leaves each attempt to it.
+    /// Middleware sends requests again after failures.
+    ///
+    /// Hedging before it is passed on to it, so that it hedges each attempt.
     package static let retries = ExecutorTraits(rawValue: 1 << 35)
 }

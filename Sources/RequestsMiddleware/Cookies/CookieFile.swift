@@ -21,7 +21,7 @@ struct CookieFile: Sendable {
         var cookies: [Entry]
     }
 
-    /// A cookie as JSON; dates are seconds since 1970, which those of a jar are without loss (`Date.savable`).
+    /// A cookie as JSON; dates are seconds since 1970, to which dates of a jar convert without loss (`Date.savable`).
     fileprivate struct Entry: Codable {
         var name: String
         var value: String

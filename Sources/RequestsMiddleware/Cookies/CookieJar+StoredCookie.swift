@@ -134,8 +134,9 @@ extension CookieJar.StoredCookie {
     /// The number of bytes of ``pair``.
     var pairSize: Int { size + (name.isEmpty ? 0 : 1) }
 
-    /// The name that a server reads in ``pair``: of one without a name, the value up to `=`, not counting those at
-    /// its beginning.
+    /// The name that a server reads in ``pair``.
+    ///
+    /// For a cookie without a name, it is the part of the value before `=`, after any `=` at its beginning.
     var sentName: String {
         name.isEmpty ? String(value.splitBytes(at: "=", maxSplits: 1).first ?? "") : name
     }

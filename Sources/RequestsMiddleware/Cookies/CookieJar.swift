@@ -10,10 +10,10 @@
 ///
 /// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address is never a domain, and
 /// a public suffix such as `com` is none. A cookie with Secure is set and sent only over TLS or within this machine
-/// (`localhost`, `127.0.0.0/8`, `[::1]`), and no other connection replaces or shadows it, not even by a cookie without
-/// a name such as `=id=7`, which is sent as `id=7`. Names that begin with `__Secure-` or `__Host-` have the attributes
-/// that the prefix promises. A value with a control character, with more octets than ``Limits/cookieSize``, or with
-/// octets that are not UTF-8 is ignored.
+/// (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or shadow it; that includes
+/// a cookie without a name such as `=id=7`, which is sent as `id=7`. Names that begin with `__Secure-` or `__Host-`
+/// have the attributes that the prefix promises. A value with a control character, with more octets than
+/// ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
 public struct CookieJar: Sendable {
     /// The bounds of the jar.
     public let limits: Limits
@@ -184,7 +184,7 @@ extension CookieJar {
         }
     }
 
-    /// Removes the cookie without a name and Secure that a server would take for `cookie`, as if it had its name.
+    /// Removes the cookie without a name and without Secure that a server would read as one with the name of `cookie`.
     private mutating func removeNameless(takenFor cookie: StoredCookie) {
         guard let slot = table.slot(of: cookie.key.withoutName), !table[slot].isSecure,
             table[slot].sentName.hasSameBytes(as: cookie.name)

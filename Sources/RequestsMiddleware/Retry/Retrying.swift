@@ -87,7 +87,8 @@ public struct Retrying: Middleware {
         }
     }
 
-    /// Passes on what other middleware does, that no task is needed, and that requests are sent again.
+    /// Returns the traits of `next` that all middleware passes on, with those of middleware that acts in place and
+    /// sends requests again.
     public func traits(before next: ExecutorTraits) -> ExecutorTraits {
         next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .retries])
     }

@@ -150,7 +150,7 @@ extension WireSnapshot {
             defer { try? FileManager.default.removeItem(atPath: temporary) }
             try Data(text.utf8).write(to: URL(filePath: temporary), options: .withoutOverwriting)
             let file = try OwnedFile.open(temporary)
-            // That another recorder has the file is an error only if the texts differ.
+            // A file that another recorder has is an error only if the texts differ.
             try file?.move(to: path, replacing: former.get())
             return file
         }

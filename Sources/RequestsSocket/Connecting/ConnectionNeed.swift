@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// What a call needs next to obtain a connection.
+/// The next wait of a call on its way to a connection.
 enum ConnectionNeed {
     /// A signal of another thread, or that of the reactor for several sockets, until an instant.
     case signal(WakeEvent, until: Deadline, in: RequestError.Phase)

@@ -3,7 +3,7 @@ import RequestsPOSIX
 
 /// The attempts to connect to the addresses of a host at the same time, of which the first that succeeds is used.
 ///
-/// No function waits. All sockets report to one event, so that whoever waits for it waits for all of them.
+/// No function waits. All sockets report to one event, so that a wait for the event is a wait for all sockets.
 struct ConnectionRace: Sendable {
     /// The result of a step.
     enum Progress {

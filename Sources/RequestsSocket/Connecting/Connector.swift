@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// What the connections of a call are established with.
+/// The settings, the time limits and the reactor with which the connections of one call are established.
 struct Connector: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The address from which connections are established; nil if the system chooses it.

@@ -13,7 +13,7 @@ struct Establishment: ~Copyable {
         case tunnel(any TunnelDialogue)
     }
 
-    /// What has to be provided before it can continue.
+    /// The wait or the socket that it needs to continue.
     enum Need {
         /// An event of these directions, in a phase.
         case event(Interest, RequestError.Phase)

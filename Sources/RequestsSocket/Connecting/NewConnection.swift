@@ -187,7 +187,7 @@ extension NewConnection {
         }
     }
 
-    /// Returns `error`, after which cached addresses of the host that may be outdated have been removed.
+    /// Returns `error`, and removes the cached addresses of the host if they may be outdated.
     private func forgetting(_ error: RequestError) -> RequestError {
         if case .racing = stage, origin.socketPath == nil,
             error.reason == .connectionFailed || error.reason == .timedOut(.connecting)

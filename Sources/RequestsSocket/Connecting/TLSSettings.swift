@@ -31,7 +31,7 @@ final class TLSSettings: Sendable {
         state.withLock { $0.context === context }
     }
 
-    /// The settings, or what loads them.
+    /// The settings, or the work that loads them.
     enum Access {
         case context(TLSContext)
         case loading(Loading)
@@ -153,7 +153,7 @@ private final class ContextLoading: Sendable {
         if case .failure? = result { true } else { false }
     }
 
-    /// Signals `event` at the end, unless that has come; the first call starts the thread.
+    /// Signals `event` when the loading ends, unless it has ended already; the first call starts the thread.
     func begin(signalling event: WakeEvent) {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -163,7 +163,7 @@ private final class ContextLoading: Sendable {
         if isFirst { start() }
     }
 
-    /// Does not signal `event` any more.
+    /// Removes `event`, which is then not signalled.
     func forget(_ event: WakeEvent) {
         state.withLock { $0.events.removeAll { $0 === event } }
     }

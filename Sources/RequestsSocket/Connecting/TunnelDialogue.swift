@@ -3,7 +3,7 @@ import RequestsHTTP1
 
 /// The messages that request a tunnel from a proxy, as a value without a socket.
 protocol TunnelDialogue: Sendable {
-    /// Returns what follows after `received` has arrived; the first call on a connection has no bytes.
+    /// Returns the next step after `received` has arrived; the first call on a connection has no bytes.
     ///
     /// - Throws: ``RequestError`` if the proxy refuses, or violates its protocol.
     mutating func next(_ received: [UInt8]) throws(RequestError) -> TunnelStep
@@ -178,7 +178,7 @@ struct ConnectDialogue: TunnelDialogue {
 }
 
 extension TargetURI {
-    /// The host and the port, which the target of a CONNECT request consists of (RFC 9112 §3.2.3).
+    /// The host and the port, as the target of a CONNECT request (RFC 9112 §3.2.3).
     var tunnelAuthority: String { "\(host):\(effectivePort ?? 443)" }
 }
 

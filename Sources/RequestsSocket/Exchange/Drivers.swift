@@ -137,7 +137,7 @@ extension Deadline {
     }
 }
 
-/// What can be done of an exchange without a wait: it has an idle connection, or needs one.
+/// The part of an exchange that needs no wait: it has an idle connection, or needs one.
 private enum Beginning: ~Copyable {
     case connected(UniqueBox<SocketExchange>)
     case planned(UniqueBox<PlannedExchange>)

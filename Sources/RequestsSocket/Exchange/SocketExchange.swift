@@ -52,7 +52,7 @@ extension PlannedExchange {
         !outgoing.request.isIdempotent && handle.pool.closesAfterResponses(origin)
     }
 
-    /// Returns the way to a connection.
+    /// Returns the acquisition of a connection.
     func acquisition(isBlocking: Bool) -> Acquisition {
         Acquisition(
             from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: isContinuation,
@@ -83,7 +83,7 @@ extension ConnectionPool {
 }
 
 extension UniqueBox<PlannedExchange> {
-    /// Returns the way to a connection.
+    /// Returns the acquisition of a connection.
     @inline(never)  // as the steps below
     func acquisition(isBlocking: Bool) -> UniqueBox<Acquisition> {
         UniqueBox<Acquisition>(value.acquisition(isBlocking: isBlocking))

@@ -102,7 +102,7 @@ extension CertificateReader {
 
     /// Returns a name as `/C=US/O=Example`, at most 255 bytes.
     ///
-    /// The attributes from the first one on that does not fit are left out.
+    /// The text ends before the first attribute that does not fit.
     private static func text(ofName name: ArraySlice<UInt8>) -> String {
         var text = ""
         var sets = DERReader(name)

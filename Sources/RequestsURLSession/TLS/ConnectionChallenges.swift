@@ -9,7 +9,7 @@ struct ConnectionChallenges: Sendable {
     /// - Throws: `RequestError` with `invalidTLSConfiguration`.
     func prepare() throws(RequestError) {
         guard Platform.hasConnectionChallenges || tls == nil && handler == nil else {
-            // Either of them may be what refuses a server.
+            // The app may rely on either of them to refuse servers.
             let setting = tls == nil ? "never calls a challenge handler" : "has no settings for TLS"
             throw SessionTLS.invalid("URLSession on Linux \(setting); use SocketExecutor and its TLS settings")
         }

@@ -1,6 +1,7 @@
 // swift-format-ignore-file
 // The names are those of Apple.
-// What the sources use of Apple's Security, CoreFoundation and URLSession that Linux lacks, with Apple's signatures.
+// The declarations of Apple's Security, CoreFoundation and URLSession that the sources use and Linux lacks, with
+// Apple's signatures.
 // Values are those of SecBase.h; nothing is called.
 public import Foundation
 public import FoundationNetworking

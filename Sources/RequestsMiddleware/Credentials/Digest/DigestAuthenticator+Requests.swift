@@ -81,8 +81,9 @@ extension DigestAuthenticator {
         }
     }
 
-    /// Returns the quality of protection of a request with `body`, which is nil if it must be read first; nil if the
-    /// quality depends on it.
+    /// Returns the quality of protection of a request with `body`.
+    ///
+    /// If `body` is nil, because it must be read first, and the quality depends on it, the result is nil.
     func quality(
         ofBody body: Data?, _ challenge: DigestChallenge
     ) throws(RequestError) -> DigestCredentials.Quality? {

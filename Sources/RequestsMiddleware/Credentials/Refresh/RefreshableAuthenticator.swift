@@ -23,8 +23,8 @@
 ///
 /// Requests that begin during a refresh are sent with the old credentials unless `holdsDuringRefresh` is true. Without
 /// credentials, or with expired ones, requests wait for a refresh before they are sent. A refresh that returns
-/// credentials which have expired already has failed, with ``CredentialError/renewedCredentialExpired``: they are not
-/// sent, but the next refresh receives them. A 403 is not handled.
+/// expired credentials fails with ``CredentialError/renewedCredentialExpired``: they are not sent, but the next refresh
+/// receives them. A 403 is not handled.
 public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator {
     /// A token that identifies the credentials of one request.
     public struct Token: Sendable {
