@@ -30,6 +30,8 @@ final class ServiceThreads: Sendable {
         var openTerm: LeaderTerm?
         var idleThreads = 0
         var isStopping = false
+        /// The instant of the next check for late connections, whoever leads then.
+        var nextCheck = Deadline.distantFuture
     }
 
     private let state = Lock(State())
@@ -56,7 +58,10 @@ final class ServiceThreads: Sendable {
     /// Starts the first leader, and the thread that watches the leaders.
     func start(for server: ServerState) throws(SystemError) {
         let first = LeaderTerm()
-        state.withLock { $0.term = first }
+        state.withLock { state in
+            state.term = first
+            if let checkInterval { state.nextCheck = .after(checkInterval) }
+        }
         try server.startThread(named: "test-watch") {
             self.watch.run(until: { self.state.withLock { $0.term } }, onDelay: { self.passLead(of: $0, server) })
         }
@@ -160,11 +165,26 @@ extension ServiceThreads {
         case true?: openTerms.signal()
         case false?:
             guard (try? startThread(leading: next, server)) == nil else { return true }
-            // The leader keeps the lead, and its watch tries again.
-            state.withLock { if $0.term === next { $0.term = term } }
-            return false
+            return keepLead(term, insteadOf: next)
         }
         return true
+    }
+
+    /// Gives the term for which no thread could be started to a thread that has become idle meanwhile, as the leader
+    /// itself may have; otherwise returns false, and gives the lead back to the leader, whose watch tries again.
+    private func keepLead(_ term: LeaderTerm, insteadOf next: LeaderTerm) -> Bool {
+        let isForIdle = state.withLock { state in
+            guard state.term === next else { return false }
+            guard state.idleThreads > 0 else {
+                state.term = term
+                return false
+            }
+            state.idleThreads -= 1
+            state.openTerm = next
+            return true
+        }
+        if isForIdle { openTerms.signal() }
+        return isForIdle
     }
 
     /// Waits for a term; returns false if the thread is to end.
@@ -188,7 +208,6 @@ extension ServiceThreads {
 
     /// Serves connections until another thread leads and none is ready.
     private func work(_ worker: Worker) {
-        var nextCheck = checkInterval.map(Deadline.after) ?? .distantFuture
         let reports = ReadableSet.Reports()
         while true {
             let step: Step = state.withLock { state in
@@ -201,16 +220,14 @@ extension ServiceThreads {
             case .wait:
                 worker.term?.beginRound()
                 var numbers: [Int] = []
-                watched.wait(by: nextCheck, into: reports) { numbers.append(Int($0)) }
-                let isCheck = nextCheck != .distantFuture && nextCheck.hasPassed
-                if isCheck, let checkInterval { nextCheck = .after(checkInterval) }
-                if isCheck || !numbers.isEmpty { receive(numbers, isCheck: isCheck) }
+                watched.wait(by: state.withLock { $0.nextCheck }, into: reports) { numbers.append(Int($0)) }
+                receive(numbers)
             }
         }
     }
 
     /// Makes connections ready that can be read, and in a check those that are late.
-    private func receive(_ numbers: [Int], isCheck: Bool) {
+    private func receive(_ numbers: [Int]) {
         state.withLock { state in
             guard !state.isStopping else { return }
             for number in numbers.reversed() {
@@ -224,8 +241,9 @@ extension ServiceThreads {
                     state.ready.append(entry.connection)
                 }
             }
-            guard isCheck else { return }
             let now = Deadline.now
+            guard state.nextCheck <= now, let checkInterval else { return }
+            state.nextCheck = now.advanced(by: checkInterval)
             for (number, entry) in state.connections where !entry.isServed && entry.deadline <= now {
                 state.connections[number]?.isServed = true
                 state.ready.append(entry.connection)

@@ -103,6 +103,31 @@ struct ServiceThreadTests {
         }
     }
 
+    @Test("a silent client is disconnected although each request of another one passes the lead on (R-73)")
+    func silentClient() async throws {
+        let mock = MockExecutor { _ in
+            // Suspends, so that another thread leads from then on.
+            await Task.yield()
+            return .ok("x")
+        }
+        var limits = TestServer.Limits()
+        limits.idleTime = .milliseconds(400)
+        try await withTestServer(serving: mock, limits: limits) { server in
+            let silent = try await RawClient(server)
+            let busy = try await RawClient(server)
+            let end = Deadline.after(.seconds(60))
+            var isClosed = false
+            // Hardly any term of a leader lasts until its next check.
+            while !isClosed, !end.hasPassed {
+                try await busy.send(get("/"))
+                #expect(try await Self.response(busy).hasSuffix("x"))
+                isClosed = server.record.openConnections == 1
+            }
+            #expect(isClosed)
+            withExtendedLifetime(silent) {}
+        }
+    }
+
     @Test("a leader is slow if it serves few connections between two checks, and does not wait between them")
     func progress() {
         let rows: [(rounds: Int, services: Int, isSlow: Bool)] = [
