@@ -15,8 +15,8 @@ struct Acquisition: ConnectionSource, ~Copyable, Sendable {
     private let timeLimits: SocketTimeLimits
     /// Whether the request continues a running call, so that it receives a connection of a pool that drains.
     private let isContinuation: Bool
-    /// Whether a connection that has carried requests must not be used.
-    private let needsNewConnection: Bool
+    /// Whether the request can be sent again if a connection turns out to be closed.
+    private let isIdempotent: Bool
     /// Whether the call runs on a thread that is blocked for it (decision 0018).
     private let isBlocking: Bool
     private var stage = Stage.beginning
@@ -25,13 +25,13 @@ struct Acquisition: ConnectionSource, ~Copyable, Sendable {
 
     init(
         from pool: ConnectionPool, to origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool,
-        needsNewConnection: Bool, isBlocking: Bool
+        isIdempotent: Bool, isBlocking: Bool
     ) {
         self.pool = pool
         self.origin = origin
         self.timeLimits = timeLimits
         self.isContinuation = isContinuation
-        self.needsNewConnection = needsNewConnection
+        self.isIdempotent = isIdempotent
         self.isBlocking = isBlocking
     }
 
@@ -77,6 +77,10 @@ extension Acquisition {
         let end = waiter.isBlocking ? min(limit, .after(StallWatch.interval)) : limit
         return .signal(waiter.signal, until: end, in: .waitingForConnection)
     }
+
+    /// Whether a connection that has carried requests must not be used: the peer may be known to close connections
+    /// after each response only since the call has waited.
+    private var needsNewConnection: Bool { !isIdempotent && pool.closesAfterResponses(origin) }
 
     private mutating func use(_ lease: Lease) throws(RequestError) -> ConnectionStep {
         let slot: Slot

@@ -56,7 +56,7 @@ extension PlannedExchange {
     func acquisition(isBlocking: Bool) -> Acquisition {
         Acquisition(
             from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: isContinuation,
-            needsNewConnection: needsNewConnection, isBlocking: isBlocking)
+            isIdempotent: outgoing.request.isIdempotent, isBlocking: isBlocking)
     }
 
     /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.

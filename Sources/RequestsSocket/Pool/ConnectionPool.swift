@@ -206,7 +206,7 @@ extension ConnectionPool {
         switch state.withLock({ $0.ledger.withdraw(waiter) }) {
         case nil: return
         case .connection(let connection): putBack(connection)
-        case .place(let place): state.withLock { $0.ledger.end(at: place) }?.signal.signal()
+        case .place(let place): end(place)
         }
     }
 
@@ -315,8 +315,13 @@ extension ConnectionPool: SlotOwner {
     /// place to the call that has waited longest of those that can use it.
     func vacate(_ place: Int, _ holding: Holding) {
         if isInherited { return }
+        state.withLock { $0.holdings.removeAll { $0 === holding } }
+        end(place)
+    }
+
+    /// Ends the use of `place`, and signals the call that receives it, or those that wait until no connection is open.
+    private func end(_ place: Int) {
         let (waiter, drains) = state.withLock { state in
-            state.holdings.removeAll { $0 === holding }
             let waiter = state.ledger.end(at: place)
             return (waiter, state.ledger.open == 0 ? state.drains : [])
         }
