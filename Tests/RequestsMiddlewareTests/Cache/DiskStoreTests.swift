@@ -129,6 +129,26 @@ struct DiskStoreTests {
         #expect(try await !large.send("/large").isHit)
     }
 
+    @Test("the capacity keeps the entry that was used, and removes those of the same age that were not")
+    func usedLast() async throws {
+        let store = Caching.DiskStore(folder: path, capacity: 100_000)
+        let cache = CacheUnderTest(in: store, partition: .named("test")) { _ in
+            MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(9_000))])
+        }
+        for number in 0..<8 { _ = try await cache.send("/\(number)") }
+        // All are old, so that the order of use decides and not the resolution of file times.
+        for name in entryNames {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000)], ofItemAtPath: "\(path)/\(name)")
+        }
+        #expect(try await cache.send("/0").isHit)
+        for number in 10..<16 { _ = try await cache.send("/\(number)") }
+        #expect(try await cache.send("/0").isHit)
+        var hits = 0
+        for number in 1..<8 where try await cache.send("/\(number)").isHit { hits += 1 }
+        #expect(hits < 7)
+    }
+
     @Test("a folder that is removed in between is created again")
     func removed() async throws {
         let cache = cache(Caching.DiskStore(folder: path))

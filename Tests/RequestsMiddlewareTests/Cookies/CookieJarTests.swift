@@ -230,6 +230,18 @@ struct CookieJarTests {
         }
     }
 
+    @Test(
+        "the list of the system is that of libpsl, which knows more than the rule without a list (R-39)",
+        .enabled(if: CookieJar.PublicSuffixes.system.contains("github.io"), "libpsl is not installed"))
+    func systemSuffixes() {
+        // The rule without a list would answer both differently.
+        #expect(!CookieJar.PublicSuffixes.conservative.contains("github.io"))
+        #expect(CookieJar.PublicSuffixes.conservative.contains("bbc.uk"))
+        for (domain, isSuffix) in [("bbc.uk", false), ("co.uk", true), ("com", true), ("example.com", false)] {
+            #expect(CookieJar.PublicSuffixes.system.contains(domain) == isSuffix, "\(domain)")
+        }
+    }
+
     @Test("imported cookies pass the same rules (R-39, R-40)")
     func importing() throws {
         func cookie(_ name: String, _ value: String, _ domain: String, _ path: String = "/", _ isHostOnly: Bool = true)

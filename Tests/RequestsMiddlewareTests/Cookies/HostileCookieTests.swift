@@ -65,13 +65,17 @@ struct HostileCookieTests {
         }
         // Used last, so that it remains.
         _ = jar.cookies(for: try TargetURI("https://h0.example.com/"), at: now)
+        func has(_ host: String) -> Bool { jar.cookies.contains { $0.domain == "\(host).example.com" } }
         jar.store(try head(["a=b"], "https://new.example.com/"), at: now + 2)
-        #expect(jar.count == 3_000 && jar.cookies.contains { $0.domain == "h1.example.com" })
+        #expect(jar.count == 3_000 && has("h0") && has("h1") && !has("h2999"))
+        _ = jar.cookies(for: try TargetURI("https://h0.example.com/"), at: now + 2)
+        jar.store(try head(["a=b"], "https://newer.example.com/"), at: now + 2)
+        #expect(jar.count == 3_000 && has("h0") && !has("h1") && has("h2"))
         for number in 3_000..<9_000 { jar.store(try head(["a=b"], "https://h\(number).example.com/"), at: now + 3) }
         #expect(jar.count == 3_000)
         jar.store(try head(["a=b"], "https://last.example.com/"), at: now + 4)
         #expect(jar.count == 3_000 && jar.cookies.last?.domain == "last.example.com")
-        #expect(!jar.cookies.contains { $0.domain == "h1.example.com" })
+        #expect(!has("h0") && !has("h2"))
     }
 
     @Test("beyond the limit of a domain, cookies without Secure go first, then those used longest ago (R-40)")
@@ -81,9 +85,16 @@ struct HostileCookieTests {
             jar.store(try head([value]), at: now + Double(index))
         }
         #expect(jar.cookies.map(\.name) == ["s1", "s2", "s3"])
-        _ = jar.cookies(for: try TargetURI("https://example.com/"), at: now + 9)
-        jar.store(try head(["s4=v; Secure"]), at: now + 10)
-        #expect(jar.cookies.map(\.name) == ["s2", "s3", "s4"])
+        jar.store(try head(["s1=v; Secure; Path=/own"]), at: now + 5)
+        #expect(jar.cookies.map(\.name) == ["s2", "s3", "s1"])
+        // Only one of them is used, so that the order of use differs from that of creation.
+        jar = CookieJar(limits: .init(countPerDomain: 3))
+        for (index, path) in ["/a", "/b", "/c"].enumerated() {
+            jar.store(try head(["s\(index)=v; Secure; Path=\(path)"]), at: now + Double(index))
+        }
+        #expect(jar.cookies(for: try TargetURI("https://example.com/a"), at: now + 9).map(\.name) == ["s0"])
+        jar.store(try head(["s3=v; Secure"]), at: now + 10)
+        #expect(jar.cookies.map(\.name) == ["s0", "s2", "s3"])
     }
 
     @Test("a request has at most 150 cookies and a field of 8,190 bytes (R-40)")

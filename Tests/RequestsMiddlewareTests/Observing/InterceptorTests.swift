@@ -42,6 +42,33 @@ struct InterceptorTests {
         #expect(mock.recordedRequests.map { $0.header.values(of: "X-Step") } == [once, once])
     }
 
+    @Test("the interceptors of the request precede those of the transport for errors too (HT-22, HT-24)")
+    func errorOrder() async {
+        let steps = Collected<String>()
+        func noting(_ name: String) -> RequestInterceptors {
+            RequestInterceptors().onError { error, _ in
+                steps.add(name)
+                throw error
+            }
+        }
+        let executor = MockExecutor { _ in throw RequestError(.connectionLost) }
+            .intercepted(by: noting("transport"))
+        let request = api.get(.text, from: "/x").intercepted(by: noting("first")).intercepted(by: noting("second"))
+        let error = await failure { () async throws(RequestError) in try await executor.perform(request) }
+        #expect(error?.reason == .connectionLost && steps.elements == ["first", "second", "transport"])
+    }
+
+    @Test("an error that a response function throws is that of the request (HT-22)")
+    func throwingResponse() async {
+        struct Refused: Error {}
+        let executor = MockExecutor(.ok("x"))
+            .intercepted(by: RequestInterceptors().onResponse { _, _ in throw Refused() })
+        let error = await failure { () async throws(RequestError) in
+            try await executor.perform(api.get(.text, from: "/x"))
+        }
+        #expect(error?.underlying is Refused)
+    }
+
     @Test("interceptors see a response before it is validated, whatever its status (HT-23, HT-24)")
     func beforeValidation() async throws {
         let steps = Collected<String>()
