@@ -303,7 +303,7 @@ extension ConnectionPool: SlotOwner {
             switch state.ledger.putBack(connection) {
             case .granted(let waiter): return waiter
             case .kept:
-                if state.sweeper == nil { state.sweeper = sweeper(on: connection.channel.reactor) }
+                if state.sweeper == nil { state.sweeper = sweeper(from: connection) }
                 return nil
             case .refused: return nil
             }
@@ -333,15 +333,22 @@ extension ConnectionPool: SlotOwner {
 // MARK: Idle time
 
 extension ConnectionPool {
-    /// Starts the task that closes overdue idle connections for as long as there are idle ones; one per pool.
-    private func sweeper(on reactor: Reactor) -> Task<Void, Never> {
-        Task.detached { [self] in
-            while let next = sweep() {
+    /// Starts the task that closes overdue idle connections, from the time of `first` on and for as long as there are
+    /// idle ones; one per pool.
+    ///
+    /// It sleeps before it looks: a connection may be in use again by then, and then the next one that becomes idle
+    /// would start another task.
+    private func sweeper(from first: Connection) -> Task<Void, Never> {
+        let (reactor, due) = (first.channel.reactor, first.idleUntil)
+        return Task.detached { [self] in
+            var next: Deadline? = due
+            while let due = next {
                 do throws(WaitError) {
-                    try await reactor.sleep(until: next)
+                    try await reactor.sleep(until: due)
                 } catch {
                     return
                 }
+                next = sweep()
             }
         }
     }
