@@ -31,6 +31,14 @@ struct FieldSection {
         self.bytesRead = bytesRead
     }
 
+    /// Begins the section of a head, after a start line of `length` bytes; the sections of interim responses before it
+    /// count towards the limit of the head.
+    mutating func begin(afterLine length: Int) {
+        // Assigning a whole new section takes as long as reading a field, and most sections are the first.
+        if count > 0 { self = FieldSection(tolerating: tolerance, bytesRead: bytesRead) }
+        bytesRead &+= length
+    }
+
     /// Reads the complete lines of `bytes` from `start`.
     ///
     /// - Returns: The position after the last complete line, and whether it is the empty line that ends the section.

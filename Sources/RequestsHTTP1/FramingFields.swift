@@ -62,8 +62,8 @@ struct FramingFields {
 
 // The rules of RFC 9112 §6.3, in the order given there.
 extension FramingFields {
-    func framing(of line: StatusLine, answering method: HTTPMethod) throws(WireError) -> BodyFraming {
-        if line.status.forbidsBody || method == .head {
+    func framing(of line: StatusLine, answersHead: Bool) throws(WireError) -> BodyFraming {
+        if line.status.forbidsBody || answersHead {
             // Reject differing lengths even here: two readers of this head could disagree about a body.
             if !line.status.isInformational { _ = try length() }
             return .none

@@ -27,7 +27,8 @@ package struct ResponseReader: Sendable {
 
     private enum Phase { case statusLine, header, body }
 
-    private let method: HTTPMethod
+    /// Whether the request is a HEAD, whose response has no body.
+    private let answersHead: Bool
     private let acceptsUpgrade: Bool
     private let limits: WireLimits
     private var phase = Phase.statusLine
@@ -45,7 +46,7 @@ package struct ResponseReader: Sendable {
     /// 101 (Switching Protocols) is an error unless `acceptsUpgrade` is true. The bytes after a 101 belong to the new
     /// protocol.
     package init(answering method: HTTPMethod, acceptsUpgrade: Bool = false, limits: WireLimits = WireLimits()) {
-        self.method = method
+        answersHead = method == .head
         self.acceptsUpgrade = acceptsUpgrade
         self.limits = limits
         section = FieldSection(tolerating: .response)
@@ -133,7 +134,7 @@ package struct ResponseReader: Sendable {
         self.line = line
         search = StartLineSearch()
         // The limit of the head includes the interim responses before it.
-        section = FieldSection(tolerating: .response, bytesRead: section.bytesRead &+ end)
+        section.begin(afterLine: end)
         phase = .header
         return end
     }
@@ -155,7 +156,7 @@ package struct ResponseReader: Sendable {
             phase = .statusLine
             return .interim(line, header)
         }
-        let framing = try framingFields.framing(of: line, answering: method)
+        let framing = try framingFields.framing(of: line, answersHead: answersHead)
         body = BodyReader(framing, tolerating: .response)
         phase = .body
         let isReusable = framingFields.persists(after: line.version, framing)

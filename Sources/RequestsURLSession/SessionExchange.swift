@@ -74,9 +74,8 @@ final class SessionExchange: Sendable {
     /// Reports the progress to `observer` from now on; nil leaves the observer unchanged.
     func reportProgress(to observer: (@Sendable (TransferProgress) -> Void)?) {
         guard let observer else { return }
-        var reporter = ProgressReporter(observer)
-        reporter.progress.bytesExpectedToSend = upload.length
-        progress.withLock { [reporter] in $0 = reporter }
+        let reporter = ProgressReporter(observer, sending: upload.length)
+        progress.withLock { $0 = reporter }
     }
 
     /// Changes the state under the lock, then applies the effects outside it.

@@ -4,14 +4,14 @@ extension RequestParts {
     /// - Throws: ``RequestError`` with the reason why the request cannot be sent.
     @usableFromInline
     func prepared(
-        below baseURL: URL, of api: (any Sendable)? = nil, accepting: [MediaType], _ delivery: ResponseBody.Delivery,
-        encodingJSONWith makeEncoder: () -> JSONEncoder
+        below baseURL: URL, of api: consuming (any Sendable)? = nil, accepting: [MediaType],
+        _ delivery: ResponseBody.Delivery, encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
         if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
         let parameters = try resolvedParameters()
         let target = try target(below: baseURL, parameters)
-        let request = try PreparedRequest(target: target, template: endpoint.shape) { parts throws(RequestError) in
-            parts.api = api
+        let request = try PreparedRequest(target: target, template: endpoint.shape, api: api) {
+            parts throws(RequestError) in
             try prepare(&parts, with: parameters, accepting, delivery, makeEncoder)
         }
         try request.validate()
@@ -26,7 +26,8 @@ extension RequestParts {
         _ delivery: ResponseBody.Delivery, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
         prepared.method = method
-        prepared.typedEndpoint = typedEndpoint
+        // Assigning nil takes longer than the check.
+        if typedEndpoint != nil { prepared.typedEndpoint = typedEndpoint }
         prepared.header = header
         prepared.delivery = delivery
         prepared.acceptedTypes = accepting

@@ -21,8 +21,8 @@ public struct PreparedRequest: Sendable {
             self.isPartOfCall = Atomic(isPartOfCall)
         }
 
-        init(target: TargetURI, template: PathTemplate) {
-            parts = Parts(target: target, template: template)
+        init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?) {
+            parts = Parts(target: target, template: template, api: api)
             isPartOfCall = Atomic(false)
         }
     }
@@ -46,15 +46,16 @@ public struct PreparedRequest: Sendable {
         var permitsEncodedStream = false
         // Not `any Endpoint`: the layer of endpoints is above this one (decision 0028).
         var typedEndpoint: (any Sendable)?
-        var api: (any Sendable)?
+        let api: (any Sendable)?
         /// Whether middleware before the executor handles a 401 itself.
         var handlesUnauthorized = false
         /// Receives the values of each changed form of the request; nil if no middleware before it needs them.
         var seenValues: SeenValues?
 
-        init(target: TargetURI, template: PathTemplate) {
+        init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)? = nil) {
             self.target = target
             self.template = template
+            self.api = api
         }
     }
 
@@ -63,11 +64,12 @@ public struct PreparedRequest: Sendable {
         box = Box(parts)
     }
 
-    /// Creates a request for `target` whose other parts `build` sets in place (decision 0015).
+    /// Creates a request for `target`, at an API, whose other parts `build` sets in place (decision 0015).
     init(
-        target: TargetURI, template: PathTemplate, _ build: (inout Parts) throws(RequestError) -> Void
+        target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?,
+        _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
-        box = Box(target: target, template: template)
+        box = Box(target: target, template: template, api: api)
         try build(&box.parts)
     }
 
@@ -159,6 +161,9 @@ public struct PreparedRequest: Sendable {
             }
         }
     }
+
+    /// Whether there is a request body, read without copying it.
+    package var hasBody: Bool { !box.parts.body.isNone }
 
     /// The form in which the response body is delivered.
     public var delivery: ResponseBody.Delivery {

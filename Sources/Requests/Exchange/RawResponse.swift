@@ -107,24 +107,60 @@ public struct RawResponse: Sendable {
         /// It is nil without TLS, and if the executor does not measure it, as over URLSession.
         public var tls: TLSConfiguration.Negotiation?
 
+        /// The measurements that few responses have.
+        ///
+        /// They are one reference, which is nil for most responses, so that a response is cheap to pass on (decision
+        /// 0052).
+        private var extras: Extras?
+
+        private indirect enum Extras: Hashable, Sendable {
+            case values(ExtraValues)
+        }
+
+        private struct ExtraValues: Hashable, Sendable {
+            var encodedBodyLength: Int?
+            var contentEncoding: String?
+            var restartReason: String?
+            var cacheStatus: CacheStatus?
+            var retries: [Retry] = []
+        }
+
+        private var extraValues: ExtraValues {
+            get { if case .values(let values)? = extras { values } else { ExtraValues() } }
+            set { extras = newValue == ExtraValues() ? nil : .values(newValue) }
+        }
+
         /// The length of the body in bytes before content decoding; nil if it was not decoded or the length is unknown.
-        public var encodedBodyLength: Int?
+        public var encodedBodyLength: Int? {
+            get { extras == nil ? nil : extraValues.encodedBodyLength }
+            set { extraValues.encodedBodyLength = newValue }
+        }
 
         /// The value of Content-Encoding before content decoding; nil if the body was not decoded.
-        public var contentEncoding: String?
+        public var contentEncoding: String? {
+            get { extras == nil ? nil : extraValues.contentEncoding }
+            set { extraValues.contentEncoding = newValue }
+        }
 
         /// The reason why a resumed download started over; nil if it continued its partial file or had none.
-        public var restartReason: String?
+        public var restartReason: String? {
+            get { extras == nil ? nil : extraValues.restartReason }
+            set { extraValues.restartReason = newValue }
+        }
 
         /// The way in which a cache handled the request; nil without a cache.
-        public var cacheStatus: CacheStatus?
+        public var cacheStatus: CacheStatus? {
+            get { extras == nil ? nil : extraValues.cacheStatus }
+            set { extraValues.cacheStatus = newValue }
+        }
 
         /// The repetitions of the request by middleware, in order; empty if it was sent once.
         ///
-        /// They are those of retries, hedging and authenticators.
-        ///
-        /// The other measurements are those of the last attempt.
-        public var retries: [Retry] = []
+        /// They are those of retries, hedging and authenticators. The other measurements are those of the last attempt.
+        public var retries: [Retry] {
+            get { extras == nil ? [] : extraValues.retries }
+            set { extraValues.retries = newValue }
+        }
 
         /// Creates metrics without durations.
         public init(transmissions: Int = 1, isReusedConnection: Bool = false) {

@@ -66,7 +66,7 @@ package struct RequestHeadWriter {
                 write(request, target, fields, framing, form, additions, with: &writer)
                 size = writer.count
                 guard size <= memory.count else { return }
-                head.append(contentsOf: UnsafeBufferPointer(rebasing: memory[..<size]))
+                head = Array(UnsafeBufferPointer(rebasing: memory[..<size]))
             }
         }
         return head
@@ -185,7 +185,7 @@ extension PreparedRequest {
     /// - Parameter length: The length of the body in bytes; nil if it is unknown.
     /// - Returns: The framing; a body with trailers is chunked.
     package func framing(ofLength length: Int?) -> RequestHeadWriter.Framing {
-        if body.isNone {
+        guard hasBody else {
             if method == .get { return .none }
             switch method {
             case .post, .put, .patch: return .length(0)
@@ -221,9 +221,9 @@ extension PreparedRequest {
             if let (problem, name) = trailers.problem {
                 throw invalid(problem, detail: "trailer field \(ErrorText.quoted(name))")
             }
-            guard !body.isNone else { throw invalid(.trailersWithoutBody) }
+            guard hasBody else { throw invalid(.trailersWithoutBody) }
         }
-        guard !body.isNone else { return }
+        guard hasBody else { return }
         switch method {
         case .trace: throw invalid(.bodyNotAllowed, detail: "TRACE with \(body)")
         case .get, .head:

@@ -39,8 +39,19 @@ package struct ProgressReporter: Sendable {
     private var observation: Observation?
 
     /// Creates a reporter for `observer`; nil costs nothing.
-    package init(_ observer: (@Sendable (TransferProgress) -> Void)?) {
-        observation = observer.map { Observation(observer: $0) }
+    ///
+    /// - Parameters:
+    ///   - observer: The function that receives the progress.
+    ///   - length: The length of the request body in bytes; nil if it is unknown.
+    package init(_ observer: (@Sendable (TransferProgress) -> Void)?, sending length: Int? = nil) {
+        observation = observer.map {
+            Observation(observer: $0, progress: TransferProgress(bytesExpectedToSend: length))
+        }
+    }
+
+    /// Records the length of the response body in bytes; nil if it is unknown.
+    package mutating func expectToReceive(_ length: Int?) {
+        observation?.progress.bytesExpectedToReceive = length
     }
 
     /// The current progress, which ``report(atEnd:)`` passes to the observer; not stored without an observer.

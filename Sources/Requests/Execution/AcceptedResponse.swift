@@ -4,29 +4,32 @@
 /// module of the caller, where that type is known (decision 0009).
 @usableFromInline
 struct AcceptedResponse: Sendable {
-    @usableFromInline let response: RawResponse
+    @usableFromInline private(set) var response: RawResponse
     let call: CallState
 
     /// Creates the accepted response of `call` after validating `response`.
     ///
     /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
-    init(_ response: RawResponse, endOf call: CallState) throws(RequestError) {
+    init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
         do {
             let request = call.request
             try request.validator.validate(
-                response.head, accepting: request.acceptedTypes, isEmpty: response.isKnownEmpty)
+                response.head, accepting: request.acceptedTypes, isEmpty: response.body.isKnownEmpty)
         } catch {
-            throw error.ofCondition(in: call.request, response.head).adding(
-                request: call.request, response: response.head, body: response.collectedBody,
-                attempts: call.attempts
-            ).adding(retries: call.addingRetries(to: response).metrics.retries)
+            throw call.failure(error, rejecting: response)
         }
-        self.response = call.addingRetries(to: response)
-        self.call = call
         // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
             stream.setContext(request: call.request, response: response.head, attempts: call.attempts)
         }
+        self.response = response
+        self.call = call
+        if !self.call.retries.isEmpty { addRetries() }
+    }
+
+    @inline(never)  // keeps the change of a copy out of the path of most responses
+    private mutating func addRetries() {
+        response.metrics.retries = call.retries + response.metrics.retries
     }
 
     /// The heads of the redirects that were followed, in order.
@@ -38,6 +41,16 @@ struct AcceptedResponse: Sendable {
         RequestError(wrapping: error, as: .decodingFailed).decoding(type).adding(
             request: call.request, response: response.head, body: response.collectedBody,
             attempts: call.attempts)
+    }
+}
+
+extension CallState {
+    /// Returns the error of the last response of the call, which the validator rejected with `error`.
+    @inline(never)
+    fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
+        error.ofCondition(in: request, response.head).adding(
+            request: request, response: response.head, body: response.collectedBody, attempts: attempts
+        ).adding(retries: retries + response.metrics.retries)
     }
 }
 
@@ -136,10 +149,10 @@ extension RequestError {
     }
 }
 
-extension RawResponse {
+extension ResponseBody {
     /// Whether the body is known to be empty.
     fileprivate var isKnownEmpty: Bool {
-        switch body {
+        switch self {
         case .bytes(let data): data.isEmpty
         case .stream(let stream): stream.length == 0
         case .file: false

@@ -81,14 +81,6 @@ package struct CallState {
         request.attributes[EarlierRetries.self] = retries.isEmpty ? nil : retries.attemptCount
     }
 
-    /// Returns the last response of the call with the repetitions that this value has recorded.
-    func addingRetries(to response: RawResponse) -> RawResponse {
-        if retries.isEmpty { return response }
-        var copy = response
-        copy.metrics.retries = retries + response.metrics.retries
-        return copy
-    }
-
     /// Collects the body of a redirected request if the server requires its length.
     mutating func collectBodyIfNeeded() async throws(RequestError) {
         do throws(RequestError) {

@@ -100,8 +100,10 @@ extension Connection {
     func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
         let result = head.withUnsafeBytes { head in
             body.withUnsafeBytes { body in
-                let first = head.dropFirst(offset)
-                let second = body.dropFirst(max(0, offset - head.count)).prefix(1 << 20)
+                let inHead = min(offset, head.count)
+                let inBody = min(offset - inHead, body.count)
+                let first = head[inHead...]
+                let second = body[inBody..<min(body.count, inBody + (1 << 20))]
                 return Result<TransferResult, StreamError> { () throws(StreamError) in
                     try stream.write(
                         UnsafeRawBufferPointer(rebasing: first), UnsafeRawBufferPointer(rebasing: second))

@@ -129,7 +129,8 @@ extension HTTP1Carrier {
         }
     }
 
-    var isChunked: Bool { framing == .chunked }
+    // Patterns, because the operators of an enum of another module are called through its conformance.
+    var isChunked: Bool { if case .chunked = framing { true } else { false } }
 
-    var persists: Bool { isReusable && framing != .untilClose }
+    var persists: Bool { if case .untilClose = framing { false } else { isReusable } }
 }

@@ -58,7 +58,7 @@ extension SocketExchange {
         do throws(WaitError) {
             try await connection.wait(for: wanted, by: deadline, atHead: isAtHead)
         } catch {
-            try exchange.fail(error, until: limit, in: phase)
+            try fail(error, until: limit, in: phase)
         }
     }
 
@@ -73,7 +73,7 @@ extension SocketExchange {
         do throws(RequestError) {
             try exchange.offer(try await source?.nextPiece() ?? nil)
         } catch {
-            try exchange.fail(error)
+            try fail(error)
         }
     }
 
@@ -84,7 +84,7 @@ extension SocketExchange {
             var new = try newConnection(isBlocking: false)
             restart(on: try await new.value.connection())
         } catch {
-            try exchange.fail(error)
+            try fail(error)
         }
     }
 }
@@ -202,7 +202,7 @@ extension SocketExchange {
         do throws(WaitError) {
             try connection.waitInPlace(for: wanted, by: deadline)
         } catch {
-            try exchange.fail(error, until: limit, in: phase)
+            try fail(error, until: limit, in: phase)
         }
     }
 
@@ -214,13 +214,13 @@ extension SocketExchange {
         do throws(StreamError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()
         } catch {
-            try exchange.fail(exchange.transfer.lost(error))
+            try fail(exchange.transfer.lost(error))
             return true
         }
         do throws(RequestError) {
             return try exchange.transfer.record(result)
         } catch {
-            try exchange.fail(error)
+            try fail(error)
             return true
         }
     }
@@ -230,7 +230,7 @@ extension SocketExchange {
             var new = try newConnection(isBlocking: true)
             restart(on: try new.value.connectionInPlace())
         } catch {
-            try exchange.fail(error)
+            try fail(error)
         }
     }
 }

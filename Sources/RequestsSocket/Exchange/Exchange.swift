@@ -55,6 +55,8 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var metrics: RawResponse.Metrics
     /// The transmission before the present one.
     var lost: LostTransmission?
+    /// Whether a reused connection turned out to be closed by its peer, until that has been recorded.
+    package var hasMetStaleConnection = false
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.
     package init(
@@ -159,6 +161,7 @@ extension Exchange where C: ~Copyable {
                 hasBegunResponse: transfer.carrier.hasBegunResponse,
                 hasWritten: transfer.written > 0 || transfer.carrier.hasPartialWrite)
             self.lost = lost
+            hasMetStaleConnection = lost.isStale
             guard lost.allowsAnother(of: outgoing.request) else { throw lost.finalError }
             stage = .lost
         case .lost: throw lost?.error(after: error) ?? error
@@ -168,9 +171,6 @@ extension Exchange where C: ~Copyable {
         case .ending, .streaming, .receivingPiece, .complete: throw error
         }
     }
-
-    /// Whether a reused connection turned out to be closed by its peer.
-    package var hasMetStaleConnection: Bool { lost?.isStale == true }
 }
 
 // MARK: Sending
@@ -333,6 +333,7 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Returns the response; its body is empty if ``isStreaming``.
+    @inline(__always)  // a call would copy the exchange, 1.4 KB
     package func response() -> RawResponse {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
@@ -348,6 +349,7 @@ extension Exchange where C: ~Copyable {
     }
 
     /// Whether the response has ended, and the carrier can carry another request.
+    @inline(__always)  // as above
     package var isCarrierReusable: Bool {
         transfer.isAtEnd && transfer.carrier.persists && isUploadComplete && transfer.carrier.unread == 0
     }

@@ -12,12 +12,12 @@ enum Payload: Sendable {
     ///
     /// A body with trailers is always a stream of unknown length.
     init(_ request: PreparedRequest) throws(RequestError) {
-        let body = request.body
-        if body.isNone {
+        guard request.hasBody else {
             // Trailers without a body are rejected before anything is sent.
             self = .none
             return
         }
+        let body = request.body
         try self.init(body)
         if request.trailers != nil { self = .stream(length: nil) { try DeclaredSource(body) } }
     }

@@ -2,20 +2,22 @@ import Requests
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// A checked request of the socket executor, before it has a connection.
-struct PlannedExchange: ~Copyable, Sendable {
+/// The origin of a request, and the pool of the connections to it.
+///
+/// It cannot be copied, so that it is moved from a plan to its exchange without counting references.
+struct PooledOrigin: ~Copyable, Sendable {
     let handle: PoolHandle
     let origin: Origin
-    let outgoing: OutgoingRequest
+
+    var pool: ConnectionPool { handle.pool }
+}
+
+/// A checked request of the socket executor, before it has a connection.
+struct PlannedExchange: ~Copyable, Sendable {
+    private let place: PooledOrigin
+    private let outgoing: OutgoingRequest
     /// Whether the request continues a running call, which may complete while the executor drains.
     private let isContinuation: Bool
-
-    init(handle: PoolHandle, origin: Origin, outgoing: consuming OutgoingRequest, isContinuation: Bool) {
-        self.handle = handle
-        self.origin = origin
-        self.outgoing = outgoing
-        self.isContinuation = isContinuation
-    }
 
     /// Checks the request as far as possible without a connection.
     init(
@@ -27,9 +29,9 @@ struct PlannedExchange: ~Copyable, Sendable {
             let outgoing = try OutgoingRequest(
                 request, through: origin.isForwarded ? origin.proxy : nil, timeLimits)
             try timeLimits.check()
-            self.init(
-                handle: handle, origin: origin, outgoing: outgoing,
-                isContinuation: isContinuation || request.redirectedFrom != nil)
+            self.outgoing = outgoing
+            place = PooledOrigin(handle: handle, origin: origin)
+            self.isContinuation = isContinuation || request.redirectedFrom != nil
         } catch {
             throw error.beforeSending()
         }
@@ -41,29 +43,27 @@ struct PlannedExchange: ~Copyable, Sendable {
 extension PlannedExchange {
     /// Returns an idle connection; nil if there is none.
     func idleConnection() -> Connection? {
-        guard !needsNewConnection, let connection = handle.pool.takeIdle(origin, at: outgoing.timeLimits.began) else {
-            return nil
-        }
-        return connection.reused()
+        if needsNewConnection { return nil }
+        return place.pool.takeIdle(place.origin, at: outgoing.timeLimits.began)?.reused()
     }
 
     /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
     private var needsNewConnection: Bool {
-        !outgoing.request.isIdempotent && handle.pool.closesAfterResponses(origin)
+        !outgoing.request.isIdempotent && place.pool.closesAfterResponses(place.origin)
     }
 
     /// Returns the acquisition of a connection.
     func acquisition(isBlocking: Bool) -> Acquisition {
         Acquisition(
-            from: handle.pool, to: origin, outgoing.timeLimits, isContinuation: isContinuation,
+            from: place.pool, to: place.origin, outgoing.timeLimits, isContinuation: isContinuation,
             isIdempotent: outgoing.request.isIdempotent, isBlocking: isBlocking)
     }
 
     /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
     consuming func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
-        let carrier = handle.pool.carrier(on: connection, for: outgoing.request.method)
+        let carrier = place.pool.carrier(on: connection, for: outgoing.request.method)
         return SocketExchange(
-            handle: handle, origin: origin,
+            place,
             exchange: Exchange(
                 outgoing, on: carrier,
                 isReused: connection.isReused, stamps: connection.stamps, tls: connection.tls,
@@ -100,19 +100,13 @@ extension UniqueBox<PlannedExchange> {
 ///
 /// Its connection returns to the pool when the response has ended, or is closed with this value.
 struct SocketExchange: ~Copyable, Sendable {
-    let handle: PoolHandle
-    let origin: Origin
+    private let place: PooledOrigin
     var exchange: Exchange<HTTP1Carrier>
     private var hasReturnedConnection = false
 
-    init(handle: PoolHandle, origin: Origin, exchange: consuming Exchange<HTTP1Carrier>) {
-        self.handle = handle
-        self.origin = origin
+    init(_ place: consuming PooledOrigin, exchange: consuming Exchange<HTTP1Carrier>) {
+        self.place = place
         self.exchange = exchange
-    }
-
-    deinit {
-        if exchange.hasMetStaleConnection { handle.pool.noteClosing(by: origin) }
     }
 
     var connection: Connection { exchange.transfer.carrier.connection }
@@ -129,9 +123,33 @@ extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
     @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
+        defer { noteClosing() }
         if let need = try exchange.advance() { return need }
         returnConnection()
         return nil
+    }
+
+    /// Records that no event came; as ``Exchange/fail(_:until:in:)``.
+    @inline(never)
+    mutating func fail(
+        _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
+    ) throws(RequestError) {
+        defer { noteClosing() }
+        try exchange.fail(error, until: limit, in: phase)
+    }
+
+    /// Records that what provides the needs of the exchange failed; as ``Exchange/fail(_:)-(RequestError)``.
+    @inline(never)
+    mutating func fail(_ error: RequestError) throws(RequestError) {
+        defer { noteClosing() }
+        try exchange.fail(error)
+    }
+
+    /// Reports to the pool that the exchange has met a connection that its peer had closed.
+    private mutating func noteClosing() {
+        guard exchange.hasMetStaleConnection else { return }
+        exchange.hasMetStaleConnection = false
+        place.pool.noteClosing(by: place.origin)
     }
 
     /// Gives the connection back to the pool if the response has ended and another exchange can follow.
@@ -140,7 +158,7 @@ extension SocketExchange {
         let keepAlive = exchange.transfer.carrier.keepAlive
         guard keepAlive?.max != 0 else { return }
         hasReturnedConnection = true
-        handle.pool.park(connection, at: exchange.transfer.end ?? .now, seconds: keepAlive?.timeout)
+        place.pool.park(connection, at: exchange.transfer.end ?? .now, seconds: keepAlive?.timeout)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.
@@ -157,7 +175,7 @@ extension SocketExchange {
         do throws(RequestError) {
             try exchange.outgoing.timeLimits.check()
         } catch {
-            try exchange.fail(error)
+            try fail(error)
         }
     }
 
@@ -165,14 +183,14 @@ extension SocketExchange {
     @inline(never)
     func newConnection(isBlocking: Bool) throws(RequestError) -> UniqueBox<NewConnection> {
         let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
-        let connector = try handle.pool.connector(timeLimits, isBlocking: isBlocking)
-        return UniqueBox(NewConnection(to: origin, in: connection.slot, with: connector))
+        let connector = try place.pool.connector(timeLimits, isBlocking: isBlocking)
+        return UniqueBox(NewConnection(to: place.origin, in: connection.slot, with: connector))
     }
 
     /// Begins the second transmission.
     @inline(never)
     mutating func restart(on connection: Connection) {
-        let carrier = handle.pool.carrier(on: connection, for: exchange.outgoing.request.method)
+        let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request.method)
         exchange.restart(
             on: carrier, stamps: connection.stamps, tls: connection.tls, looksAtOnce: connection.looksAtOnce)
     }
@@ -184,7 +202,7 @@ extension SocketExchange {
         do throws(RequestError) {
             return try RequestError.wrapping(.bodyEncodingFailed, make)
         } catch {
-            try exchange.fail(error)
+            try fail(error)
             return nil
         }
     }

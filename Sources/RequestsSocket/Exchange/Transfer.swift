@@ -39,8 +39,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     init(_ request: PreparedRequest, sending length: Int?, over carrier: consuming C, _ timeLimits: SocketTimeLimits) {
         self.carrier = carrier
         self.timeLimits = timeLimits
-        reporter = ProgressReporter(request.progressHandler)
-        reporter.progress.bytesExpectedToSend = length
+        reporter = ProgressReporter(request.progressHandler, sending: length)
         target = request.target
         onInterim = request.interimResponseHandler
     }
@@ -169,7 +168,7 @@ extension Transfer where C: ~Copyable {
         isHTTP10 = received.line.version < .http11
         head = ResponseHead(status: received.line.status, header: received.header, target: target)
         isLater = false
-        reporter.progress.bytesExpectedToReceive = carrier.bodyLength
+        reporter.expectToReceive(carrier.bodyLength)
     }
 
     private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {

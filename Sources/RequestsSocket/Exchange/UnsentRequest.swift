@@ -27,12 +27,12 @@ struct UnsentRequest: Sendable {
     /// The first part: the head of the request, or a chunk line.
     private(set) var head: [UInt8]
     /// The second part, which counts as body.
-    private(set) var body = Data()
+    private(set) var body: Data
     /// The number of bytes of both parts that have been sent.
     private(set) var offset = 0
     /// Whether bytes of the body were prepared after the first parts.
     private(set) var hasBegunBody = false
-    private var source = Source.none
+    private var source: Source
 
     /// Creates the upload of a request that consists of `head` and `payload`.
     ///
@@ -42,24 +42,27 @@ struct UnsentRequest: Sendable {
         _ head: [UInt8], _ payload: Payload, _ trailers: PreparedRequest.Trailers?, expectsContinue: Bool,
         sendsFiles: Bool
     ) {
-        self.head = head
+        var (first, content, source) = (head, Data(), Source.none)
         switch payload {
         case .none: break
         case .bytes(let data) where expectsContinue: source = .memory(data)
-        case .bytes(let data): body = data
+        case .bytes(let data): content = data
         case .file(let file, let range, let isWhole):
             let isRead = !sendsFiles || range.count <= Payload.smallFile
             // The head of a file that is read is sent with its first piece.
             let joined = isRead && !expectsContinue
-            if joined { self.head = [] }
+            if joined { first = [] }
             source = .file(FileUpload(file, range, isWhole: isWhole, isRead: isRead, after: joined ? head : []))
         case .stream(0, _):
             // The head declares an empty body, so it is sent once the source has ended without bytes.
-            self.head = []
+            first = []
             source = .pieces(PieceUpload(length: 0, trailers: nil, after: head))
         case .stream(let length, _):
             source = .pieces(PieceUpload(length: length, trailers: trailers, after: []))
         }
+        self.head = first
+        body = content
+        self.source = source
     }
 
     /// Whether bytes of the parts remain to be sent.
