@@ -272,6 +272,43 @@ struct HARTests {
         try replay.verify()
     }
 
+    @Test(
+        "of entries whose URLs are the same without secrets, the first that remains responds",
+        arguments: [.strict, .ordered] as [MockExecutor.ReplayOrder])
+    func hiddenAlike(order: MockExecutor.ReplayOrder) async throws {
+        let archive = HARArchive(entries: [
+            recordedEntry("https://a.test/a%3Credacted%3E/x", "1"),
+            recordedEntry("https://a.test/b%3Credacted%3E/x/", "2"),
+            recordedEntry("https://a.test/y/%3Credacted%3E", "3"), recordedEntry("https://A.test:443/y/z", "4"),
+            recordedEntry("https://a.test/%3Credacted%3E//x", "5"), recordedEntry("https://a.test/y%2Fz", "6"),
+            recordedEntry("https://a.test/x?q=%3Credacted%3E", "7"),
+            recordedEntry("https://a.test/x?q=k%3Credacted%3E", "8"),
+            recordedEntry("https://a.test/%79/z/", "9"),
+        ])
+        let replay = MockExecutor(replaying: archive, order: order)
+        var bodies: [String] = []
+        for path in ["A/x", "y/x", "y/x", "y/z", "y/x", "y%2fz", "x?q=a", "x?q=b", "y/z"] {
+            bodies.append(try await get("https://a.test/\(path)", replay))
+        }
+        #expect(bodies == (1...9).map(String.init))
+        try replay.verify()
+        // One more request than was recorded is an error, even if a URL without secrets would match.
+        await #expect(throws: RequestError.self) { try await get("https://a.test/y/x", replay) }
+    }
+
+    @Test("concurrent requests that match several URLs without secrets use each entry once")
+    func hiddenConcurrent() async throws {
+        let urls = ["https://a.test/%3Credacted%3E/x", "https://a.test/y/%3Credacted%3E"]
+        let entries = (0..<200).map { recordedEntry(urls[$0 % 2], "\($0)") }
+        let replay = MockExecutor(replaying: HARArchive(entries: entries))
+        let bodies = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in entries { group.addTask { try await get("https://a.test/y/x", replay) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(bodies == Set((0..<200).map(String.init)))
+        try replay.verify()
+    }
+
     @Test("of entries for one URL, the first with an equal body responds, and without one the first")
     func bodies() async throws {
         let queries = [#"{"query":"a","v":1}"#, #"{"query":"b"}"#, #"{"query":"a","v":1}"#, "text"]
