@@ -74,13 +74,13 @@ private final class ReplayGroup: StubSupply {
         init(_ entry: IndexedEntry, body: HARArchive.Content?) {
             self.entry = entry
             self.body = body
-            value = body?.data.flatMap { try? JSONValue(parsing: $0) }
+            value = body?.data.flatMap { ExactJSON.value(parsing: $0) }
         }
 
         func hasBody(of other: Self) -> Bool {
             guard let body, let otherBody = other.body else { return (body == nil) == (other.body == nil) }
             guard let data = body.data, let otherData = otherBody.data else { return false }
-            return data == otherData || value != nil && value == other.value
+            return data == otherData || value != nil && ExactJSON.areEqual(value, other.value)
         }
     }
 
