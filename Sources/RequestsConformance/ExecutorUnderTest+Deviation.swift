@@ -15,13 +15,19 @@ extension ExecutorUnderTest {
         /// Whether the scenario would end the process or never return, so that it is not run.
         public let isFatal: Bool
 
+        /// Whether the scenario also passes sometimes, because its result depends on the order of events.
+        public let isOccasional: Bool
+
         /// Creates a deviation from the scenario with the name `scenario`, which fails with a message that contains
         /// `failure`.
-        public init(scenario: String, reason: String, failure: String = "", isFatal: Bool = false) {
+        public init(
+            scenario: String, reason: String, failure: String = "", isFatal: Bool = false, isOccasional: Bool = false
+        ) {
             self.scenario = scenario
             self.reason = reason
             self.failure = failure
             self.isFatal = isFatal
+            self.isOccasional = isOccasional
         }
     }
 }

@@ -24,7 +24,10 @@ package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConverti
     }
 
     /// The version as in a start line, for example `HTTP/1.1`.
-    package var description: String { "HTTP/\(major).\(minor)" }
+    package var description: String {
+        // A literal, because every response has it.
+        self == .http11 ? "HTTP/1.1" : "HTTP/\(major).\(minor)"
+    }
 }
 
 /// The status line, the first line of a response (RFC 9112 §4).

@@ -181,17 +181,18 @@ extension MockExecutor {
 
     /// Adds a stub for requests to one URL with exactly its query items, which expects `calls` calls.
     func onExactly(
-        _ method: HTTPMethod, _ url: String, respond result: MockResult<Void>, calls: Int, fileID: StaticString,
-        line: UInt
+        _ method: HTTPMethod, _ url: String, respond result: MockResult<Void>, calls: Int,
+        from supply: (any StubSupply)?, fileID: StaticString, line: UInt
     ) {
         let pattern = Result { () throws(StubPattern.SyntaxError) in try StubPattern(exactly: url) }
-        add(.pattern(method, text: url, pattern), .script(result.script), fileID, line).expecting(calls: calls)
+        add(.pattern(method, text: url, pattern), .script(result.script), fileID, line, supply).expecting(calls: calls)
     }
 
     private func add(
-        _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ fileID: StaticString, _ line: UInt
+        _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ fileID: StaticString, _ line: UInt,
+        _ supply: (any StubSupply)? = nil
     ) -> MockStub {
-        MockStub(stubs.add(condition, reaction, Stub.Location(fileID: fileID, line: line)), of: self)
+        MockStub(stubs.add(condition, reaction, Stub.Location(fileID: fileID, line: line), supply), of: self)
     }
 }
 

@@ -9,6 +9,8 @@ package enum FileError: Error, Hashable, Sendable {
     case invalidPath
     /// Another ``PartialFile`` has the file open, in this process or another.
     case locked(path: String)
+    /// There is a file that must not be replaced.
+    case exists(path: String)
     /// Users other than the owner may read or change the file.
     case notPrivate(path: String)
     /// The file has more than `limit` bytes.
@@ -24,6 +26,7 @@ extension FileError: CustomStringConvertible {
         case .notRegular(let path): "\(ErrorText.quoted(path)) is not a regular file"
         case .invalidPath: "the path is empty or contains NUL"
         case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
+        case .exists(let path): "\(ErrorText.quoted(path)) exists"
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
         case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
@@ -53,16 +56,27 @@ package struct FileReader: ~Copyable, Sendable {
 
     /// Opens the file at `path`, which must be a regular file.
     package init(path: String) throws(FileError) {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidPath }
-        let number = rp_open(path, rp_open_reading)
-        guard number >= 0 else { throw .system(.last("open"), path: path) }
-        let descriptor = Descriptor(adopting: number)
         var status = stat()
-        guard fstat(number, &status) == 0 else { throw .system(.last("fstat"), path: path) }
-        guard rp_is_regular(&status) == 1 else { throw .notRegular(path: path) }
-        self.descriptor = descriptor
+        descriptor = try Descriptor.open(path, rp_open_reading, &status)
         self.path = path
         size = Int64(status.st_size)
+    }
+
+    /// Returns the bytes of the file, fewer than its size if it shrinks meanwhile.
+    ///
+    /// - Throws: `FileError.tooLarge` if it has more than `limit` bytes.
+    package func contents(limit: Int) throws(FileError) -> [UInt8] {
+        guard size <= limit else { throw .tooLarge(path: path, limit: limit) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(size), alignment: 1)
+        defer { buffer.deallocate() }
+        var count = 0
+        while count < buffer.count {
+            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let read = try read(into: part, at: Int64(count))
+            if read == 0 { break }
+            count += read
+        }
+        return Array(buffer[..<count])
     }
 
     /// Reads from `offset`, possibly fewer bytes than fit in the buffer, and returns their number; 0 at the end of the

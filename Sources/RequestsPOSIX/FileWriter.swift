@@ -72,4 +72,15 @@ package struct FileWriter: ~Copyable, Sendable {
         guard rename(temporaryPath, path) == 0 else { throw .system(.last("rename"), path: path) }
         isFinished = true
     }
+
+    /// Gives the file its path, where nothing may be.
+    ///
+    /// - Throws: `FileError.exists` if there is anything, which is left unchanged.
+    package consuming func finishCreating() throws(FileError) {
+        // A rename would replace a file that appears at this moment. The temporary name is removed with the value.
+        guard link(temporaryPath, path) == 0 else {
+            let error = SystemError.last("link")
+            throw error.code == EEXIST ? .exists(path: path) : .system(error, path: path)
+        }
+    }
 }

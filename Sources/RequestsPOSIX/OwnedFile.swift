@@ -15,27 +15,11 @@ package final class OwnedFile: Sendable {
     ///
     /// - Throws: `FileError.locked` if another value has it.
     package static func open(_ path: String) throws(FileError) -> OwnedFile? {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidPath }
-        let number = rp_open(path, rp_open_reading)
-        guard number >= 0 else {
-            let error = SystemError.last("open")
-            if error.isNotFound { return nil }
-            throw .system(error, path: path)
+        do throws(FileError) {
+            return OwnedFile(path, try Descriptor.openLocked(path, rp_open_reading))
+        } catch .system(let error, _) where error.isNotFound {
+            return nil
         }
-        let descriptor = Descriptor(adopting: number)
-        var (own, named) = (stat(), stat())
-        guard fstat(number, &own) == 0 else { throw .system(.last("fstat"), path: path) }
-        guard rp_is_regular(&own) == 1 else { throw .notRegular(path: path) }
-        guard rp_lock(number) == 0 else {
-            let error = SystemError.last("flock")
-            guard error.code == EWOULDBLOCK else { throw .system(error, path: path) }
-            throw .locked(path: path)
-        }
-        // Another value may have replaced the file before it was locked here.
-        guard stat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev else {
-            throw .locked(path: path)
-        }
-        return OwnedFile(path, descriptor)
     }
 
     /// Moves the file to `other`, in place of `former`, the file there; nil if there is none.

@@ -15,28 +15,12 @@ package final class PartialFile: Sendable {
     /// Opens the file at `path`, readable by its owner only (0600); returns nil if it does not exist and `creating` is
     /// false.
     package static func open(_ path: String, creating: Bool) throws(FileError) -> PartialFile? {
-        guard !path.isEmpty, !path.utf8.contains(0) else { throw .invalidPath }
-        let number = rp_open(path, creating ? rp_open_appending | rp_open_if_missing : rp_open_appending)
-        guard number >= 0 else {
-            let error = SystemError.last("open")
-            if error.isNotFound, !creating { return nil }
-            throw .system(error, path: path)
+        let flags = creating ? rp_open_appending | rp_open_if_missing : rp_open_appending
+        do throws(FileError) {
+            return PartialFile(path, try Descriptor.openLocked(path, flags))
+        } catch .system(let error, _) where error.isNotFound && !creating {
+            return nil
         }
-        let descriptor = Descriptor(adopting: number)
-        var own = stat()
-        var named = stat()
-        guard fstat(number, &own) == 0 else { throw .system(.last("fstat"), path: path) }
-        guard rp_is_regular(&own) == 1 else { throw .notRegular(path: path) }
-        guard rp_lock(number) == 0 else {
-            let error = SystemError.last("flock")
-            guard error.code == EWOULDBLOCK else { throw .system(error, path: path) }
-            throw .locked(path: path)
-        }
-        // The former owner of the lock may have moved the file meanwhile: then it is not the file at this path.
-        guard stat(path, &named) == 0, named.st_ino == own.st_ino, named.st_dev == own.st_dev else {
-            throw .locked(path: path)
-        }
-        return PartialFile(path, descriptor)
     }
 
     /// Returns the current size of the file in bytes.

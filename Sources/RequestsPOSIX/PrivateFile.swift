@@ -18,17 +18,7 @@ package enum PrivateFile {
         var status = stat()
         guard fstat(file.descriptor.number, &status) == 0 else { throw .system(.last("fstat"), path: file.path) }
         guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .notPrivate(path: file.path) }
-        guard file.size <= limit else { throw .tooLarge(path: file.path, limit: limit) }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(file.size), alignment: 1)
-        defer { buffer.deallocate() }
-        var count = 0
-        while count < buffer.count {
-            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-            let read = try file.read(into: part, at: Int64(count))
-            if read == 0 { break }
-            count += read
-        }
-        return Array(buffer[..<count])
+        return try file.contents(limit: limit)
     }
 
     /// Replaces the file at `path` by one with `bytes`, with the mode 0600.

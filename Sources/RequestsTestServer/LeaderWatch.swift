@@ -39,7 +39,7 @@ final class LeaderTerm: Sendable {
 final class LeaderWatch: Sendable {
     private let signal = DispatchSemaphore(value: 0)
     /// Whether the watch waits until a leader serves a connection.
-    private let isResting = Atomic(false)
+    private let isPaused = Atomic(false)
     private let isStopping = Atomic(false)
 
     private static let interval = DispatchTimeInterval.milliseconds(2)
@@ -60,23 +60,23 @@ final class LeaderWatch: Sendable {
             quiet = progress == previous && !progress.isBusy ? quiet + 1 : 0
             guard quiet == Self.quietIntervals else { continue }
             quiet = 0
-            rest { current()?.progress == progress }
+            pause { current()?.progress == progress }
         }
     }
 
     /// Waits until a leader serves a connection, unless that has happened since `isUnchanged` was last true.
-    private func rest(_ isUnchanged: () -> Bool) {
-        isResting.store(true, ordering: .sequentiallyConsistent)
+    private func pause(_ isUnchanged: () -> Bool) {
+        isPaused.store(true, ordering: .sequentiallyConsistent)
         // A leader that has not seen the line above has made its progress before this one.
         if isUnchanged(), !isStopping.load(ordering: .sequentiallyConsistent) { signal.wait() }
-        isResting.store(false, ordering: .sequentiallyConsistent)
+        isPaused.store(false, ordering: .sequentiallyConsistent)
     }
 
     /// Ends the pause of the watch; called by a leader after the beginning of a service.
     func wake() {
         // The load comes first because it costs less than an exchange, and nearly always suffices.
-        guard isResting.load(ordering: .sequentiallyConsistent),
-            isResting.exchange(false, ordering: .sequentiallyConsistent)
+        guard isPaused.load(ordering: .sequentiallyConsistent),
+            isPaused.exchange(false, ordering: .sequentiallyConsistent)
         else { return }
         signal.signal()
     }

@@ -41,16 +41,15 @@ struct ResponseOutput {
     ) throws(ConnectionEnd) {
         let start = pending.count
         self.framing = framing
-        var header = head.header
-        header.removeAll { $0.name.framesMessage }
-        if !header.contains(.date), let date = behavior.date() {
-            header.add(Field(name: .date, value: connection.text(of: HTTPDate(date))))
+        var fields = head.header.filter { !$0.name.framesMessage }
+        if !fields.contains(where: { $0.name == .date }), let date = behavior.date() {
+            fields.append(Field(name: .date, value: connection.text(of: HTTPDate(date))))
         }
-        if let length { header.add(Field(name: .contentLength, value: String(length))) }
-        if case .chunked = framing { header.add(Field(name: .transferEncoding, value: "chunked")) }
-        if closing { header.add(Field(name: .connection, value: "close")) }
+        if let length { fields.append(Field(name: .contentLength, value: String(length))) }
+        if case .chunked = framing { fields.append(Field(name: .transferEncoding, value: "chunked")) }
+        if closing { fields.append(Field(name: .connection, value: "close")) }
         do throws(WireError) {
-            try ResponseHeadWriter.append(head.status, header, to: &pending)
+            try ResponseHeadWriter.append(head.status, Header(fields), to: &pending)
         } catch {
             throw .refused(500, "could not write the response: \(error)")
         }

@@ -99,23 +99,40 @@ extension ServerState {
     }
 
     /// Returns the request for the executor, with its body in memory.
-    func request(_ head: ReceivedRequest, _ body: Data) throws(ConnectionEnd) -> PreparedRequest {
+    ///
+    /// - Parameters:
+    ///   - head: The head of the request.
+    ///   - body: The body.
+    ///   - last: A target with the authority of the requests before this one; nil before the first.
+    /// - Returns: The request.
+    /// - Throws: The refusal of a request without a valid target.
+    func request(
+        _ head: ReceivedRequest, _ body: Data, after last: inout ServedTarget?
+    ) throws(ConnectionEnd) -> PreparedRequest {
         var header = head.header
         header.removeAll { $0.name.belongsToExecutor }
         var request = PreparedRequest(
-            method: head.line.method, target: try target(of: head), header: header, delivery: .streamed)
+            method: head.line.method, target: try target(of: head, after: &last), header: header, delivery: .streamed)
         if head.hasServedBody { request.body = .bytes(body) }
         request.timeouts = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
         return request
     }
 
     /// Returns the target as a URI (RFC 9112 §3.3).
-    private func target(of head: ReceivedRequest) throws(ConnectionEnd) -> TargetURI {
+    private func target(
+        of head: ReceivedRequest, after last: inout ServedTarget?
+    ) throws(ConnectionEnd) -> TargetURI {
         let text = head.line.target
         let authority = head.header[.host].flatMap { $0.isEmpty ? nil : $0 } ?? "localhost"
         do throws(RequestError.InvalidRequest) {
             switch text.utf8.first {
-            case UInt8(ascii: "/"): return try TargetURI("http://\(authority)\(text)")
+            case UInt8(ascii: "/"):
+                if let last, last.authority.hasSameBytes(as: authority) {
+                    return try last.target.replacing(requestTarget: text)
+                }
+                let target = try TargetURI("http://\(authority)\(text)")
+                last = ServedTarget(authority: authority, target: target)
+                return target
             case UInt8(ascii: "*"): return try TargetURI("http://\(authority)")
             // The host of the target overrides the Host field (RFC 9112 §3.2.2).
             default: return try TargetURI(text)
@@ -124,6 +141,12 @@ extension ServerState {
             throw .refused(400, "invalid request target: \(error)")
         }
     }
+}
+
+/// A target, and the authority that its request had.
+struct ServedTarget {
+    let authority: String
+    let target: TargetURI
 }
 
 extension ReceivedRequest {

@@ -13,6 +13,8 @@ struct Service {
     private var body = Data()
     /// The number of the request in progress in the record.
     private var recordNumber: Int?
+    /// A target with the authority of the last requests, which is not parsed again.
+    private var lastTarget: ServedTarget?
 
     init(_ connection: ServerConnection, _ state: ServerState) {
         self.connection = connection
@@ -113,7 +115,7 @@ struct Service {
         let behavior = state.behavior(connection.index, exchange)
         var output = ResponseOutput(connection, behavior)
         if try output.replaceResponse(&input) { return true }
-        let request = try state.request(received, body)
+        let request = try state.request(received, body, after: &lastTarget)
         let response = try execute(request)
         for status in behavior.interim { output.append(interim: status) }
         let plan = ResponsePlan(response, to: received, behavior: behavior)

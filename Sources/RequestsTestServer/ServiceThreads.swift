@@ -113,7 +113,7 @@ extension ServiceThreads {
     }
 
     /// Waits for the next bytes of a connection that was served; returns false if it is to be closed.
-    private func rest(_ connection: ServedConnection) -> Bool {
+    private func expectBytes(from connection: ServedConnection) -> Bool {
         state.withLock { state in
             guard !state.isStopping, var entry = state.connections[connection.number] else { return false }
             if !entry.isWatched {
@@ -171,7 +171,7 @@ extension ServiceThreads {
     }
 
     /// Gives the term for which no thread could be started to a thread that has become idle meanwhile, as the leader
-    /// itself may have; otherwise returns false, and gives the lead back to the leader, whose watch tries again.
+    /// itself may have; otherwise returns false, and the leader keeps the lead until its watch tries again.
     private func keepLead(_ term: LeaderTerm, insteadOf next: LeaderTerm) -> Bool {
         let isForIdle = state.withLock { state in
             guard state.term === next else { return false }
@@ -254,7 +254,7 @@ extension ServiceThreads {
     private func serve(_ connection: consuming ServedConnection, _ worker: Worker) {
         worker.term?.beginService()
         watch.wake()
-        let isOpen = connection.serve(on: worker) && rest(connection)
+        let isOpen = connection.serve(on: worker) && expectBytes(from: connection)
         worker.term?.endService()
         guard !isOpen else { return }
         remove(connection)

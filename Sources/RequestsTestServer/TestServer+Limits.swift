@@ -7,6 +7,8 @@ extension TestServer {
         /// The maximum length of a body in bytes, 64 MiB by default; a longer body is refused with the status 413.
         public var bodyBytes: Int
         /// The maximum length of a head in bytes, 256 KiB by default; a longer head is refused with the status 431.
+        ///
+        /// A request line of more than 16 KiB is refused with the status 414.
         public var headBytes: Int
         /// The methods that are served, nil for all but CONNECT; other methods are refused with the status 405.
         public var methods: Set<HTTPMethod>?

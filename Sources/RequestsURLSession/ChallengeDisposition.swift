@@ -7,11 +7,11 @@ package enum ChallengeDisposition: Hashable, Sendable {
     /// The challenge is rejected, and the response that contains it is the result of the call.
     case reject
     /// The caller's handler decides, or the system if there is none.
-    case handOver
+    case deferToHandler
 
     /// Creates the disposition for `method`, one of Foundation's `NSURLAuthenticationMethod…` constants.
     package init(for method: String) {
-        self = Self.httpMethods.contains(method) ? .reject : .handOver
+        self = Self.httpMethods.contains(method) ? .reject : .deferToHandler
     }
 
     private static let httpMethods: Set<String> = [

@@ -31,7 +31,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         case .reject:
             registry[session, task]?.refuseChallenge()
             response.0 = .rejectProtectionSpace
-        case .handOver:
+        case .deferToHandler:
             response = challenges.response(to: challenge, of: registry[session, task])
             // Foundation on Linux ends the process if the credential is missing.
             if response.0 == .useCredential, response.1 == nil { response.0 = .performDefaultHandling }

@@ -106,6 +106,23 @@ struct SuiteTests {
         #expect(try await skipping.run(broken) == .notTried(fatal))
     }
 
+    @Test("a scenario with an occasional deviation passes, or fails in that way (R-72)")
+    func occasionalDeviations() async throws {
+        let kept = try scenario("a cancelled task sends nothing")
+        let broken = try scenario(Violation.resends.scenario)
+        let deviations = [kept, broken].map { scenario in
+            ExecutorUnderTest.Deviation(
+                scenario: scenario.name, reason: "it resends", failure: "found [GET, GET", isOccasional: true)
+        }
+        let subject = ExecutorUnderTest.overLoopback(deviations: deviations) { BrokenExecutor(kind: .resends) }
+        #expect(try await subject.run(kept) == .passed)
+        #expect(try await subject.run(broken) == .deviated(deviations[1]))
+        let other = ExecutorUnderTest.Deviation(
+            scenario: broken.name, reason: "it resends", failure: "another", isOccasional: true)
+        let failing = ExecutorUnderTest.overLoopback(deviations: [other]) { BrokenExecutor(kind: .resends) }
+        await #expect(throws: ConformanceFailure.self) { try await failing.run(broken) }
+    }
+
     @Test("a deviation does not excuse a different failure (R-72)", arguments: ["", "another failure"])
     func otherFailures(message: String) async throws {
         let broken = try scenario(Violation.resends.scenario)

@@ -87,7 +87,7 @@ struct ResumePointTests {
             ),
             (416, [(.contentRange, "bytes */40")], .startOver), (416, [(.contentRange, "bytes */100")], .startOver),
             (416, [], .startOver), (200, [], .replace), (200, [(.contentRange, "bytes 40-99/100")], .replace),
-            (204, [], .replace), (302, [], .handOver), (304, [], .handOver), (404, [], .handOver), (503, [], .handOver),
+            (204, [], .replace), (302, [], .deliver), (304, [], .deliver), (404, [], .deliver), (503, [], .deliver),
         ] as [(HTTPStatus, [(Field.Name, String)], ResumePoint.Decision)])
     func decisions(status: HTTPStatus, fields: [(Field.Name, String)], decision: ResumePoint.Decision) throws {
         #expect(try ResumePoint.step(for: response(status, fields), at: point(), after: 40) == decision)
@@ -117,7 +117,7 @@ struct ResumePointTests {
         let all = try response(416, [(.contentRange, "bytes */40")])
         #expect(try ResumePoint.step(for: all, at: point(length: "40"), after: 40) == .finish)
         #expect(try ResumePoint.step(for: all, at: point(length: nil), after: 40) == .finish)
-        #expect(ResumePoint.step(for: all, at: nil, after: 0) == .handOver)
+        #expect(ResumePoint.step(for: all, at: nil, after: 0) == .deliver)
     }
 
     @Test("an unsolicited part is rejected, and a decoded part restarts the download")

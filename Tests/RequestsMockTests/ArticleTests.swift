@@ -117,6 +117,50 @@ struct ArticleTests {
         #expect(await outcome() == "timed out while waiting for the response (Timeouts.firstByte)")
     }
 
+    @Test("a mock that responds with a function")
+    func functions() async throws {
+        let mock = MockExecutor { request in
+            switch request.pathTemplate {
+            case "/users/{}": try .json(User(login: "octocat"))
+            case "/teapot": .status(418, "short and stout")
+            default: .ok()
+            }
+        }
+        let github = Client(GitHub.staging, executor: mock)
+        #expect(try await github.perform(Users.named("x")) == octocat)
+        let teapot = GitHub.staging.get(.text, from: "/teapot")
+        #expect(await requestError { try await github.perform(teapot) }?.status == 418)
+    }
+
+    @Test("a mock with routes")
+    func routes() async throws {
+        let mock = MockExecutor(
+            routes: .on(.get, "/users/{}", try .json(User(login: "octocat"))),
+            .on(.delete, "/users/{}", .status(204)),
+            .on(nil, "/echo") { request in .ok(request.method.rawValue) })
+        let github = Client(GitHub.staging, executor: mock)
+        #expect(try await github.perform(Users.named("x")) == octocat)
+        #expect(try await github.perform(GitHub.staging.get(.text, from: "/echo")) == "GET")
+    }
+
+    @Test("a body that arrives slowly and fails, and a head that never arrives")
+    func scripts() async throws {
+        let broken = MockResponse(
+            header: [.contentType(.plainText)],
+            body: [
+                .bytes(Data("first\n".utf8)),
+                .pause(.lasting(.milliseconds(50))),
+                .failure(RequestError(.connectionLost)),
+            ])
+        let silent = MockResponse.ok().delayed(by: .endless)
+        let request = GitHub.staging.get(.text, from: "/x")
+        let lost = await requestError { try await MockExecutor(broken).perform(request) }
+        #expect(lost?.reason == .connectionLost && lost?.body == Data("first\n".utf8))
+        let mock = MockExecutor(clock: MockClock())
+        mock.on(.get, "/x", respond: .response(silent))
+        #expect(await requestError { try await mock.perform(request) }?.reason == .timedOut(.firstByte))
+    }
+
     @Test("requests with results of their own")
     func mocked() async throws {
         let api = GitHub.staging

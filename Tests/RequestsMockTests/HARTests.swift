@@ -140,6 +140,10 @@ struct HARTests {
             (minimal.replacing(#""method": "GET", "#, with: ""), "log.entries[0].request.method", .missingMember),
             (minimal.replacing("GET", with: "G T"), "log.entries[0].request.method", .invalidMember),
             (minimal.replacing("https://a.test/x?y=1", with: "x"), "log.entries[0].request.url", .invalidMember),
+            (
+                minimal.replacing("https://a.test/x", with: "localhost:80/x"), "log.entries[0].request.url",
+                .invalidMember
+            ),
             (minimal.replacing("2026-01", with: "2026-13"), "log.entries[0].startedDateTime", .invalidMember),
             (
                 minimal.replacing(#""status": 200"#, with: #""status": 99"#), "log.entries[0].response.status",
@@ -173,6 +177,36 @@ struct HARTests {
         #expect(missing.problem == .inaccessible)
         let folderless = try #require(throws: HARError.self) { try HARArchive().write(to: path + "/b.har") }
         #expect(folderless.problem == .inaccessible)
+    }
+
+    @Test("a recording appears whole or not at all, for its owner only, and nothing else remains")
+    func wholeFiles() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.path(of: "a.har")
+        try HARArchive(entries: [recordedEntry("http://a.test/1")]).write(to: path)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600 && folder.names == ["a.har"])
+        await #expect(processExitsWith: .success) { [path = folder.path(of: "b.har") as String] in
+            guard FileSizeLimit.set(20_000) else { throw CancellationError() }
+            let long = HARArchive(entries: [recordedEntry("http://a.test/", String(repeating: "x", count: 100_000))])
+            let error = #expect(throws: HARError.self) { try long.write(to: path) }
+            guard error?.problem == .inaccessible else { throw CancellationError() }
+        }
+        #expect(folder.names == ["a.har"])
+    }
+
+    @Test("a recording that is a pipe or a device, or whose path is invalid, is an error without waiting")
+    func otherFiles() throws {
+        let folder = TemporaryDirectory()
+        let pipe = folder.path(of: "pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for path in [pipe, "/dev/zero", folder.path, "", "a\0b"] {
+            #expect(throws: HARError.self) { try HARArchive(contentsOf: path) }
+            #expect(throws: HARError.self) { try HARArchive().write(to: path) }
+            let snapshot = WireSnapshot.File(path, besides: #filePath, isRecording: false)
+            #expect(throws: WireSnapshotError.self) { try snapshot.check("a") }
+        }
+        #expect(folder.names == ["pipe"])
     }
 
     @Test("a strict replay accepts requests in any order, with the items of the query in any order")
@@ -238,6 +272,43 @@ struct HARTests {
         try replay.verify()
     }
 
+    @Test(
+        "of entries whose URLs are the same without secrets, the first that remains responds",
+        arguments: [.strict, .ordered] as [MockExecutor.ReplayOrder])
+    func hiddenAlike(order: MockExecutor.ReplayOrder) async throws {
+        let archive = HARArchive(entries: [
+            recordedEntry("https://a.test/a%3Credacted%3E/x", "1"),
+            recordedEntry("https://a.test/b%3Credacted%3E/x/", "2"),
+            recordedEntry("https://a.test/y/%3Credacted%3E", "3"), recordedEntry("https://A.test:443/y/z", "4"),
+            recordedEntry("https://a.test/%3Credacted%3E//x", "5"), recordedEntry("https://a.test/y%2Fz", "6"),
+            recordedEntry("https://a.test/x?q=%3Credacted%3E", "7"),
+            recordedEntry("https://a.test/x?q=k%3Credacted%3E", "8"),
+            recordedEntry("https://a.test/%79/z/", "9"),
+        ])
+        let replay = MockExecutor(replaying: archive, order: order)
+        var bodies: [String] = []
+        for path in ["A/x", "y/x", "y/x", "y/z", "y/x", "y%2fz", "x?q=a", "x?q=b", "y/z"] {
+            bodies.append(try await get("https://a.test/\(path)", replay))
+        }
+        #expect(bodies == (1...9).map(String.init))
+        try replay.verify()
+        // One more request than was recorded is an error, even if a URL without secrets would match.
+        await #expect(throws: RequestError.self) { try await get("https://a.test/y/x", replay) }
+    }
+
+    @Test("concurrent requests that match several URLs without secrets use each entry once")
+    func hiddenConcurrent() async throws {
+        let urls = ["https://a.test/%3Credacted%3E/x", "https://a.test/y/%3Credacted%3E"]
+        let entries = (0..<200).map { recordedEntry(urls[$0 % 2], "\($0)") }
+        let replay = MockExecutor(replaying: HARArchive(entries: entries))
+        let bodies = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in entries { group.addTask { try await get("https://a.test/y/x", replay) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(bodies == Set((0..<200).map(String.init)))
+        try replay.verify()
+    }
+
     @Test("of entries for one URL, the first with an equal body responds, and without one the first")
     func bodies() async throws {
         let queries = [#"{"query":"a","v":1}"#, #"{"query":"b"}"#, #"{"query":"a","v":1}"#, "text"]
@@ -270,91 +341,5 @@ struct HARTests {
         let error = await #expect(throws: RequestError.self) { try await get("http://a.test/2", other) }
         #expect(error?.detail == "the replay expected GET http://a.test/1, and received GET http://a.test/2")
         #expect(error?.mayHaveReachedServer == false)
-    }
-}
-
-@Suite("Waterfalls", .serialized, .timeLimit(.minutes(10)))
-struct WaterfallTests {
-    private var archive: HARArchive {
-        var first = recordedEntry("https://a.test/<script>?token=secret", "{}")
-        first.timings.lookup = .milliseconds(10)
-        first.timings.connect = .milliseconds(30)
-        first.timings.tls = .milliseconds(20)
-        first.timings.send = .milliseconds(5)
-        first.timings.wait = .milliseconds(40)
-        first.timings.receive = .milliseconds(15)
-        first.requestHeader = [.authorization("secret"), Field(name: "X", value: "a\"b'c&d")]
-        var second = recordedEntry("https://a.test/\u{1B}[31m", method: .post, at: 0.05)
-        second.status = nil
-        second.comment = "failed: the connection was lost"
-        second.timings.wait = .milliseconds(50)
-        return HARArchive(entries: [first, second])
-    }
-
-    @Test("the page is one file without scripts, links, secrets and raw markup")
-    func page() throws {
-        let page = archive.waterfallHTML
-        for text in ["<script", "src=", "href=", "url(", "@import", "secret", "\u{1B}"] {
-            #expect(!page.contains(text))
-        }
-        for text in [
-            "prefers-color-scheme: dark", "lang=\"en\"", "<caption>", "scope=\"col\"", "scope=\"row\"", "<summary>",
-            "role=\"img\" aria-label=\"lookup 10.0 ms, connect 10.0 ms, tls 20.0 ms, send 5.0 ms, wait 40.0 ms, receive 15.0 ms\"",
-            "default-src 'none'", "a&quot;b&#39;c&amp;d", "left:10.00%;width:10.00%",
-        ] { #expect(page.contains(text), "\(text)") }
-        let empty = HARArchive().waterfallHTML
-        #expect(empty.contains("0 exchanges in 0.0 ms"))
-    }
-
-    @Test("the waterfall for terminals has this text")
-    func terminal() {
-        #expect(
-            archive.waterfallText(width: 80) == """
-                2 exchanges in 100.0 ms
-                . blocked  d lookup  c connect  t tls  s send  - wait  = receive
-                …t/<script>?token=<redacted> 200  100.0 ms |dddccctttttttss-------------======
-                POST https://a.test/ [31m    ---   50.0 ms |                 -----------------
-
-                """)
-    }
-
-    @Test(
-        "a browser without a window shows the page",
-        .enabled(if: HeadlessBrowser.path != nil, "no headless browser is installed"))
-    func browser() throws {
-        let folder = TemporaryDirectory()
-        try folder.write(archive.waterfallHTML.utf8, to: "waterfall.html")
-        let text = try HeadlessBrowser.document(of: URL(filePath: folder.path(of: "waterfall.html")))
-        #expect(text.contains("Exchanges in the order in which they began"))
-        #expect(text.components(separatedBy: "<tr>").count == 4)
-    }
-}
-
-/// A browser that prints the document of a page.
-private enum HeadlessBrowser {
-    static let path: String? = {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        let names = ["chromium", "chromium-browser", "google-chrome", "chrome", "microsoft-edge"]
-        let paths =
-            names.flatMap { name in folders.map { "\($0)/\(name)" } }
-            + ["/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"]
-        return paths.first { FileManager.default.isExecutableFile(atPath: $0) }
-    }()
-
-    static func document(of file: URL) throws -> String {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: path ?? "")
-        process.arguments = ["--headless", "--disable-gpu", "--no-sandbox", "--dump-dom", file.absoluteString]
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        // One that does not end must not stop the tests.
-        let end = DispatchWorkItem { process.terminate() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: end)
-        defer { end.cancel() }
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
     }
 }

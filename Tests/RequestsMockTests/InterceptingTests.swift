@@ -107,6 +107,27 @@ struct RequestMockTests {
     }
 }
 
+extension RequestMockTests {
+    /// An executor that is not a mock.
+    private struct OtherExecutor: RequestExecutor {
+        let mock = MockExecutor(.ok("sent"))
+
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+            // A mock would use the result of the request.
+            try await mock.execute(PreparedRequest(method: request.method, target: request.target))
+        }
+    }
+
+    @Test("another executor sends a request with a result of its own; a mocked value is returned nevertheless (PM-127)")
+    func otherExecutors() async throws {
+        let other = OtherExecutor()
+        let request = StubbedLibrary.main.get(.text, from: "/x")
+        #expect(try await other.perform(request.mocked(.status(404))) == "sent")
+        #expect(try await other.perform(request.mocked(with: "value")) == "value")
+        #expect(other.mock.recordedCount == 2)
+    }
+}
+
 extension RequestBody {
     fileprivate var bytes: Data? { if case .bytes(let data) = self { data } else { nil } }
 }

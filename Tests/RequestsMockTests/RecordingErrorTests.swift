@@ -93,6 +93,6 @@ struct RecordingErrorTests {
         try Data([0xFF]).write(to: URL(filePath: folder.path(of: "binary")))
         #expect(try message("binary") == "binary: the file is not UTF-8 text; remove it to record it again")
         try Data(count: WireSnapshot.maximumBytes + 1).write(to: URL(filePath: folder.path(of: "large")))
-        #expect(try message("large") == "large: the file has 16777217 bytes")
+        #expect(try message("large") == "large: the file has more than 16777216 bytes")
     }
 }

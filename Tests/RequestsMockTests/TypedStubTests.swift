@@ -33,6 +33,36 @@ struct TypedStubTests {
         await #expect(throws: RequestError.self) { try await client.perform(StubbedBooks.latest(page: 3)) }
     }
 
+    @Test(
+        "JSON bodies are compared by value, integers exactly, and strings and names by their bytes",
+        arguments: [
+            ("{\"a\":1}", "{ \"a\" : 1.0 }", true), ("{\"a\":1e2}", "{\"a\":100}", true),
+            ("{\"a\":-0}", "{\"a\":0}", true),
+            ("{\"b\":1,\"a\":[2]}", "{\"a\":[2],\"b\":1}", true), ("[1,2]", "[2,1]", false),
+            ("{\"a\":null}", "{}", false), ("null", "", false), ("[]", "{}", false), ("[null]", "[]", false),
+            ("{\"a\":12345678901234567890}", "{\"a\":12345678901234567891}", false),
+            ("[12345678901234567890]", "[ 12345678901234567890 ]", true),
+            ("[12345678901234567890]", "[\"12345678901234567890\"]", false),
+            ("[-9223372036854775809]", "[-9223372036854775808]", false),
+            ("[\"\\\"12345678901234567890\"]", "[ \"\\\"12345678901234567891\"]", false),
+            ("[\"12345678901234567890\"]", "[ \"12345678901234567890\"]", true),
+            ("[0.1]", "[0.10000000000000001]", true), ("[9007199254740993]", "[9007199254740992]", false),
+            ("{\"a\":\"caf\u{E9}\"}", "{\"a\":\"cafe\u{301}\"}", false), ("[\"\u{E9}\"]", "[\"\\u00e9\"]", true),
+            ("{\"\u{E9}\":1}", "{\"e\u{301}\":1}", false),
+        ])
+    func equalBodies(stubbed: String, sent: String, isEqual: Bool) async throws {
+        func request(_ body: String) -> Request<StubbedLibrary, String> {
+            StubbedLibrary.main.post(
+                .raw(data: Data(body.utf8), contentType: .json), to: "/raw", receiving: .text)
+        }
+        let mock = MockExecutor()
+        mock.on(request(stubbed), return: "found")
+        let error = await requestError { try await library(mock).perform(request(sent)) }
+        #expect((error == nil) == isEqual)
+        // A difference is always shown.
+        if let error { #expect("\(error)".contains("body")) }
+    }
+
     @Test("a stub responds for every value of its API, whichever was used first")
     func environments() async throws {
         let mock = MockExecutor()

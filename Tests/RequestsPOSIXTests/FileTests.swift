@@ -48,6 +48,27 @@ struct FileTests {
         #expect(try read(folder.path(of: "a")) == [1])
     }
 
+    @Test("a file that must be new never replaces one, not even one that appears while it is written")
+    func created() throws {
+        func create(_ bytes: [UInt8], meanwhile: () throws -> Void = {}) throws {
+            var writer = try FileWriter(replacing: folder.path(of: "a"))
+            try bytes.withUnsafeBytes { try writer.write($0) }
+            try meanwhile()
+            try writer.finishCreating()
+        }
+        let exists = FileError.exists(path: folder.path(of: "a"))
+        #expect(throws: exists) { try create([1]) { try folder.write([2], to: "a") } }
+        #expect(try read(folder.path(of: "a")) == [2] && folder.names == ["a"])
+        #expect(unlink(folder.path(of: "a")) == 0)
+        try create([3])
+        #expect(throws: exists) { try create([4]) }
+        #expect(try read(folder.path(of: "a")) == [3] && folder.names == ["a"])
+        #expect(throws: FileError.tooLarge(path: folder.path(of: "a"), limit: 0)) {
+            try FileReader(path: folder.path(of: "a")).contents(limit: 0)
+        }
+        #expect(try FileReader(path: folder.path(of: "a")).contents(limit: 1) == [3])
+    }
+
     @Test("a folder, a pipe or a device is not replaced, and nothing is created beside it")
     func ontoOthers() throws {
         let (inner, pipe, link) = (folder.path(of: "inner"), folder.path(of: "pipe"), folder.path(of: "link"))

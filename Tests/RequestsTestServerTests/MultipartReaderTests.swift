@@ -41,6 +41,18 @@ struct MultipartReaderTests {
         #expect(read[0].header["b"] == "2")
     }
 
+    @Test("a part can end after its header, and a folded field is one value (PM-131)", arguments: [1, 2, 5, .max])
+    func emptyParts(size: Int) throws {
+        let read = try parts("--x\r\nA: 1\r\n\r\n--x\r\n\r\n--x\r\nA: 2\r\n\r\n--xy\r\n--x\r\n\r\n--x--", size: size)
+        #expect(read.map { $0.header["a"] } == ["1", nil, "2", nil])
+        #expect(read.map(\.body) == ["", "", "--xy", ""].map { Data($0.utf8) })
+        let folded = try parts(
+            "--x\r\nContent-Disposition: form-data;\r\n\tname=\"a\"; \r\n  filename=b\r\nB:\r\n c\r\n\r\nd\r\n--x--",
+            size: size)
+        #expect(folded.map(\.name) == ["a"] && folded.map(\.filename) == ["b"])
+        #expect(folded[0].header["b"] == "c" && folded[0].header.count == 2)
+    }
+
     @Test(
         "each problem has its own error (PM-131)",
         arguments: [
@@ -51,6 +63,9 @@ struct MultipartReaderTests {
             (formType, "", .missingFirstDelimiter), (formType, "--y\r\n\r\n--y--", .missingFirstDelimiter),
             (formType, "--x\r\nno colon\r\n\r\n\r\n--x--", .invalidHeader),
             (formType, "--x\r\nA : 1\r\n\r\n\r\n--x--", .invalidHeader),
+            (formType, "--x\r\n A: 1\r\n\r\n\r\n--x--", .invalidHeader),
+            (formType, "--x\r\nA: 1\n2\r\n\r\n\r\n--x--", .invalidHeader),
+            (formType, "--x\r\nA: 1\r\n --x--\r\n\r\n", .incomplete),
             (formType, "--x\r\nA: 1\r\n", .incomplete), (formType, "--x\r\n\r\ntext\r\n--x", .incomplete),
             (formType, "--x\r\n\r\ntext\r\n--x\r\n\r\n", .incomplete),
         ] as [(String, String, TestServer.MultipartError)])

@@ -22,6 +22,8 @@ struct RoutingTests {
             ("/users/:login", "/users/a%20b", "a b"), ("/users/:login", "/users/x/", "x"),
             ("/users/:login", "/users/", nil), ("/users/:login", "/users/x/y", nil), ("/users/:login", "/users//", nil),
             ("/f%6Fo/:login", "/foo/x?q=1", "x"), ("/a/:login", "/a/b%2Fc", "b/c"), ("/:login", "/a//", nil),
+            ("/%FF/:login", "/%FF/x", "x"), ("/%FF/:login", "/%FE/x", nil), ("/%EF%BF%BD/:login", "/%FF/x", nil),
+            ("/caf\u{E9}/:login", "/caf%C3%A9/x", "x"), ("/caf\u{E9}/:login", "/cafe%CC%81/x", nil),
         ])
     func patterns(pattern: String, path: String, login: String?) async throws {
         let routes = TestServer.Routes()
@@ -30,6 +32,40 @@ struct RoutingTests {
             let (status, body) = try await response(to: get(path), from: server)
             #expect(status == (login == nil ? "404" : "200"))
             if let login { #expect(body == login) }
+        }
+    }
+
+    @Test(
+        "the first query item with a value is returned decoded, also an empty one (PM-131)",
+        arguments: [
+            ("a=", ""), ("a", nil), ("", nil), ("b=1", nil), ("a=1&a=2", "1"), ("a&a=1", "1"), ("a==b", "=b"),
+            ("%61=%3D%26", "=&"), ("a%CC%81=1", nil), ("=a", nil),
+        ])
+    func queryItems(query: String, value: String?) async throws {
+        let routes = TestServer.Routes()
+        routes.on(.get, "/") { .text($0.queryItem("a").map { "“\($0)”" } ?? "none") }
+        try await withTestServer(serving: routes) { server in
+            let (_, body) = try await response(to: get("/?\(query)"), from: server)
+            #expect(body == (value.map { "“\($0)”" } ?? "none"))
+        }
+    }
+
+    @Test("the requests of one connection have their own hosts, paths and queries (PM-130, R-73)")
+    func targets() async throws {
+        let mock = MockExecutor(.status(204))
+        try await withTestServer(serving: mock) { server in
+            let targets = [
+                ("a.test", "/x?y=1"), ("a.test", "//b.test/y"), ("a.test", "/"), ("A.test:80", "/../%7E?"),
+                ("a.test", "/%2e%2E/z"), ("b.test:8080", "/x?y=1"), ("b.test:8080", "/?//c.test"), ("a.test", "/x"),
+            ]
+            let client = try await RawClient(server)
+            for (host, path) in targets { try await client.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n") }
+            client.endSending()
+            _ = try await client.receive()
+            #expect(server.exchanges.map(\.target) == targets.map(\.1))
+            // As a parser of the whole URI reads them.
+            let expected = try targets.map { try TargetURI("http://\($0)\($1)").absoluteString }
+            #expect(mock.recordedRequests.map(\.target.absoluteString) == expected)
         }
     }
 
@@ -112,6 +148,7 @@ struct RoutingTests {
             ("FROB / HTTP/1.1\r\nHost: a\r\n\r\n", "405"),
             ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "400"),
             ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", "505"),
+            ("GET /\(String(repeating: "x", count: 17_000)) HTTP/1.1\r\nHost: a\r\n\r\n", "414"),
         ])
     func strict(request: String, status: String) async throws {
         try await withTestServer(serving: MockExecutor(.ok()), limits: .strict) { server in

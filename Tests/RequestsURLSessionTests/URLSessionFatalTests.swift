@@ -1,5 +1,6 @@
 import RequestsConformance
 import RequestsURLSession
+import TestSupport
 import Testing
 
 /// The responses that end the process in Foundation's URLSession on Linux, which an executor cannot prevent.
@@ -54,10 +55,31 @@ struct URLSessionFatalTests {
     )
     func deviations(name: String) async {
         await #expect(processExitsWith: .failure) { [name = name as String] in
-            // An executor without deviations, so that the scenario runs; its failures are not the end of the process.
-            let subject = ExecutorUnderTest.overLoopback { URLSessionExecutor() }
-            guard let scenario = Scenario.all(for: subject).first(where: { $0.name == name }) else { return }
-            _ = try? await subject.run(scenario)
+            // A failure of the scenario is not the end of the process.
+            try? await runWithoutDeviations(name)
+        }
+    }
+
+    @Test(
+        "the scenarios of the deviations with an endless body collect it in a file before it is sent (R-72, D-22)",
+        arguments: collectingScenarios)
+    func collectingDeviations(name: String) async {
+        await #expect(processExitsWith: .success) { [name = name as String] in
+            guard FileSizeLimit.set(4 << 20) else { throw CancellationError() }
+            let error = await #expect(throws: ConformanceFailure.self) { try await runWithoutDeviations(name) }
+            // Without a limit, the file would fill the disk.
+            guard error?.message.contains("File too large") == true else { throw CancellationError() }
+        }
+    }
+
+    @Test(
+        "the scenarios of the deviations that wait for an event are running when their process is ended (R-72, D-22)",
+        arguments: endlessScenarios.keys.sorted())
+    func endlessDeviations(name: String) async {
+        await #expect(processExitsWith: .signal(SIGALRM)) { [name = name as String] in
+            // A scenario that returns needs less; a slow machine could only hide that one does.
+            alarm(4)
+            try? await runWithoutDeviations(name)
         }
     }
 
@@ -107,6 +129,14 @@ struct URLSessionSurvivalTests {
             }
         }
     }
+}
+
+/// Runs a scenario with an executor without deviations.
+@Sendable
+private func runWithoutDeviations(_ name: String) async throws {
+    let subject = ExecutorUnderTest.overLoopback { URLSessionExecutor() }
+    guard let scenario = Scenario.all(for: subject).first(where: { $0.name == name }) else { return }
+    _ = try await subject.run(scenario)
 }
 
 /// Performs a request whose response is a status line and `remainder`, follows redirects, and ignores the result.

@@ -109,8 +109,8 @@ struct URLSessionLifeTests {
             (NSURLAuthenticationMethodHTTPBasic, ChallengeDisposition.reject),
             (NSURLAuthenticationMethodDefault, .reject), (NSURLAuthenticationMethodHTTPDigest, .reject),
             (NSURLAuthenticationMethodNTLM, .reject), (NSURLAuthenticationMethodNegotiate, .reject),
-            (NSURLAuthenticationMethodHTMLForm, .reject), ("NSURLAuthenticationMethodServerTrust", .handOver),
-            ("NSURLAuthenticationMethodClientCertificate", .handOver), ("another", .handOver),
+            (NSURLAuthenticationMethodHTMLForm, .reject), ("NSURLAuthenticationMethodServerTrust", .deferToHandler),
+            ("NSURLAuthenticationMethodClientCertificate", .deferToHandler), ("another", .deferToHandler),
         ])
     func disposition(method: String, disposition: ChallengeDisposition) {
         #expect(ChallengeDisposition(for: method) == disposition)

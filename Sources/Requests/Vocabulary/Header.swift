@@ -184,9 +184,10 @@ extension Header {
 
     /// Removes the fields that satisfy `condition`.
     public mutating func removeAll(where condition: (Field) -> Bool) {
+        let fields = list
+        let kept = fields.filter { !condition($0) }
         // Most headers have no such field, and an unchanged storage stays shared with its copies.
-        guard list.contains(where: condition) else { return }
-        change { $0.removeAll(where: condition) }
+        if kept.count < fields.count { storage = .fields(kept) }
     }
 
     /// Returns this header with `field` appended.

@@ -147,6 +147,12 @@ public struct PercentEncoding: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns `text` decoded, or unchanged if the result is not UTF-8, so that texts of different bytes differ.
+    package static func decodeUTF8(_ text: some StringProtocol) -> String {
+        let decoded = decode(text)
+        return decoded.unicodeScalars.contains("\u{FFFD}") ? String(text) : decoded
+    }
+
     /// Returns whether the encoding leaves `byte` unchanged.
     private func allows(_ byte: UInt8) -> Bool {
         // The last factor is 0 for bytes outside ASCII.

@@ -30,6 +30,18 @@ extension TargetURI {
             query: try Self.encoded(parts.query), fragment: try Self.encoded(parts.fragment))
     }
 
+    /// Returns the target of another request to the same server, whose authority is not parsed again.
+    ///
+    /// - Parameter text: The request target in origin-form (RFC 9112 §3.2.1), which begins with a slash.
+    /// - Returns: The target.
+    /// - Throws: ``RequestError/InvalidRequest/controlCharacterInPath``.
+    package func replacing(requestTarget text: String) throws(RequestError.InvalidRequest) -> TargetURI {
+        let parts = URIReference(Array(text.utf8)[...], hasAuthority: false)
+        return replacing(
+            path: Self.removingDotSegments(from: try Self.encoded(parts.path, with: .path)),
+            query: try Self.encoded(parts.query), fragment: try Self.encoded(parts.fragment))
+    }
+
     /// Returns a part of a URI with the bytes encoded that `encoding` does not leave unchanged; valid `%XX` is kept.
     static func encoded(
         _ text: ArraySlice<UInt8>, with encoding: PercentEncoding
@@ -72,7 +84,9 @@ struct URIReference {
     var query: ArraySlice<UInt8>?
     var fragment: ArraySlice<UInt8>?
 
-    init(_ text: ArraySlice<UInt8>) {
+    /// Creates a reference from `text`, in which two slashes at the beginning are followed by an authority, unless
+    /// `hasAuthority` is false.
+    init(_ text: ArraySlice<UInt8>, hasAuthority: Bool = true) {
         var remainder = text
         // The fragment first: it may contain `?`, and a query may contain `/`.
         if let mark = remainder.firstIndex(of: UInt8(ascii: "#")) {
@@ -83,7 +97,7 @@ struct URIReference {
             query = remainder[(mark + 1)...]
             remainder = remainder[..<mark]
         }
-        if remainder.starts(with: "//".utf8) {
+        if hasAuthority, remainder.starts(with: "//".utf8) {
             remainder = remainder.dropFirst(2)
             let end = remainder.firstIndex(of: UInt8(ascii: "/")) ?? remainder.endIndex
             authority = remainder[..<end]

@@ -14,36 +14,10 @@ extension Scenario {
                 try expect("requests", client.received.count, is: 0)
             }
         },
-        Scenario(
-            name: "cancellation ends the wait for a response and closes the connection",
-            rows: ["R-67", "R-44", "T-61"], group: .cancellation
-        ) { context in
-            try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBeforeHead)) {
-                client in
-                let request = try client.request()
-                let task = Task { try await client.send(request) }
-                try await client.waitUntilReceived(1)
-                task.cancel()
-                try await expectFailure(.cancelled) { try await task.value }
-                try await client.waitUntilOpen(0)
-                try expect("the next text", try await client.text(request), is: "next")
-            }
-        },
-        Scenario(
-            name: "cancellation ends the wait for a collected body and closes the connection",
-            rows: ["R-67", "R-44", "T-61"], group: .cancellation
-        ) { context in
-            try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(.stallBody(atByte: 2))) {
-                client in
-                let request = try client.request()
-                let task = Task { try await client.send(request) }
-                try await client.waitUntilReceived(1)
-                task.cancel()
-                try await expectFailure(.cancelled) { try await task.value }
-                try await client.waitUntilOpen(0)
-                try expect("the next text", try await client.text(request), is: "next")
-            }
-        },
+        stalled(
+            "cancellation ends the wait for a response and closes the connection", by: .stallBeforeHead),
+        stalled(
+            "cancellation ends the wait for a collected body and closes the connection", by: .stallBody(atByte: 2)),
         Scenario(
             name: "cancellation ends the wait for the next chunk and every later read",
             rows: ["R-67", "R-44", "T-61"], group: .cancellation
@@ -162,6 +136,21 @@ extension Scenario {
         case .failure(let error):
             try expect("the reason", (error as? RequestError)?.reason, is: .cancelled)
             return true
+        }
+    }
+
+    /// Returns a scenario that cancels a call whose response is stalled by `fault`.
+    private static func stalled(_ name: String, by fault: TestServer.Fault) -> Scenario {
+        Scenario(name: name, rows: ["R-67", "R-44", "T-61"], group: .cancellation) { context in
+            try await context.run(serving: MockExecutor(.ok("next")), behaving: stallingFirst(fault)) { client in
+                let request = try client.request()
+                let task = Task { try await client.send(request) }
+                try await client.waitUntilReceived(1)
+                task.cancel()
+                try await expectFailure(.cancelled) { try await task.value }
+                try await client.waitUntilOpen(0)
+                try expect("the next text", try await client.text(request), is: "next")
+            }
         }
     }
 

@@ -68,7 +68,7 @@ package struct ResumePoint: Codable, Sendable {
         /// Request the whole representation: the response does not match the bytes so far.
         case startOver
         /// Return the response to the caller: it is not part of a download.
-        case handOver
+        case deliver
         /// Reject the response, which does not match the request.
         case refuse
     }
@@ -87,12 +87,12 @@ package struct ResumePoint: Codable, Sendable {
             let (end, isTooLarge) = bytes.upperBound.addingReportingOverflow(1)
             return isTooLarge ? .startOver : .append(end: end, length: range.length ?? point.length)
         case 416:
-            guard let point else { return .handOver }
+            guard let point else { return .deliver }
             guard let range = head.header.contentRange, range.length == count, point.length ?? count == count else {
                 return .startOver
             }
             return .finish
-        default: return head.status.isSuccess ? .replace : .handOver
+        default: return head.status.isSuccess ? .replace : .deliver
         }
     }
 

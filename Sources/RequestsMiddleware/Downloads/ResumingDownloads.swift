@@ -60,7 +60,7 @@ public struct ResumingDownloads: Middleware {
             case .startOver:
                 restart = response.head.status == 206 ? ResumePoint.otherPart : ResumePoint.rangeRefused
                 point = nil
-            case .handOver: return try await response.collected(limit: ResponseBody.Delivery.errorBodyLimit)
+            case .deliver: return try await response.collected(limit: ResponseBody.Delivery.errorBodyLimit)
             case .refuse:
                 throw RequestError(
                     .protocolViolation, detail: "unsolicited 206 Partial Content", response: response.head)

@@ -89,7 +89,7 @@ public struct RateLimit: Middleware {
             do {
                 try await clock.sleep(pause)
             } catch {
-                change(origin) { [token] in $0.giveBack(token) }
+                change(origin) { [token] in $0.restore(token) }
                 throw RequestError(.cancelled).adding(request: request).beforeSending()
             }
             // A response may have stopped the requests meanwhile.

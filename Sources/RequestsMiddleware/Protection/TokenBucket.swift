@@ -47,8 +47,8 @@ struct TokenBucket: Sendable, OriginState {
         return Token(delay: delay, due: due)
     }
 
-    /// Gives a token back whose request was not sent, for the next request.
-    mutating func giveBack(_ token: Token) {
+    /// Makes the token of a request that was not sent available to the next request.
+    mutating func restore(_ token: Token) {
         free.insert(token.due, at: free.firstIndex { $0 > token.due } ?? free.endIndex)
         // The newest tokens are as if they had not been taken.
         while let last = free.last, last + interval == next {

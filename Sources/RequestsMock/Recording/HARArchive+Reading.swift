@@ -1,4 +1,5 @@
 import Requests
+import RequestsPOSIX
 
 extension HARArchive {
     /// Reads an archive of this library, a browser or a proxy.
@@ -30,17 +31,17 @@ extension HARArchive {
     ///
     /// - Throws: ``HARError`` if the file cannot be read, or with the path of the member.
     public init(contentsOf path: String) throws(HARError) {
-        let data: Data
-        do {
-            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
-            data = size <= Self.maximumBytes ? try Data(contentsOf: URL(filePath: path)) : Data(count: 0)
-            if size > Self.maximumBytes { throw HARError(.tooLarge, "the archive has \(ErrorText.bytes(size))") }
-        } catch let error as HARError {
-            throw error
+        let bytes: [UInt8]
+        do throws(FileError) {
+            // Not a device or a pipe, of which reading might not end.
+            bytes = try FileReader(path: path).contents(limit: Self.maximumBytes)
+        } catch .tooLarge {
+            throw HARError(
+                .tooLarge, "\(ErrorText.quoted(path)) has more than \(ErrorText.bytes(Self.maximumBytes))")
         } catch {
             throw HARError(.inaccessible, "\(ErrorText.quoted(path)) cannot be read: \(error)")
         }
-        try self.init(parsing: data)
+        try self.init(parsing: Data(bytes))
     }
 }
 
@@ -48,8 +49,9 @@ extension HARArchive.Entry {
     /// Returns whether a browser wrote the entry for a URL to which no HTTP request is sent.
     fileprivate static func hasOtherScheme(_ entry: HARMember) throws(HARError) -> Bool {
         let url = try entry.member("request").member("url").string()
-        // With a dot it is a host with a port, which is an error.
         guard let scheme = TargetURI.scheme(of: url.utf8), !scheme.containsByte(".") else { return false }
+        // A host and a port, such as localhost:80, which is an error, as is one with a dot.
+        if let next = url.utf8.dropFirst(scheme.utf8.count + 1).first, next &- 0x30 < 10 { return false }
         return !["http", "https"].contains(scheme)
     }
 

@@ -162,10 +162,11 @@ private struct WaterfallScale {
 extension HARArchive.Timings {
     /// The stages in order; TLS is not part of connecting here.
     fileprivate var stages: [(WaterfallStage, Duration)] {
-        let connecting = max(.zero, (connect ?? .zero) - (tls ?? .zero))
+        let whole = (connect ?? .zero).counted
+        let tls = min((tls ?? .zero).counted, whole)
         return [
-            (.blocked, blocked ?? .zero), (.lookup, lookup ?? .zero), (.connect, connecting),
-            (.tls, min(tls ?? .zero, connect ?? .zero)), (.send, send), (.wait, wait), (.receive, receive),
+            (.blocked, (blocked ?? .zero).counted), (.lookup, (lookup ?? .zero).counted), (.connect, whole - tls),
+            (.tls, tls), (.send, send.counted), (.wait, wait.counted), (.receive, receive.counted),
         ]
     }
 }

@@ -1,4 +1,5 @@
 import Requests
+import RequestsPOSIX
 
 extension HARArchive {
     /// The archive as JSON, with members sorted by name.
@@ -15,18 +16,21 @@ extension HARArchive {
         return (try? encoder.encode(log)) ?? Data()
     }
 
-    /// Writes the archive to a file that does not exist.
+    /// Writes the archive to a file that does not exist, which appears whole or not at all and is readable by its owner
+    /// only.
     ///
     /// - Throws: ``HARError``: with ``HARError/Problem/fileExists`` if the file exists, so that of two recorders with
     ///   one file neither loses its recording.
     public func write(to path: String) throws(HARError) {
-        do {
-            try json.write(to: URL(filePath: path), options: .withoutOverwriting)
-        } catch {
-            if FileManager.default.fileExists(atPath: path) {
-                throw HARError(
-                    .fileExists, "\(ErrorText.quoted(path)) exists; remove it, or write to another file")
+        do throws(FileError) {
+            var writer = try FileWriter(replacing: path)
+            try Array(json).withUnsafeBufferPointer { bytes throws(FileError) in
+                try writer.write(UnsafeRawBufferPointer(bytes))
             }
+            try writer.finishCreating()
+        } catch .exists, .notRegular {
+            throw HARError(.fileExists, "\(ErrorText.quoted(path)) exists; remove it, or write to another file")
+        } catch {
             throw HARError(.inaccessible, "\(ErrorText.quoted(path)) cannot be written: \(error)")
         }
     }
@@ -97,11 +101,11 @@ extension HARArchive.Entry {
 
 extension HARArchive.Timings {
     fileprivate var json: JSONValue {
-        let optional = { (duration: Duration?) -> JSONValue in duration.map { .number($0.milliseconds) } ?? -1 }
+        let optional = { (duration: Duration?) -> JSONValue in duration.map { .number($0.counted.milliseconds) } ?? -1 }
         return [
             "blocked": optional(blocked), "dns": optional(lookup), "connect": optional(connect), "ssl": optional(tls),
-            "send": .number(send.milliseconds), "wait": .number(wait.milliseconds),
-            "receive": .number(receive.milliseconds),
+            "send": .number(send.counted.milliseconds), "wait": .number(wait.counted.milliseconds),
+            "receive": .number(receive.counted.milliseconds),
         ]
     }
 }

@@ -82,6 +82,8 @@ public struct HARArchive: Hashable, Sendable {
     }
 
     /// The durations of the stages of an exchange; nil for a stage that does not apply.
+    ///
+    /// Negative durations count as zero, and longer ones than a year as a year.
     public struct Timings: Hashable, Sendable {
         /// The time in a queue.
         public var blocked: Duration?
@@ -103,12 +105,15 @@ public struct HARArchive: Hashable, Sendable {
 
         /// The sum of the stages.
         public var total: Duration {
-            [blocked, lookup, connect, send, wait, receive].reduce(.zero) { $0 + ($1 ?? .zero) }
+            [blocked, lookup, connect, send, wait, receive].reduce(.zero) { $0 + ($1 ?? .zero).counted }
         }
     }
 }
 
 extension Duration {
+    /// The duration from zero to a year, so that sums and milliseconds can be represented.
+    var counted: Duration { min(max(self, .zero), .seconds(365 * 24 * 3_600)) }
+
     /// The duration in milliseconds, rounded to microseconds.
     var milliseconds: Double {
         let (seconds, attoseconds) = components

@@ -16,12 +16,14 @@ extension MockExecutor {
 
     /// Creates a mock that responds as recorded.
     ///
-    /// A request matches an entry with the same method and URL. The query items must be the same in any order; the
-    /// values of secret items are not compared, because recordings do not contain them. Fields are not compared, and
-    /// bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one more request than was recorded,
-    /// fails with the report of the mock; `verify()` fails while an entry has not been replayed. Content codings were
-    /// decoded when the responses were recorded. An exchange that failed while it was recorded fails with the reason
-    /// `connectionLost`, and one whose body was not recorded, because it was too long or not read, with `other`.
+    /// A request matches an entry with the same method and URL. The query items must be the same in any order. Values
+    /// and components of the path that the recording lacks, because they contained secrets, are not compared; if a
+    /// request matches several such URLs, the entry that was recorded first and has not been replayed responds.
+    /// Fields are not compared, and bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one
+    /// more request than was recorded, fails with the report of the mock; `verify()` fails while an entry has not
+    /// been replayed. Content codings were decoded when the responses were recorded. An exchange that failed while it
+    /// was recorded fails with the reason `connectionLost`, and one whose body was not recorded, because it was too
+    /// long or not read, with `other`.
     ///
     /// - Parameters:
     ///   - archive: The recording.
@@ -40,7 +42,8 @@ extension MockExecutor {
             if groups[key] == nil { keys.append(key) }
             groups[key, default: []].append((index, entry))
         }
-        // The newest stub that matches responds: one for a URL without redacted parts before one that ignores them.
+        // The newest stub that matches responds: one for a URL without redacted parts before those that ignore them, of
+        // which the one with the first remaining entry responds (decision 0050).
         for key in keys.filter(\.isRedacted) + keys.filter({ !$0.isRedacted }) {
             let entries = groups[key] ?? []
             let group = ReplayGroup(entries, comparesBodies: order == .strict)
@@ -51,7 +54,8 @@ extension MockExecutor {
             }
             let results = Array(repeating: result, count: entries.count)
             onExactly(
-                key.method, key.url, respond: .sequence(results), calls: results.count, fileID: fileID, line: line)
+                key.method, key.url, respond: .sequence(results), calls: results.count,
+                from: key.isRedacted ? group : nil, fileID: fileID, line: line)
         }
     }
 }
@@ -60,7 +64,7 @@ extension MockExecutor {
 private typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 
 /// The entries for the same method and URL that have not been replayed.
-private final class ReplayGroup: Sendable {
+private final class ReplayGroup: StubSupply {
     private struct Candidate: Sendable {
         let entry: IndexedEntry
         let body: HARArchive.Content?
@@ -70,66 +74,89 @@ private final class ReplayGroup: Sendable {
         init(_ entry: IndexedEntry, body: HARArchive.Content?) {
             self.entry = entry
             self.body = body
-            value = body?.data.flatMap { try? JSONValue(parsing: $0) }
+            value = body?.data.flatMap { ExactJSON.value(parsing: $0) }
         }
 
         func hasBody(of other: Self) -> Bool {
             guard let body, let otherBody = other.body else { return (body == nil) == (other.body == nil) }
             guard let data = body.data, let otherData = otherBody.data else { return false }
-            return data == otherData || value != nil && value == other.value
+            return data == otherData || value != nil && ExactJSON.areEqual(value, other.value)
         }
     }
 
-    private let remaining: Lock<[Candidate]>
+    private struct State: Sendable {
+        var remaining: [Candidate]
+        /// The number of remaining entries that requests have reserved.
+        var reserved = 0
+    }
+
+    private let state: Lock<State>
     private let comparesBodies: Bool
 
     init(_ entries: [IndexedEntry], comparesBodies: Bool) {
         let comparesBodies = comparesBodies && entries.count > 1
         self.comparesBodies = comparesBodies
-        remaining = Lock(entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody : nil) })
+        state = Lock(
+            State(remaining: entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody : nil) }))
+    }
+
+    var nextPosition: Int? {
+        state.withLock { $0.reserved < $0.remaining.count ? $0.remaining[$0.reserved].entry.index : nil }
+    }
+
+    func reserve() -> Bool {
+        state.withLock { state in
+            guard state.reserved < state.remaining.count else { return false }
+            state.reserved += 1
+            return true
+        }
     }
 
     /// Removes the entry that responds to `request`, and returns it.
     func next(for request: PreparedRequest) -> IndexedEntry? {
         let body = comparesBodies ? HARRedaction(request, .standard).entry(of: request, .max).requestBody : nil
-        return remaining.withLock { remaining in
-            guard let first = remaining.first else { return nil }
+        return state.withLock { state in
+            guard let first = state.remaining.first else { return nil }
+            state.reserved = max(0, state.reserved - 1)
             let received = Candidate(first.entry, body: body)
-            let index = comparesBodies ? remaining.firstIndex { $0.hasBody(of: received) } : nil
-            return remaining.remove(at: index ?? 0).entry
+            let index = comparesBodies ? state.remaining.firstIndex { $0.hasBody(of: received) } : nil
+            return state.remaining.remove(at: index ?? 0).entry
         }
     }
 }
 
-/// The requests to which the same entries respond.
+/// The requests to which the same entries respond: those that match one exact pattern.
 private struct ReplayKey: Hashable {
+    private struct Pattern: Hashable {
+        let method: ByteText
+        let origin: ByteText
+        /// The components of the path, of which the redacted ones are equal.
+        let components: [ByteText]
+        let items: [StubPattern.QueryItem: Int]
+    }
+
     let method: HTTPMethod
     let url: String
     /// Whether a part of the URL was redacted, and is not compared.
     let isRedacted: Bool
-    private let items: [StubPattern.QueryItem: Int]
-    private let location: ByteText
+    private let pattern: Pattern
 
     init(_ entry: HARArchive.Entry) {
         method = entry.method
         url = entry.url
         let target = try? TargetURI(entry.url)
-        let query = StubPattern.items(of: target?.query ?? "").map(\.withoutSecret)
-        let path = StubPattern.pathComponents(of: target?.path ?? "")
+        let query = StubPattern.items(of: target?.query ?? "").map { $0.isHidden ? $0.hidden : $0.withoutSecret }
+        let path = StubPattern.pathComponents(of: target?.path ?? entry.url)
         isRedacted = query.contains(where: \.isHidden) || path.contains(where: \.isRedacted)
-        items = Dictionary(query.map { ($0, 1) }, uniquingKeysWith: +)
-        location = ByteText("\(target?.origin ?? "")\(target?.path ?? entry.url)")
+        pattern = Pattern(
+            method: ByteText(ASCIIFolding.folded(method.rawValue)), origin: ByteText(target?.origin ?? ""),
+            components: path.map { $0.isRedacted ? ByteText(Redaction.placeholder) : $0 },
+            items: Dictionary(query.map { ($0, 1) }, uniquingKeysWith: +))
     }
 
-    static func == (left: Self, right: Self) -> Bool {
-        left.method == right.method && left.location == right.location && left.items == right.items
-    }
+    static func == (left: Self, right: Self) -> Bool { left.pattern == right.pattern }
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(method)
-        hasher.combine(location)
-        hasher.combine(items)
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(pattern) }
 }
 
 /// The position in a recording whose order is replayed.

@@ -20,30 +20,36 @@ struct JSONDifference {
         while let next = open.popLast(), found.count < limit {
             switch (next.expected, next.received) {
             case (.object(let left), .object(let right)):
-                let names = Set(left.keys).union(right.keys).sorted(by: >)
-                open += names.filter { left[$0] != right[$0] }.map { name in
-                    let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name))
+                let (lefts, rights) = (members(of: left), members(of: right))
+                let names = Set(lefts.keys).union(rights.keys).sorted { $0.text > $1.text }
+                open += names.filter { !ExactJSON.areEqual(lefts[$0], rights[$0]) }.map { name in
+                    let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text))
                     return JSONDifference(
-                        path: "\(next.path).\(name)", expected: left[name], received: right[name],
+                        path: "\(next.path).\(name.text)", expected: lefts[name], received: rights[name],
                         isSecret: next.isSecret || isSecret)
                 }
-            case (.array(let left), .array(let right)):
-                let count = max(left.count, right.count)
+            case (.array(let lefts), .array(let rights)):
+                let count = max(lefts.count, rights.count)
                 var differing: [JSONDifference] = []
                 for index in 0..<count where differing.count < limit {
-                    let (left, right) = (
-                        index < left.count ? left[index] : nil, index < right.count ? right[index] : nil
-                    )
-                    guard left != right else { continue }
+                    // Not nil, which would be a JSON value.
+                    let left = index < lefts.count ? lefts[index] : Optional.none
+                    let right = index < rights.count ? rights[index] : Optional.none
+                    guard !ExactJSON.areEqual(left, right) else { continue }
                     differing.append(
                         JSONDifference(
                             path: "\(next.path)[\(index)]", expected: left, received: right, isSecret: next.isSecret))
                 }
                 open += differing.reversed()
-            case (let left, let right) where left != right: found.append(next)
+            case (let left, let right) where !ExactJSON.areEqual(left, right): found.append(next)
             default: break
             }
         }
         return found
+    }
+
+    /// Returns the members by the bytes of their names.
+    private static func members(of object: [String: JSONValue]) -> [ByteText: JSONValue] {
+        Dictionary(object.map { (ByteText($0), $1) }) { first, _ in first }
     }
 }

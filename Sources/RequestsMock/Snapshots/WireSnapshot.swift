@@ -157,16 +157,15 @@ extension WireSnapshot {
 
         /// The text of the file; nil if it does not exist.
         private func contents() throws(WireSnapshotError) -> String? {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
-            let data: Data
-            do {
-                let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
-                guard size <= WireSnapshot.maximumBytes else {
-                    throw WireSnapshotError(.tooLarge, "\(name): the file has \(ErrorText.bytes(size))")
-                }
-                data = try Data(contentsOf: URL(filePath: path))
-            } catch let error as WireSnapshotError {
-                throw error
+            let data: [UInt8]
+            do throws(FileError) {
+                // Not a device or a pipe, of which reading might not end.
+                data = try FileReader(path: path).contents(limit: WireSnapshot.maximumBytes)
+            } catch .system(let error, _) where error.isNotFound {
+                return nil
+            } catch .tooLarge {
+                let limit = ErrorText.bytes(WireSnapshot.maximumBytes)
+                throw WireSnapshotError(.tooLarge, "\(name): the file has more than \(limit)")
             } catch {
                 throw WireSnapshotError(.inaccessible, "\(name): cannot be read: \(error)")
             }

@@ -103,7 +103,7 @@ final class ParsedBody: Sendable {
         parsed.withLock { parsed in
             if let parsed { return parsed }
             let value = data.flatMap { data in
-                data.count <= JSONDifference.maximumBytes ? try? JSONValue(parsing: data) : nil
+                data.count <= JSONDifference.maximumBytes ? ExactJSON.value(parsing: data) : nil
             }
             parsed = .some(value)
             return value
@@ -162,6 +162,6 @@ extension RequestBody {
         guard let left = bytesInMemory, let right = other.bytesInMemory else { return true }
         if left == right { return true }
         guard let left = parsed().json, let right = otherParsed().json else { return false }
-        return left == right
+        return ExactJSON.areEqual(left, right)
     }
 }

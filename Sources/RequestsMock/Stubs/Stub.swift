@@ -1,5 +1,14 @@
 @_spi(Lock) import Requests
 
+/// Responses that are used once each, in an order that several stubs share.
+protocol StubSupply: Sendable {
+    /// The position of the next response in that order; nil if none remains.
+    var nextPosition: Int? { get }
+
+    /// Reserves a response for the next call; returns false if none remains.
+    func reserve() -> Bool
+}
+
 /// A stub of a mock: a condition, a result, where it was written, and its calls.
 final class Stub: Sendable {
     /// The condition under which a stub responds.
@@ -44,14 +53,19 @@ final class Stub: Sendable {
     let number: Int
     let condition: Condition
     let location: Location
+    /// The responses of the stub, if other stubs with overlapping patterns can respond in its place; nil otherwise.
+    let supply: (any StubSupply)?
     private let reaction: Reaction
     private let state = Lock(Usage())
 
-    init(_ number: Int, _ condition: Condition, _ reaction: Reaction, _ location: Location) {
+    init(
+        _ number: Int, _ condition: Condition, _ reaction: Reaction, _ location: Location, _ supply: (any StubSupply)?
+    ) {
         self.number = number
         self.condition = condition
         self.reaction = reaction
         self.location = location
+        self.supply = supply
     }
 
     /// Returns whether the stub responds to the request.

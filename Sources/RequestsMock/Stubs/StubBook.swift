@@ -19,11 +19,13 @@ final class StubBook: Sendable {
     private let state = Lock(State())
 
     /// Adds a stub and returns it.
-    func add(_ condition: Stub.Condition, _ reaction: Stub.Reaction, _ location: Stub.Location) -> Stub {
+    func add(
+        _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ location: Stub.Location, _ supply: (any StubSupply)?
+    ) -> Stub {
         state.withLock { state in
             let number = state.nextNumber
             state.nextNumber += 1
-            let stub = Stub(number, condition, reaction, location)
+            let stub = Stub(number, condition, reaction, location, supply)
             state.stubs[number] = stub
             switch condition {
             case .endpoint(let matcher):
@@ -107,8 +109,21 @@ extension StubBook {
     }
 
     private static func newest(of stubs: [Stub], matching candidate: MatchContext) -> Stub? {
-        if stubs.count == 1 { return stubs[0].matches(candidate) ? stubs[0] : nil }
-        return stubs.sorted { $0.number > $1.number }.first { $0.matches(candidate) }
+        if stubs.count == 1, stubs[0].supply == nil { return stubs[0].matches(candidate) ? stubs[0] : nil }
+        let sorted = stubs.sorted { $0.number > $1.number }
+        let newest = sorted.first { $0.matches(candidate) }
+        guard newest?.supply != nil else { return newest }
+        return next(of: sorted.filter { $0.supply != nil && $0.matches(candidate) }) ?? newest
+    }
+
+    /// Returns the stub with the first of the remaining responses of `stubs`, and reserves it.
+    private static func next(of stubs: [Stub]) -> Stub? {
+        while true {
+            let positions = stubs.compactMap { stub in stub.supply?.nextPosition.map { (position: $0, stub: stub) } }
+            guard let first = positions.min(by: { $0.position < $1.position })?.stub else { return nil }
+            // Another request can have reserved it meanwhile.
+            if first.supply?.reserve() == true { return first }
+        }
     }
 
     /// Prepares the stubs for endpoints of `api` that have not been prepared.

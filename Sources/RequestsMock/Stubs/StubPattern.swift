@@ -120,9 +120,7 @@ struct StubPattern: Sendable {
 
     /// Returns `text` with its escapes decoded; unchanged if it does not encode UTF-8, so that different bytes differ.
     static func decoded(_ text: Substring) -> ByteText {
-        guard text.containsByte("%") else { return ByteText(String(text)) }
-        let decoded = PercentEncoding.decode(text)
-        return ByteText(decoded.unicodeScalars.contains("\u{FFFD}") ? String(text) : decoded)
+        ByteText(PercentEncoding.decodeUTF8(text))
     }
 
     /// Returns the components of an encoded path; doubled and trailing slashes are ignored.

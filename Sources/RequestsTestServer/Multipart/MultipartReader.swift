@@ -26,7 +26,7 @@ extension TestServer {
         }
 
         private enum Phase: Sendable {
-            case preamble, header, content, epilogue
+            case preamble, header, contentStart, content, epilogue
         }
 
         /// The maximum number of spaces and tabs after a boundary.
@@ -100,7 +100,7 @@ extension TestServer {
             case .epilogue: return
             case .preamble: throw .missingFirstDelimiter
             // A last delimiter at the end of the body needs no line break after it.
-            case .header, .content: throw .incomplete
+            case .header, .contentStart, .content: throw .incomplete
             }
         }
 
@@ -111,8 +111,22 @@ extension TestServer {
                 position = buffer.count
                 return false
             case .header: return try readHeader(&position, &events)
+            case .contentStart: return beginContent(&position)
             case .preamble, .content: return try readContent(&position, &events)
             }
+        }
+
+        /// Skips the line break before the content, unless it begins a delimiter: a part can end after its header.
+        ///
+        /// - Returns: Whether the bytes are sufficient.
+        private mutating func beginContent(_ position: inout Int) -> Bool {
+            switch delimiterEnd(at: position) {
+            case .incomplete: return false
+            case .none: position += 2
+            case .part, .last: break
+            }
+            phase = .content
+            return true
         }
 
         private mutating func readContent(
@@ -195,8 +209,8 @@ extension TestServer {
                     guard index - position - 2 <= max(0, limits.headerBytes) else { throw headerTooLarge }
                     let header = try Self.header(buffer[min(position + 2, index)..<index])
                     events.append(.part(header))
-                    phase = .content
-                    position = index + 4
+                    phase = .contentStart
+                    position = index + 2
                     return true
                 }
                 index += 1
@@ -210,8 +224,9 @@ extension TestServer {
             .tooLarge("a header of more than \(ErrorText.bytes(limits.headerBytes))")
         }
 
+        /// Returns the fields of a header; a folded line continues the value before it (RFC 5322 §2.2.3).
         private static func header(_ bytes: ArraySlice<UInt8>) throws(MultipartError) -> Header {
-            var fields: [Field] = []
+            var fields: [(name: Field.Name, value: [UInt8])] = []
             var remainder = bytes
             while !remainder.isEmpty {
                 let end = remainder.firstIndex(of: 0x0D) ?? remainder.endIndex
@@ -221,16 +236,25 @@ extension TestServer {
                     guard remainder.dropFirst().first == 0x0A else { throw .invalidHeader }
                     remainder = remainder.dropFirst(2)
                 }
-                guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidHeader }
-                let value = Array(line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 })
-                guard Token.isToken(line[..<colon]), !value.contains(0x0A) else {
+                guard !line.contains(0x0A) else { throw .invalidHeader }
+                if let first = line.first, isBlank(first), let last = fields.indices.last {
+                    fields[last].value += [0x20] + trimmed(line)
+                    continue
+                }
+                guard let colon = line.firstIndex(of: UInt8(ascii: ":")), Token.isToken(line[..<colon]) else {
                     throw .invalidHeader
                 }
-                let trimmed = value.dropLast(value.reversed().prefix { $0 == 0x20 || $0 == 0x09 }.count)
                 let name = String(decoding: line[..<colon], as: UTF8.self)
-                fields.append(Field(name: Field.Name(name), receivedBytes: trimmed))
+                fields.append((Field.Name(name), Array(trimmed(line[(colon + 1)...]))))
             }
-            return Header(fields)
+            return Header(fields.map { Field(name: $0.name, receivedBytes: trimmed($0.value[...])) })
+        }
+
+        private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+        private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+            let bytes = bytes.drop(while: isBlank)
+            return bytes.dropLast(bytes.reversed().prefix(while: isBlank).count)
         }
     }
 

@@ -13,7 +13,7 @@ struct RoutePattern: Sendable {
             // A lone colon is a literal.
             component.utf8.count > 1 && component.hasBytePrefix(":")
                 ? .parameter(String(component.droppingFirstBytes(1)))
-                : .literal(Array(PercentEncoding.decode(component).utf8))
+                : .literal(Array(PercentEncoding.decodeUTF8(component).utf8))
         }
     }
 
@@ -24,7 +24,7 @@ struct RoutePattern: Sendable {
         var parameters: [String: String] = [:]
         for (expected, component) in zip(components, received) {
             // Split before it is decoded, so that an encoded slash is not a separator.
-            let decoded = PercentEncoding.decode(component)
+            let decoded = PercentEncoding.decodeUTF8(component)
             switch expected {
             case .literal(let bytes): if !decoded.utf8.elementsEqual(bytes) { return nil }
             case .parameter(let name):

@@ -111,7 +111,8 @@ extension TestServer {
 
     /// A request that a route handles.
     public struct RoutedRequest: Sendable {
-        /// The values of the `:name` components of the route, percent-decoded.
+        /// The values of the `:name` components of the route, percent-decoded; those that are not UTF-8 then remain
+        /// encoded.
         public internal(set) var parameters: [String: String] = [:]
         private let request: PreparedRequest
 
@@ -128,10 +129,11 @@ extension TestServer {
         /// The whole body without its framing; empty if there is none.
         public var body: Data { if case .bytes(let data) = request.body { data } else { Data() } }
 
-        /// The first value of the query item `name`, percent-decoded; nil if there is none or it has no value.
+        /// The first value of the query item `name`, percent-decoded, which may be empty; nil if no item of that name
+        /// has an equals sign.
         public func queryItem(_ name: String) -> String? {
             for item in (request.target.query ?? "").splitBytes(at: "&") {
-                let parts = item.splitBytes(at: "=", maxSplits: 1)
+                let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard parts.count == 2, PercentEncoding.decode(parts[0]).hasSameBytes(as: name) else { continue }
                 return PercentEncoding.decode(parts[1])
             }

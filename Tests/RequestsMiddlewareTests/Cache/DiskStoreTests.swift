@@ -302,10 +302,7 @@ struct DiskStoreTests {
         // A child that ended by a signal needed a lock that another thread had during the fork.
         for _ in 0..<20 where status < 0 {
             let child = ForkedChildren.start(lasting: 5, closesDescriptors: true) {
-                // Beyond the limit a write fails with EFBIG, once the signal is ignored.
-                signal(SIGXFSZ, SIG_IGN)
-                var limit = rlimit(rlim_cur: 20_000, rlim_max: 20_000)
-                guard setrlimit(__rlimit_resource_t(1), &limit) == 0 else { return false }
+                guard FileSizeLimit.set(20_000) else { return false }
                 store.storeNow(entry, for: key)
                 return store.lastProblem != nil && store.entryNow(for: key) == nil
             }

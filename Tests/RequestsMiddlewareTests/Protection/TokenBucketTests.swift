@@ -95,12 +95,12 @@ struct TokenBucketTests {
         }
         let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
         #expect(tokens.map(\.delay) == [0, 2, 4, 6, 8, 10].map { .seconds($0) })
-        bucket.giveBack(tokens[3])
-        bucket.giveBack(tokens[1])
+        bucket.restore(tokens[3])
+        bucket.restore(tokens[1])
         #expect(bucket.take(at: start, waitingAtMost: .seconds(1)) == nil)
         #expect(delays(3) == [.seconds(2), .seconds(6), .seconds(12)])
         // All that wait are cancelled, in any order: the next request waits as if they had not been.
-        for token in [tokens[3], tokens[5], tokens[4], tokens[1], tokens[2]] { bucket.giveBack(token) }
+        for token in [tokens[3], tokens[5], tokens[4], tokens[1], tokens[2]] { bucket.restore(token) }
         #expect(delays(1) == [.seconds(2)])
         #expect(delays(1, at: 7) == [.seconds(1)])
     }
@@ -111,10 +111,10 @@ struct TokenBucketTests {
         var bucket = TokenBucket(interval: .seconds(2), burst: 3)
         let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
         #expect(tokens.map(\.delay) == [0, 0, 0, 2, 4, 6].map { .seconds($0) })
-        bucket.giveBack(tokens[3])
+        bucket.restore(tokens[3])
         // It was due at 6 s.
         #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(1))
-        bucket.giveBack(tokens[4])
+        bucket.restore(tokens[4])
         bucket.block(for: .seconds(10), at: start)
         #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(3))
     }
@@ -136,7 +136,7 @@ struct TokenBucketTests {
             let now = start + .seconds(second)
             let waiting = taken.indices.filter { taken[$0].sent > second }
             if let place = waiting.randomElement(using: &random), Bool.random(using: &random) {
-                bucket.giveBack(taken.remove(at: place).token)
+                bucket.restore(taken.remove(at: place).token)
                 continue
             }
             guard let token = bucket.take(at: now, waitingAtMost: .seconds(1_000_000)),

@@ -40,6 +40,18 @@ struct ServerTests {
         }
     }
 
+    @Test("the responses of a mock arrive over a connection")
+    func greeting() async throws {
+        let mock = MockExecutor(.ok("hello"))
+        try await withTestServer(serving: mock) { server in
+            let api = AnonymousRequestProvider(baseURL: server.baseURL)
+            let client = Client(api, executor: SocketExecutor())
+            let request = api.get(.text, from: "/greeting")
+            #expect(try await client.perform(request) == "hello")
+            #expect(server.exchanges.map(\.target) == ["/greeting"])
+        }
+    }
+
     @Test("a response that is cut short is an error with what arrived")
     func faults() async throws {
         let mock = MockExecutor(.ok("hello"))

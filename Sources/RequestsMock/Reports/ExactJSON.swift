@@ -1,0 +1,63 @@
+import Requests
+
+/// JSON as stubs compare it: strings by their bytes, and integers exactly.
+///
+/// `JSONValue` rounds integers that do not fit `Int`, and compares strings by canonical equivalence, so that it would
+/// equate requests that differ.
+enum ExactJSON {
+    /// Returns the value of `data`, with each integer that does not fit `Int` as a string; nil if it is not JSON.
+    static func value(parsing data: Data) -> JSONValue? {
+        try? JSONValue(parsing: keepingIntegers(of: data))
+    }
+
+    /// The digits of the shortest integer that does not fit `Int`.
+    private static let digits = 19
+
+    private static func keepingIntegers(of data: Data) -> Data {
+        var (kept, start) = (Data(), data.startIndex)
+        var (isInString, position) = (false, data.startIndex)
+        while position < data.endIndex {
+            switch data[position] {
+            case UInt8(ascii: "\\") where isInString: position += 1
+            case UInt8(ascii: "\""): isInString.toggle()
+            case 0x30...0x39 where !isInString, UInt8(ascii: "-") where !isInString:
+                let number = data[position...].prefix { "+-.0123456789Ee".utf8.contains($0) }
+                position = number.endIndex
+                guard number.count >= digits, number.dropFirst().allSatisfy({ $0 &- 0x30 < 10 }) else { continue }
+                let text = String(decoding: number, as: UTF8.self)
+                if Int(text) != nil { continue }
+                kept += data[start..<number.startIndex] + Data("\"number \(text)\"".utf8)
+                start = position
+                continue
+            default: break
+            }
+            position += 1
+        }
+        // Nearly all bodies have no such integer, and are not copied.
+        return start == data.startIndex ? data : kept + data[start...]
+    }
+
+    /// Returns whether both values are the same JSON; the order of members is not compared.
+    static func areEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        // A list of pairs in place of recursion, because values can be nested deeply.
+        var pairs = [(left, right)]
+        while let pair = pairs.popLast() {
+            switch pair {
+            case (.array(let left), .array(let right)):
+                guard left.count == right.count else { return false }
+                pairs += zip(left, right).map { ($0, $1) }
+            case (.object(let left), .object(let right)):
+                guard left.count == right.count else { return false }
+                for (name, value) in left {
+                    guard let index = right.index(forKey: name), right[index].key.hasSameBytes(as: name) else {
+                        return false
+                    }
+                    pairs.append((value, right[index].value))
+                }
+            case (.string(let left), .string(let right)): if !left.hasSameBytes(as: right) { return false }
+            case (let left, let right): if left != right { return false }
+            }
+        }
+        return true
+    }
+}
