@@ -11,6 +11,8 @@ package enum FileError: Error, Hashable, Sendable {
     case locked(path: String)
     /// Users other than the owner may read or change the file.
     case notPrivate(path: String)
+    /// The file does not have the expected format.
+    case malformed(path: String)
     /// The file has more than `limit` bytes.
     case tooLarge(path: String, limit: Int)
     /// A system call failed for the file at `path`.
@@ -25,6 +27,7 @@ extension FileError: CustomStringConvertible {
         case .invalidPath: "the path is empty or contains NUL"
         case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
+        case .malformed(let path): "\(ErrorText.quoted(path)) is malformed"
         case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
         }
