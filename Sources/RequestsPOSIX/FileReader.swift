@@ -13,6 +13,8 @@ package enum FileError: Error, Hashable, Sendable {
     case exists(path: String)
     /// Users other than the owner may read or change the file.
     case notPrivate(path: String)
+    /// The file does not have the expected format.
+    case malformed(path: String)
     /// The file has more than `limit` bytes.
     case tooLarge(path: String, limit: Int)
     /// A system call failed for the file at `path`.
@@ -28,6 +30,7 @@ extension FileError: CustomStringConvertible {
         case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
         case .exists(let path): "\(ErrorText.quoted(path)) exists"
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
+        case .malformed(let path): "\(ErrorText.quoted(path)) is malformed"
         case .tooLarge(let path, let limit): "\(ErrorText.quoted(path)) is larger than \(ErrorText.bytes(limit))"
         case .system(let error, let path): "\(ErrorText.quoted(path)): \(error)"
         }
@@ -67,16 +70,28 @@ package struct FileReader: ~Copyable, Sendable {
     /// - Throws: `FileError.tooLarge` if it has more than `limit` bytes.
     package func contents(limit: Int) throws(FileError) -> [UInt8] {
         guard size <= limit else { throw .tooLarge(path: path, limit: limit) }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(size), alignment: 1)
-        defer { buffer.deallocate() }
-        var count = 0
-        while count < buffer.count {
-            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
-            let read = try read(into: part, at: Int64(count))
-            if read == 0 { break }
-            count += read
+        return try bytes(atMost: Int(size))
+    }
+
+    /// Returns the first bytes of the file, at most `count`.
+    package func bytes(atMost count: Int) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        // Read in place, so that a large file is in memory once.
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let memory = UnsafeMutableRawBufferPointer(buffer)
+            do throws(FileError) {
+                while filled < count {
+                    let part = UnsafeMutableRawBufferPointer(rebasing: memory[filled..<count])
+                    let read = try read(into: part, at: Int64(filled))
+                    if read == 0 { return }
+                    filled += read
+                }
+            } catch {
+                failure = error
+            }
         }
-        return Array(buffer[..<count])
+        if let failure { throw failure }
+        return bytes
     }
 
     /// Reads from `offset`, possibly fewer bytes than fit in the buffer, and returns their number; 0 at the end of the

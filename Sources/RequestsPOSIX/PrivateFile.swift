@@ -4,20 +4,34 @@ import CRequestsPOSIX
 package enum PrivateFile {
     /// Returns the bytes of the file at `path`; nil if there is none.
     ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - limit: The maximum number of bytes.
+    ///   - beginning: The bytes with which the file must begin. They are compared before there is memory for the
+    ///     others, so that a large file of another kind needs none.
+    /// - Returns: The bytes.
     /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more
-    ///   than `limit` bytes.
-    package static func contents(of path: String, limit: Int) throws(FileError) -> [UInt8]? {
+    ///   than `limit` bytes; `malformed` if it begins differently.
+    package static func contents(
+        of path: String, limit: Int, beginningWith beginning: [UInt8] = []
+    ) throws(FileError) -> [UInt8]? {
         do throws(FileError) {
-            return try contents(of: FileReader(path: path), limit: limit)
+            return try contents(of: FileReader(path: path), limit: limit, beginningWith: beginning)
         } catch .system(let error, _) where error.isNotFound {
             return nil
         }
     }
 
-    private static func contents(of file: consuming FileReader, limit: Int) throws(FileError) -> [UInt8] {
+    private static func contents(
+        of file: consuming FileReader, limit: Int, beginningWith beginning: [UInt8]
+    ) throws(FileError) -> [UInt8] {
         var status = stat()
         guard fstat(file.descriptor.number, &status) == 0 else { throw .system(.last("fstat"), path: file.path) }
         guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .notPrivate(path: file.path) }
+        guard file.size <= limit else { throw .tooLarge(path: file.path, limit: limit) }
+        if !beginning.isEmpty, try file.bytes(atMost: beginning.count) != beginning {
+            throw .malformed(path: file.path)
+        }
         return try file.contents(limit: limit)
     }
 

@@ -26,7 +26,7 @@ struct MiddlewareCost: Sendable {
     /// What is measured.
     enum Chain: String, CaseIterable, Sendable {
         case bare, passing, retry, fixed, refreshable, whole, signed, signedAnew, observed, counted, measured, traced
-        case cookies, limited, quiet
+        case cookies, limited, cached, intercepted, coalesced, budgeted, quiet, standing
 
         /// Returns `executor` with the middleware.
         fileprivate func added(to executor: FixedExecutor) throws -> any RequestExecutor {
@@ -46,7 +46,12 @@ struct MiddlewareCost: Sendable {
             case .observed: return Self.observing(executor)
             case .cookies: return executor.keepingCookies(in: CookieStore())
             case .limited: return Self.limiting(executor)
+            case .cached: return executor.caching()
+            case .intercepted: return executor.intercepted(by: RequestInterceptors())
+            case .coalesced: return executor.coalescing()
+            case .budgeted: return executor.collecting(within: .shared)
             case .quiet: return Self.observing(Self.limiting(executor).keepingCookies(in: CookieStore()))
+            case .standing: return Self.all(around: executor)
             case .counted: return executor.observing(.calls, by: ActivityCounter())
             case .measured: return executor.observing(.attempts, by: RequestMetrics { _ in })
             case .traced:
@@ -74,6 +79,21 @@ struct MiddlewareCost: Sendable {
                 .observing(.calls, by: Observing.Reports(), logging)
         }
 
+        /// Adds all middleware for cookies, caches, observation and protection, in the recommended order.
+        private static func all(around executor: FixedExecutor) -> any RequestExecutor {
+            let logging = RequestLogging(requests: .nothing, responses: .nothing) { _ in }
+            return executor.observing(.attempts, by: Observing.Reports(), logging)
+                .collecting(within: .shared)
+                .coalescing()
+                .keepingCookies(in: CookieStore())
+                .limitingConcurrency(to: 64, perOrigin: 8)
+                .limitingRate(to: 1_000_000_000, per: .seconds(1))
+                .breakingCircuit()
+                .caching()
+                .intercepted(by: RequestInterceptors())
+                .observing(.calls, by: Observing.Reports(), logging, ActivityCounter())
+        }
+
         /// Adds limits that no request reaches.
         private static func limiting(_ executor: FixedExecutor) -> some RequestExecutor {
             executor.limitingConcurrency(to: 64, perOrigin: 8).limitingRate(to: 1_000_000_000, per: .seconds(1))
@@ -84,7 +104,8 @@ struct MiddlewareCost: Sendable {
     private static func bare() throws -> (FixedExecutor, PreparedRequest) {
         let request = try PreparedRequest(url: URL("https://api.example.com/v1"))
         let response = RawResponse(
-            head: ResponseHead(status: 200, header: .empty, target: request.target), body: .bytes(Data()))
+            head: ResponseHead(status: 200, header: [.cacheControl(.noStore)], target: request.target),
+            body: .bytes(Data()))
         return (FixedExecutor(response), request)
     }
 
@@ -133,7 +154,12 @@ struct MiddlewareCost: Sendable {
             + figures("a span of the call and one of its attempt add", .traced, nil, nil)
             + figures("cookies without a match add", .cookies, nil, nil)
             + figures("limits of rate, concurrency and failures add", .limited, nil, nil)
-            + figures("cookies, limits and observers, idle, add", .quiet, "≤ 1.5 µs", nil)
+            + figures("a cache that may not store the response adds", .cached, nil, nil)
+            + figures("interceptors without a function add", .intercepted, nil, nil)
+            + figures("sending identical requests once adds", .coalesced, nil, nil)
+            + figures("a budget for memory adds", .budgeted, nil, nil)
+            + figures("cookies, limits and observers, idle, add", .quiet, nil, nil)
+            + figures("the cache and all other middleware, idle, add", .standing, "≤ 1.5 µs", nil)
             + figures("an AWS signature adds", .signed, nil, nil)
             + figures("an AWS signature with a new key adds", .signedAnew, nil, nil)
     }

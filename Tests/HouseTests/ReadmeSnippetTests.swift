@@ -48,6 +48,20 @@ struct ReadmeSnippetTests {
         for snippet in snippets { #expect(compiled.contains(lines(snippet)), "\(snippet)") }
     }
 
+    @Test("each adaptor to a package has ten to thirty lines")
+    func adaptors() throws {
+        let article = try Repository.here.text(of: "Sources/RequestsMiddleware/RequestsMiddleware.docc/Adaptors.md")
+        let sections = article.components(separatedBy: "\n## swift-").dropFirst()
+        #expect(sections.count == 5)
+        for section in sections {
+            let declarations = try Self.snippets(of: section).filter { snippet in
+                ["extension ", "func ", "struct "].contains { snippet.hasPrefix($0) }
+            }
+            let count = declarations.reduce(0) { $0 + $1.split(separator: "\n").count }
+            #expect((10...30).contains(count), "\(section.prefix { $0 != "\n" }) has \(count)")
+        }
+    }
+
     @Test("the first program has at most 40 lines")
     func length() throws {
         let first = try #require(try Self.snippets(of: Repository.here.text(of: "README.md")).first)

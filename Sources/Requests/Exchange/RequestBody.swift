@@ -34,16 +34,18 @@ extension RequestBody {
 }
 
 extension RequestBody {
-    /// Returns a replayable body with the chunks of an asynchronous sequence.
+    /// Returns a body with the chunks of an asynchronous sequence.
     ///
     /// - Parameters:
     ///   - length: The length of the body in bytes; nil sends it chunked. A body of another length is an error.
-    ///   - make: The function that returns the sequence; it is called for each transmission.
+    ///   - isReplayable: Whether the body can be sent again; by default true.
+    ///   - make: The function that returns the sequence. It is called for each transmission, and only once if
+    ///     `isReplayable` is false.
     /// - Returns: The body.
     public static func stream<Chunks: AsyncSequence & SendableMetatype>(
-        length: Int? = nil, _ make: @escaping @Sendable () throws -> sending Chunks
+        length: Int? = nil, isReplayable: Bool = true, _ make: @escaping @Sendable () throws -> sending Chunks
     ) -> RequestBody where Chunks.Element == Data {
-        .stream(length: length, isReplayable: true) { SequenceSource(iterator: try make().makeAsyncIterator()) }
+        .stream(length: length, isReplayable: isReplayable) { SequenceSource(iterator: try make().makeAsyncIterator()) }
     }
 
     /// Returns a body that can be sent once: a redirect or retry that needs it again fails with

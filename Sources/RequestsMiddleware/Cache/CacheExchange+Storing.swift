@@ -55,10 +55,12 @@ extension CacheExchange {
             return response
         }
         let isPart = request.header.contains(.range) || response.status == 206
-        let storage = settings.rules.storage(of: response.header, for: request)
-        guard !isPart, storage > .never,
-            Caching.Rules.permitsStoring(response.status, response.header, for: conditions)
-        else {
+        var storage = Caching.Storage.never
+        // First what most responses fail, because both read the directives.
+        if !isPart, Caching.Rules.permitsStoring(response.status, response.header, for: conditions) {
+            storage = settings.rules.storage(of: response.header, for: request)
+        }
+        guard storage > .never else {
             // A response that was validated and is not confirmed must not be used again.
             if let found, !isPart, response.status.code < 500, response.status != 304 {
                 await settings.store.removeEntry(for: found.key)

@@ -55,8 +55,9 @@ struct CacheExchange: Sendable {
             throw error.adding(request: request)
         }
         if conditions.ignoresStored { return try await forward(.request, nil) }
+        let endings = settings.flights.endings
         switch await lookup() {
-        case .missing(let reason): return try await fetch(reason, nil)
+        case .missing(let reason): return try await fetch(reason, nil, since: endings)
         case .found(let found):
             let now = settings.time
             switch found.response.freshness.use(for: conditions, at: now) {
@@ -71,7 +72,7 @@ struct CacheExchange: Sendable {
                 }
                 validateInBackground(found)
                 return try deliver(response)
-            case .validate(let reason): return try await fetch(reason, found)
+            case .validate(let reason): return try await fetch(reason, found, since: endings)
             }
         }
     }
@@ -120,14 +121,18 @@ extension CacheExchange {
     }
 
     /// Forwards the request, or waits for an identical one and uses its response if that is permitted.
-    private func fetch(_ reason: ForwardReason, _ found: Found?) async throws(RequestError) -> RawResponse {
+    ///
+    /// The number of requests that had ended before the lookup, `endings`, shows whether another lookup can find more.
+    private func fetch(
+        _ reason: ForwardReason, _ found: Found?, since endings: Int
+    ) async throws(RequestError) -> RawResponse {
         guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found) }
         let flight = key.identical(to: request)
         while true {
             switch try await settings.flights.begin(flight, until: request.limit).value(for: request) {
             case .leading(let number):
                 // Another request may have ended since the lookup.
-                if let response = await shared(reason, isCollapsed: false) {
+                if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
                     settings.flights.end(flight, number, .ended)
                     return try deliver(response)
                 }

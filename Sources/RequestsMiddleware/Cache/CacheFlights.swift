@@ -1,4 +1,5 @@
 @_spi(Lock) internal import Requests
+internal import Synchronization
 
 /// The requests in progress that identical requests wait for, and the invalidations during them.
 final class CacheFlights: Sendable {
@@ -39,10 +40,18 @@ final class CacheFlights: Sendable {
 
     private let state = Lock(State())
 
+    /// The number of requests that have ended, read without the lock.
+    private let ended = Atomic(0)
+
     /// The maximum number of invalidations that are remembered.
     private static let rememberedInvalidations = 64
     /// The maximum number of validations in the background.
     private static let revalidationLimit = 16
+
+    /// The number of requests that have ended.
+    ///
+    /// While it does not change, a request that begins need not look for the response of one that has just ended.
+    var endings: Int { ended.load(ordering: .acquiring) }
 
     /// Begins a request, or waits for the end of an identical one.
     func begin(_ key: Caching.Key, until deadline: Deadline) async -> Wait {
@@ -81,6 +90,7 @@ final class CacheFlights: Sendable {
     func end(_ key: Caching.Key, _ number: Int, _ outcome: Outcome) {
         let waiters = state.withLock { state -> [Wait.Continuation] in
             guard let flight = state.flights[key], flight.number == number else { return [] }
+            ended.add(1, ordering: .releasing)
             state.flights[key] = nil
             return Array(flight.waiters.values)
         }

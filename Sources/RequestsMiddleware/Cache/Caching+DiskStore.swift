@@ -103,13 +103,16 @@ extension Caching.DiskStore {
         guard let name = name(for: key, creating: false), mayUse(name) else { return nil }
         let path = path(name)
         do throws(FileError) {
-            guard let bytes = try PrivateFile.contents(of: path, limit: capacity) else { return nil }
+            let beginning = Self.magic + name.utf8
+            guard let bytes = try PrivateFile.contents(of: path, limit: capacity, beginningWith: beginning) else {
+                return nil
+            }
             if let entry = entry(in: bytes, named: name) {
                 guard mayUse(name) else { return nil }
                 recordUse(of: name)
                 return entry
             }
-            record("\(ErrorText.quoted(path)): the entry is malformed")
+            record("\(FileError.malformed(path: path))")
         } catch {
             record("\(error)")
             // A file that cannot be opened now, such as without free descriptors, may be intact.

@@ -89,7 +89,12 @@ extension Caching.Key {
     /// Returns the key of identical requests: same URI, fields and credentials.
     func identical(to request: PreparedRequest) -> Caching.Key {
         var text = text
-        for field in request.header { text += "\n\(field.name.canonicalName):\(field.value)" }
+        for field in request.header {
+            text += "\n"
+            text += field.name.canonicalName
+            text += ":"
+            text += field.value
+        }
         return Caching.Key(text: text + request.credentialText)
     }
 }

@@ -137,16 +137,21 @@ struct VariantList: Hashable, Sendable {
         names.removeLast(max(0, names.count - Self.limit))
     }
 
-    /// Returns the folded names of Vary, sorted and without repetitions; nil if no request matches.
+    /// Returns the folded names of Vary, sorted and without repetitions; nil if no request matches, or if one is
+    /// malformed.
     static func names(in header: Header) -> [String]? {
         guard header.contains(.vary) else { return [] }
         var names: Set<CaseInsensitiveString> = []
         for value in header.values(of: .vary) {
             for name in value.utf8.split(separator: UInt8(ascii: ",")) {
-                let name = name.filter { $0 != 0x20 && $0 != 0x09 }
-                if name.isEmpty { continue }
-                if name.elementsEqual("*".utf8) { return nil }
-                names.insert(CaseInsensitiveString(ASCIIFolding.folded(String(decoding: name, as: UTF8.self))))
+                let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+                let start = name.drop(while: isBlank)
+                guard let last = start.lastIndex(where: { !isBlank($0) }) else { continue }
+                let name = start[...last]
+                // A name that no field has could be read as another name with a value in a key.
+                let text = String(Substring(name))
+                if name.elementsEqual("*".utf8) || !Field.Name(text).isValid { return nil }
+                names.insert(CaseInsensitiveString(ASCIIFolding.folded(text)))
                 // More names than any server needs would make each key long.
                 if names.count > 64 { return nil }
             }

@@ -72,14 +72,10 @@ public final class ActivityCounter: Observing.Observer {
 
     /// Counts a request, unless it is excluded, and returns the function that ends it.
     public func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
-        guard observation.request.attributes[CountsActivity.self] ?? true else { return nil }
-        change(by: 1)
-        return { [self] event in
-            if case .end = event { change(by: -1) }
-        }
+        begin(observation.request) ? endHandler : nil
     }
 
-    private func change(by difference: Int) {
+    fileprivate func change(by difference: Int) {
         let mustReport = state.withLock { state in
             state.count += difference
             // Yielded under the lock, so that the streams receive the counts in order.
@@ -118,4 +114,32 @@ extension Request {
     public consuming func countingActivity(_ counts: Bool = true) -> Self {
         setting(attribute: CountsActivity.self, to: counts)
     }
+}
+
+/// An observer that needs no report of a request: alone it costs neither the time of a clock nor a report.
+protocol CountingObserver: Observing.Observer {
+    /// Receives the beginning of a request, and returns whether it must receive the end.
+    func begin(_ request: PreparedRequest) -> Bool
+
+    /// Receives the end of a request.
+    func end()
+}
+
+extension CountingObserver {
+    /// The function that receives the end among those of other observers.
+    var endHandler: Observing.Handler {
+        { event in
+            if case .end = event { end() }
+        }
+    }
+}
+
+extension ActivityCounter: CountingObserver {
+    func begin(_ request: PreparedRequest) -> Bool {
+        guard request.attributes[CountsActivity.self] ?? true else { return false }
+        change(by: 1)
+        return true
+    }
+
+    func end() { change(by: -1) }
 }

@@ -21,12 +21,13 @@ public struct Observing: Middleware {
 
     private final class Settings: Sendable {
         let seat: Seat
-        let observers: [any Observer]
+        /// The observers, each again if it only counts requests.
+        let observers: [(observer: any Observer, counter: (any CountingObserver)?)]
         let clock: Retrying.Clock
 
         init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
-            self.observers = observers
+            self.observers = observers.map { ($0, $0 as? any CountingObserver) }
             self.clock = clock
         }
     }
@@ -63,11 +64,41 @@ public struct Observing: Middleware {
     ) async throws(RequestError) -> RawResponse {
         var observation = Observation(of: request, at: settings.seat)
         var handlers: [Handler] = []
-        for observer in settings.observers {
-            if let handler = observer.begin(&observation) { handlers.append(handler) }
+        // The only observer that is interested so far, if it needs neither a report nor the time.
+        var onlyCounter: (any CountingObserver)?
+        for (observer, counter) in settings.observers {
+            if let counter, handlers.isEmpty, onlyCounter == nil {
+                if counter.begin(request) { onlyCounter = counter }
+                continue
+            }
+            guard let handler = observer.begin(&observation) else { continue }
+            if let counter = onlyCounter.take() { handlers.append(counter.endHandler) }
+            handlers.append(handler)
+        }
+        if let counter = onlyCounter {
+            guard observation.hasEffect else { return try await perform(observation, with: next, countedBy: counter) }
+            handlers.append(counter.endHandler)
         }
         guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(request) }
         return try await perform(observation, with: next, reportingTo: handlers)
+    }
+
+    /// Performs a request of which only the end matters.
+    private func perform(
+        _ observation: Observation, with next: any RequestExecutor, countedBy counter: any CountingObserver
+    ) async throws(RequestError) -> RawResponse {
+        let response: RawResponse
+        do throws(RequestError) {
+            response = try await Self.execute(observation.request, with: next, within: observation)
+        } catch {
+            counter.end()
+            throw error
+        }
+        guard case .stream = response.body else {
+            counter.end()
+            return response
+        }
+        return ObservedExchange(observation, [counter.endHandler], settings.clock).receive(response)
     }
 
     private func perform(
@@ -90,12 +121,18 @@ public struct Observing: Middleware {
     ) async throws(RequestError) -> RawResponse {
         let isCall = observation.seat == .calls
         guard isCall || observation.context != nil else { return try await next.execute(request) }
+        guard let context = observation.context else { return try await counted(request, with: next).get() }
         // A task-local value is bound by a function that throws any error.
-        let result = await TraceContext.$current.withValue(observation.context ?? TraceContext.current) {
-            guard isCall else { return await outcome(of: request, from: next) }
-            return await AttemptCount.$current.withValue(AttemptCount()) { await outcome(of: request, from: next) }
-        }
-        return try result.get()
+        return try await TraceContext.$current.withValue(context) {
+            isCall ? await counted(request, with: next) : await outcome(of: request, from: next)
+        }.get()
+    }
+
+    /// Executes `request` with a new count of its attempts.
+    private static func counted(
+        _ request: PreparedRequest, with next: any RequestExecutor
+    ) async -> Result<RawResponse, RequestError> {
+        await AttemptCount.$current.withValue(AttemptCount()) { await outcome(of: request, from: next) }
     }
 
     private static func outcome(

@@ -59,13 +59,11 @@ package struct TracerRecorder<T: Tracer>: RequestTracing.Recorder {
         span.propagation = fields
         return { span in
             for attribute in span.attributes {
-                switch attribute.value {
-                case .integer(let number):
-                    recorded.attributes[attribute.name] = .int64(Int64(number))
-                default:
-                    let text = "\(attribute.value)"
-                    recorded.attributes[attribute.name] = .string(text)
-                }
+                recorded.attributes[attribute.name] =
+                    switch attribute.value {
+                    case .integer(let number): .int64(Int64(number))
+                    default: .string("\(attribute.value)")
+                    }
             }
             if span.hasFailed { recorded.setStatus(SpanStatus(code: .error)) }
             recorded.end()
@@ -75,26 +73,22 @@ package struct TracerRecorder<T: Tracer>: RequestTracing.Recorder {
 
 // Article: Adaptors.md
 package struct FieldInjector: Injector {
-    package func inject(
-        _ value: String, forKey key: String, into carrier: inout Header
-    ) {
-        carrier.set(Field(name: Field.Name(key), value: value))
+    package func inject(_ value: String, forKey key: String, into all: inout Header) {
+        all[Field.Name(key)] = value
     }
 }
 
 // Article: Adaptors.md
 extension PreparedRequest {
-    package init(_ request: HTTPRequest, body: RequestBody = .none) throws {
+    package init(_ request: HTTPRequest, at base: String? = nil) throws {
         let origin = "\(request.scheme ?? "https")://\(request.authority ?? "")"
-        guard let url = URL(string: origin + (request.path ?? "/")) else {
-            throw RequestError(.invalidRequest(.malformedURL))
-        }
         let fields = request.headerFields.map {
             Field(name: Field.Name($0.name.rawName), value: $0.value)
         }
-        try self.init(
-            method: HTTPMethod(request.method.rawValue), url: url,
-            header: Header(fields), body: body)
+        self.init(
+            method: HTTPMethod(request.method.rawValue),
+            target: try TargetURI((base ?? origin) + (request.path ?? "/")),
+            header: Header(fields))
     }
 }
 
@@ -118,45 +112,24 @@ package struct RequestsTransport: ClientTransport {
         _ request: HTTPRequest, body: HTTPBody?, baseURL: URL,
         operationID: String
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        var request = request
-        request.scheme = baseURL.scheme
-        request.authority = baseURL.host.map { host in
-            baseURL.port.map { "\(host):\($0)" } ?? host
-        }
-        request.path = baseURL.path() + (request.path ?? "")
-        var prepared = try PreparedRequest(request, body: Self.body(body))
+        var prepared = try PreparedRequest(request, at: baseURL.absoluteString)
         prepared.delivery = .streamed
+        if let body {
+            var length: Int?
+            if case .known(let count) = body.length { length = Int(count) }
+            let repeats = body.iterationBehavior == .multiple
+            prepared.body = .stream(length: length, isReplayable: repeats) {
+                body.map { Data($0) }
+            }
+        }
         let response = try await executor.execute(prepared)
         guard case .stream(let stream) = response.body else {
             return (HTTPResponse(response.head), nil)
         }
-        let chunks = ResponseStream.Chunks(stream).map { ArraySlice($0) }
         let length = stream.length.map { HTTPBody.Length.known(Int64($0)) }
-        return (
-            HTTPResponse(response.head),
-            HTTPBody(
-                chunks, length: length ?? .unknown, iterationBehavior: .single)
-        )
-    }
-}
-
-// Article: Adaptors.md
-extension RequestsTransport {
-    static func body(_ body: HTTPBody?) -> RequestBody {
-        guard let body else { return .none }
-        var length: Int?
-        if case .known(let count) = body.length { length = Int(count) }
-        let isReplayable = body.iterationBehavior == .multiple
-        return .stream(length: length, isReplayable: isReplayable) {
-            BodySource(iterator: body.makeAsyncIterator())
-        }
-    }
-
-    private struct BodySource: RequestBody.Source {
-        var iterator: HTTPBody.AsyncIterator
-
-        mutating func next() async throws -> Data? {
-            try await iterator.next().map { Data($0) }
-        }
+        let received = HTTPBody(
+            ResponseStream.Chunks(stream).map { ArraySlice($0) },
+            length: length ?? .unknown, iterationBehavior: .single)
+        return (HTTPResponse(response.head), received)
     }
 }

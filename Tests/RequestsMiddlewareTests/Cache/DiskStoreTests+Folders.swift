@@ -104,4 +104,33 @@ extension DiskStoreTests {
         }
         #expect(isBounded, "status \(children.lastStatus)")
     }
+
+    @Test("storing in a folder that has become read-only fails with a reason, and the response is whole")
+    func readOnlyStoring() async throws {
+        let (key, _) = try await storedEntry()
+        let user = try ordinaryUser()
+        chmod(path, 0o500)
+        defer { chmod(path, 0o700) }
+        let path = path
+        var children = ForkedChildren()
+        let isUnharmed = children.run {
+            guard geteuid() == user || setuid(user) == 0 else { return false }
+            let store = Caching.DiskStore(folder: path)
+            // The time is that of the stored entry.
+            let caching = Caching(in: store, partition: .named("x")) { Date(timeIntervalSince1970: 1_800_000_001) }
+            let executor = MockExecutor { _ in
+                MockResponse(header: .caching("max-age=1000"), body: [.bytes(pattern(500))])
+            }.intercepted(by: caching)
+            for isKnown in [false, true, false] {
+                let url = isKnown ? "http://e.com/" : "http://e.com/new"
+                guard let target = try? TargetURI(url),
+                    let response = try? executor.executeAndWait(PreparedRequest(target: target)),
+                    response.status == 200, response.data == pattern(isKnown ? 400 : 500), response.isHit == isKnown
+                else { return false }
+            }
+            return store.lastProblem?.contains("\(path)/.requests-") == true && store.entryNow(for: key) != nil
+        }
+        #expect(isUnharmed, "status \(children.lastStatus)")
+        #expect(entryNames.count == 1)
+    }
 }

@@ -9,52 +9,65 @@ import Testing
 struct ActivityTests {
     private let api = AnonymousRequestProvider("http://e.com")
 
-    @Test("the count is 1 during both attempts of a request, and 0 at the end (T-89, PM-112)")
-    func attempts() async throws {
+    @Test(
+        "the count that the server sees is 1 during both attempts of a request, and 0 at the end (T-89, PM-112)",
+        arguments: Transport.allCases)
+    func attempts(transport: Transport) async throws {
         let activity = ActivityCounter()
         let (seen, reported) = (Collected<Int>(), Collected<Int>())
         activity.handler = { reported.add($0) }
-        let script = ResponseScript(.status(503), .json("[1]"))
-        let counting = script.executor.intercepting { request, next in
+        let served = MockExecutor { _ in
             seen.add(activity.count)
-            return try await next.execute(request)
+            return seen.elements.count == 1 ? .status(503) : try .json([1])
         }
-        let executor = counting.retrying(.retryNetworkFailureOrServiceUnavailable(with: .retryOnce))
-            .observing(.calls, by: activity)
-        #expect(try await executor.perform(api.get(.json([Int].self), from: "/x")) == [1])
-        #expect(seen.elements == [1, 1] && activity.count == 0 && reported.elements == [1, 0])
+        try await transport.run(serving: served) { api, executor in
+            let observed = executor.retrying(.retryNetworkFailureOrServiceUnavailable(with: .retryOnce))
+                .observing(.calls, by: activity)
+            let value = try await observed.perform(api.get(.json([Int].self), from: "/x"))
+            #expect(value == [1] && activity.count == 0)
+        }
+        #expect(seen.elements == [1, 1] && reported.elements == [1, 0])
     }
 
-    @Test("a handler set while a request runs is called at once, and one set while none runs is not (T-89, PM-112)")
-    func replaced() async throws {
+    @Test(
+        "a handler set while a request runs is called at once, and one set while none runs is not (T-89, PM-112)",
+        arguments: Transport.allCases)
+    func replaced(transport: Transport) async throws {
         let activity = ActivityCounter()
         let (first, second) = (Collected<Int>(), Collected<Int>())
         activity.handler = { first.add($0) }
-        let executor = MockExecutor { _ in
-            activity.handler = { second.add($0) }
+        let served = MockExecutor { request in
+            if request.target.path.hasSuffix("first") { activity.handler = { second.add($0) } }
             return .ok("x")
-        }.observing(.calls, by: activity)
-        #expect(try await executor.perform(api.get(.text, from: "/x")) == "x")
-        #expect(first.elements == [1] && second.elements == [1, 0])
-        let third = Collected<Int>()
-        activity.handler = { third.add($0) }
-        #expect(third.elements.isEmpty)
-        activity.handler = nil
-        _ = try await executor.perform(api.get(.text, from: "/x"))
-        #expect(third.elements.isEmpty)
+        }
+        try await transport.run(serving: served) { api, executor in
+            let observed = executor.observing(.calls, by: activity)
+            let text = try await observed.perform(api.get(.text, from: "/first"))
+            #expect(text == "x")
+            #expect(first.elements == [1] && second.elements == [1, 0])
+            let third = Collected<Int>()
+            activity.handler = { third.add($0) }
+            #expect(third.elements.isEmpty)
+            activity.handler = nil
+            _ = try await observed.perform(api.get(.text, from: "/second"))
+            #expect(third.elements.isEmpty && second.elements == [1, 0])
+        }
     }
 
-    @Test("a request that is excluded does not change the count (T-89, PM-112)")
-    func excluded() async throws {
+    @Test("a request that is excluded does not change the count (T-89, PM-112)", arguments: Transport.allCases)
+    func excluded(transport: Transport) async throws {
         let activity = ActivityCounter()
         let (seen, reported) = (Collected<Int>(), Collected<Int>())
         activity.handler = { reported.add($0) }
-        let executor = MockExecutor { _ in
+        let served = MockExecutor { _ in
             seen.add(activity.count)
             return .ok("x")
-        }.observing(.calls, by: activity)
-        _ = try await executor.perform(api.get(.text, from: "/x").countingActivity(false))
-        _ = try await executor.perform(api.get(.text, from: "/x").countingActivity(false).countingActivity())
+        }
+        try await transport.run(serving: served) { api, executor in
+            let observed = executor.observing(.calls, by: activity)
+            _ = try await observed.perform(api.get(.text, from: "/x").countingActivity(false))
+            _ = try await observed.perform(api.get(.text, from: "/x").countingActivity(false).countingActivity())
+        }
         #expect(seen.elements == [0, 1] && reported.elements == [1, 0])
     }
 

@@ -114,4 +114,32 @@ struct AdaptorTests {
         #expect(mock.recordedRequests[0].target.absoluteString == "https://e.com:8443/v1/pets?limit=1")
         #expect(mock.recordedRequests[0].method == .put)
     }
+
+    @Test(
+        "a transport of OpenAPI sends a body again only if it can be read again, and to hosts of every kind",
+        arguments: ["http://[::1]:8080/v1", "https://e.com", "http://127.0.0.1/a%20b"])
+    func bodies(base: String) async throws {
+        let seen = Lock<[PreparedRequest]>([])
+        let executor = MockExecutor(.ok("x")).intercepting { request, next in
+            seen.withLock { $0.append(request) }
+            return try await next.execute(request)
+        }
+        let request = HTTPRequest(
+            method: try #require(.init(rawValue: "POST")), scheme: nil, authority: nil, path: "/pets?limit=1")
+        let chunks = AsyncStream<ArraySlice<UInt8>> { $0.finish() }
+        let url = try #require(URL(string: base))
+        for behavior in [HTTPBody.IterationBehavior.single, .multiple] {
+            _ = try await RequestsTransport(executor).send(
+                request, body: HTTPBody(chunks, length: .unknown, iterationBehavior: behavior), baseURL: url,
+                operationID: "post")
+        }
+        _ = try await RequestsTransport(executor).send(request, body: nil, baseURL: url, operationID: "post")
+        let sent = seen.withLock(\.self)
+        #expect(sent.map(\.body.isReplayable) == [false, true, true] && sent[2].body.isNone)
+        #expect(sent.allSatisfy { $0.target.absoluteString == base + "/pets?limit=1" })
+        let relative = try #require(URL(string: "relative"))
+        await #expect(throws: RequestError.InvalidRequest.self) {
+            try await RequestsTransport(executor).send(request, body: nil, baseURL: relative, operationID: "post")
+        }
+    }
 }

@@ -167,6 +167,34 @@ struct ObservingTests {
         #expect(collected.elements == [200])
     }
 
+    @Test("without a function nothing is measured: no handler is made, and no clock is read (PM-111)")
+    func unmeasured() async throws {
+        let reads = Lock(0)
+        let clock = Retrying.Clock(
+            now: {
+                reads.withLock { $0 += 1 }
+                return .now
+            },
+            date: {
+                reads.withLock { $0 += 1 }
+                return Date()
+            }, sleep: { _ in }, random: { 0 })
+        let (collected, reports) = (Collected<Int?>(), Observing.Reports())
+        let request = try preparedRequest()
+        var observation = Observing.Observation(of: request, at: .attempts)
+        #expect(reports.begin(&observation) == nil && observation.bodyLimit == 0)
+        // Other observers of the same kind do not change that.
+        let executor = MockExecutor(.ok("x")).observing(.attempts, by: reports, Observing.Reports(), clock: clock)
+        _ = try await executor.execute(request)
+        #expect(reads.withLock(\.self) == 0)
+        reports.handler = { collected.add($0.response?.status.code) }
+        #expect(reports.begin(&observation) != nil)
+        _ = try await executor.execute(request)
+        #expect(reads.withLock(\.self) > 0 && collected.elements == [200])
+        reports.handler = nil
+        #expect(reports.begin(&observation) == nil)
+    }
+
     @Test("the socket executor measures every stage of an attempt, and says that a connection was reused (PM-111)")
     func phases() async throws {
         try await withTestServer(serving: MockExecutor(.ok("hello"))) { server in

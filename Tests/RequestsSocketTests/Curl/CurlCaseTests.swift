@@ -32,6 +32,25 @@ struct CurlCaseTests {
         for test in Corpora.curl { #expect(CurlCoverage.unknown(in: test) == [], "\(test)") }
     }
 
+    /// The cases that turn on curl's cookies, or send one.
+    private static let cookieCases = Corpora.curl.filter { test in
+        test.client.operations.flatMap(\.options).contains { $0.name == "cookie" || $0.name == "cookie-jar" }
+    }
+
+    @Test("every cookie case of curl runs, or differs for a stated reason (R-39)")
+    func cookies() async throws {
+        var (agreeing, differing) = (0, 0)
+        for test in Self.cookieCases {
+            let found = try await Self.deviations(in: test)
+            let expected = CurlCoverage.difference(in: test)?.deviations ?? []
+            #expect(Set(found.keys) == expected, "\(test): \(found)")
+            if found.isEmpty { agreeing += 1 } else if Set(found.keys) == expected { differing += 1 }
+        }
+        let count = Self.cookieCases.count
+        print("curl's cookie cases: \(agreeing + differing) of \(count) run, \(agreeing) agree, \(differing) differ")
+        #expect(count >= 28 && agreeing + differing == count)
+    }
+
     @Test(
         "requests, responses and errors are those that curl expects (R-2, R-9, R-20, R-27, R-31, R-32, R-34, R-37)",
         arguments: run)

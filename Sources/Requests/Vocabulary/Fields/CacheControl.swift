@@ -24,15 +24,20 @@ public struct CacheControl: Hashable, Sendable {
                 reader.skipWhitespace()
                 let isWhole = reader.isAtEnd || reader.isAt(",")
                 // Of several directives with one name, the first counts (RFC 9111 §4.2.1), and one without an argument
-                // is not limited by another one.
+                // is not limited by another one. Several lists of field names are none, so that no name is lost.
                 if names.insert(name) {
                     add(name, isWhole ? value : nil, hasValue: hasValue)
-                } else if !hasValue {
+                } else if !hasValue || Self.namesFields(name) {
                     bare.insert(CaseInsensitiveString(name))
                 }
             }
             while !reader.isAtEnd, !reader.isAt(",") { reader.position += 1 }
         }
+    }
+
+    /// Returns whether the argument of a directive is a list of field names.
+    private static func namesFields(_ name: String) -> Bool {
+        ["no-cache", "private"].contains { ASCIIFolding.areEqual(name, $0) }
     }
 
     /// Adds a directive; a malformed argument counts as empty, so that a time limit in it is 0.
@@ -98,13 +103,13 @@ extension CacheControl {
     /// Whether caches must not store the request or the response, `no-store`.
     public var noStore: Bool { contains("no-store") }
 
-    /// Whether a stored response must be validated before each use, `no-cache` without field names.
+    /// Whether a stored response must be validated before each use, `no-cache` without field names, or more than once.
     public var noCache: Bool { appliesToWhole("no-cache") }
 
     /// Whether a stale response must be validated before use, `must-revalidate`.
     public var mustRevalidate: Bool { contains("must-revalidate") }
 
-    /// Whether shared caches must not store the response, `private` without field names.
+    /// Whether shared caches must not store the response, `private` without field names, or more than once.
     public var isPrivate: Bool { appliesToWhole("private") }
 
     /// Whether every cache may store the response, `public`.

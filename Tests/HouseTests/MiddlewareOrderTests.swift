@@ -1,0 +1,58 @@
+import Testing
+
+@Suite("The order of middleware")
+struct MiddlewareOrderTests {
+    /// What `StandardMiddleware` calls for each name of the drawing.
+    private static let calls: [String: String] = [
+        "observing(.calls)": ".intercepted(by: Observing(.calls", "caching": ".intercepted(by: cache)",
+        "authenticating": ".authenticating(", "retrying": ".retrying(", "hedging": ".hedging(",
+        "breakingCircuit": ".intercepted(by: circuitBreaker)", "limitingRate": ".intercepted(by: rateLimit)",
+        "limitingConcurrency": ".intercepted(by: concurrencyLimit)", "resumingDownloads": ".resumingDownloads(",
+        "keepingCookies": ".intercepted(by: CookieHandling(", "coalescing": ".coalescing(",
+        "collecting": ".collecting(", "decodingContent": ".decodingContent(",
+        "observing(.attempts)": ".intercepted(by: Observing(.attempts", "signing": ".signing(",
+    ]
+
+    /// The names in the drawing, from the call to the executor, without what a program adds itself.
+    private static func drawing() throws -> [String] {
+        let folder = "Sources/RequestsMiddleware/RequestsMiddleware.docc"
+        let article = try Repository.here.text(of: "\(folder)/RequestsMiddleware.md")
+        let lines = article.split(separator: "\n").filter { line in
+            ["─┬─ ", " ├─ ", " └─ "].contains { line.contains($0) }
+        }
+        return lines.flatMap { line -> [String] in
+            // The name and its explanation are at least two spaces apart.
+            let text = line.split(separator: "─ ", maxSplits: 1).last ?? ""
+            let name = text.split(separator: /\ {2,}/, maxSplits: 1).first ?? ""
+            return name.split(separator: ", ").map(String.init)
+        }
+    }
+
+    @Test("the drawing in the article has the middleware of StandardMiddleware in its order")
+    func drawn() throws {
+        var names = try Self.drawing()
+        #expect(names.last == "executor" && names.dropFirst().first == "your own middleware")
+        names.removeAll { $0 == "executor" || $0 == "your own middleware" }
+        let source = try Repository.here.text(of: "Sources/RequestsMiddleware/StandardMiddleware.swift")
+        let added = source.split(separator: "\n").filter { $0.contains("executor = executor.") }
+        // What is added last receives a request first.
+        let order = added.reversed().map { line in
+            Self.calls.filter { line.contains("executor = executor\($0.value)") }.map(\.key).joined(separator: " or ")
+        }
+        #expect(order == names)
+        #expect(Set(names) == Set(Self.calls.keys) && names.count == Self.calls.count)
+    }
+
+    @Test("the expression in the article adds middleware in the order of the drawing")
+    func written() throws {
+        let folder = "Sources/RequestsMiddleware/RequestsMiddleware.docc"
+        let article = try Repository.here.text(of: "\(folder)/RequestsMiddleware.md")
+        let expression = try ReadmeSnippetTests.snippets(of: article).first { $0.contains("let executor =") }
+        let added = try #require(expression).split(separator: "\n").compactMap { line in
+            line.firstMatch(of: /^ +\.(\w+)\(/).map { String($0.1) }
+        }
+        #expect(added.count >= 6)
+        let names = try Self.drawing().filter(added.contains)
+        #expect(Array(added.reversed()) == names)
+    }
+}
