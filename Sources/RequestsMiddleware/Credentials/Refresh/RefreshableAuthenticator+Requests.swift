@@ -15,7 +15,7 @@ extension RefreshableAuthenticator {
                 if starts { flight.start() }
                 return (try header(of: credential, token), Token(value: token))
             case .wait(let number, let starts)?:
-                let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.limit)
+                let outcome = try await outcomeBeforeSending(request, ofRefresh: number, starts: starts)
                 // A request that was only held is sent with the old credentials if there are no new ones.
                 if validity(of: credential) == .expired { try outcome.checkRenewal() }
                 hasWaited = true
@@ -122,6 +122,17 @@ extension RefreshableAuthenticator {
             return header
         } catch {
             throw RequestError.wrapped(error, as: .credentialsUnavailable).beforeSending()
+        }
+    }
+
+    /// Returns the outcome of the refresh that `request` waits for before it is sent.
+    private func outcomeBeforeSending(
+        _ request: PreparedRequest, ofRefresh number: Int, starts: Bool
+    ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
+        do throws(RequestError) {
+            return try await outcome(ofRefresh: number, starts: starts, until: request.limit)
+        } catch {
+            throw error.beforeSending()
         }
     }
 
