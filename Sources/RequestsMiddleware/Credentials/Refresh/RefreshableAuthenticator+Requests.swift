@@ -1,6 +1,6 @@
 @_spi(Lock) public import Requests
 
-extension RefreshableAuthenticator {
+extension RefreshableAuthenticator: ReadyAuthenticator {
     /// Returns the fields of the present credentials, and waits for a refresh if there are none.
     ///
     /// - Throws: `RequestError` with `credentialsUnavailable`, `cancelled` or `timedOut`; nothing is sent.
@@ -32,11 +32,7 @@ extension RefreshableAuthenticator {
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
         // While a refresh is active nothing is ready, so this request is not part of one.
-        if let ready = ready.current(now) {
-            let token = RefreshState<Credential>.Token(
-                generation: ready.generation, endedRefreshes: ready.endedRefreshes)
-            return (ready.fields, Token(value: token))
-        }
+        if let ready = ready.current { return (ready.fields, token(of: ready)) }
         let version = ready.version
         guard !flight.isRefreshingHere, case .send(let credential, let token, let starts)? = peekBefore() else {
             return nil
@@ -45,6 +41,12 @@ extension RefreshableAuthenticator {
         let fields = try header(of: credential, token)
         keep(fields, of: credential, token, version)
         return (fields, Token(value: token))
+    }
+
+    func token(of ready: ReadyFields.Ready) -> Token {
+        Token(
+            value: RefreshState<Credential>.Token(
+                generation: ready.generation, endedRefreshes: ready.endedRefreshes))
     }
 
     /// Keeps the fields of valid credentials for the next requests, unless a refresh is active.
