@@ -25,6 +25,12 @@ final class SeenValues: Sendable {
         outer?.add(parts)
     }
 
+    /// Adds a field that is not part of the request.
+    func add(_ field: Field) {
+        state.withLock { state in _ = state.fields.insert(field) }
+        outer?.add(field)
+    }
+
     var fields: Set<Field> { state.withLock { $0.fields } }
     var queries: Set<String> { state.withLock { $0.queries } }
 }
@@ -38,6 +44,10 @@ extension PreparedRequest {
         guard seenValues == nil || separately else { return }
         change { $0.seenValues = SeenValues(within: $0.seenValues) }
     }
+
+    /// Records a secret field that the executor sends with this request without adding it, such as credentials for a
+    /// proxy, so that ``secrets(_:)`` finds it.
+    package func recordSecret(_ field: Field) { seenValues?.add(field) }
 
     /// The names of the fields that later middleware has added to this request, or whose values it has changed; none
     /// unless its values are collected.

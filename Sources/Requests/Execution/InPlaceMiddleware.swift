@@ -22,11 +22,16 @@ extension Intercepted: BlockingExecutor where Base: BlockingExecutor, Intercepto
         guard !request.hasLeftOrigin else {
             return .deferred { () async throws(RequestError) in try await execute(request) }
         }
-        return try middleware.interceptInPlace(request, next: base)
+        return try parts.middleware.interceptInPlace(request, next: parts.base)
     }
 }
 
 extension BlockingExecution {
+    /// The status of the response, read without copying the response; nil if the exchange is incomplete.
+    package var status: HTTPStatus? {
+        if case .response(let response) = self { response.head.status } else { nil }
+    }
+
     /// Returns the response, after the deferred part of the exchange.
     package func response() async throws(RequestError) -> RawResponse {
         switch self {

@@ -39,34 +39,47 @@ extension Middleware {
 
 /// An executor whose requests are first handled by middleware.
 public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: RequestExecutor {
+    // One reference, because a blocking call converts the executor, which would copy all executors behind it.
+    let parts: Parts
+
+    final class Parts: Sendable {
+        let base: Base
+        let middleware: Interceptor
+        /// The executor as the middleware receives it; made once, because each request needs it.
+        let next: any RequestExecutor
+        /// The traits; determined once, because those of a chain are determined from all of its executors.
+        let traits: ExecutorTraits
+
+        init(_ base: Base, _ middleware: Interceptor) {
+            self.base = base
+            self.middleware = middleware
+            next = base
+            let traits = middleware.traits(before: base.traits)
+            self.traits = traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
+        }
+    }
+
     /// The executor that the middleware calls.
-    public let base: Base
+    public var base: Base { parts.base }
 
     /// The middleware.
-    public let middleware: Interceptor
-
-    /// The executor as the middleware receives it; made once, because a conversion copies all of a chain.
-    private let next: any RequestExecutor
+    public var middleware: Interceptor { parts.middleware }
 
     /// Creates an executor that passes each request to `middleware`, whose next executor is `base`.
     public init(_ base: Base, by middleware: Interceptor) {
-        self.base = base
-        self.middleware = middleware
-        next = base
+        parts = Parts(base, middleware)
     }
 
     /// Passes `request` to the middleware.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         // Few calls leave their origin; the others pass on the executor itself.
-        guard request.hasLeftOrigin else { return try await middleware.intercept(request, next: next) }
-        return try await middleware.intercept(request, next: base.guardingSecrets(of: request))
+        guard request.hasLeftOrigin else { return try await parts.middleware.intercept(request, next: parts.next) }
+        return try await parts.middleware.intercept(request, next: parts.base.guardingSecrets(of: request))
     }
 
     /// The traits that the middleware makes of those of the executor.
-    public var traits: ExecutorTraits {
-        let traits = middleware.traits(before: base.traits)
-        return traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
-    }
+    public var traits: ExecutorTraits { parts.traits }
 }
 
 /// Middleware that consists of a function.

@@ -24,6 +24,8 @@ public protocol RequestExecutor: Sendable {
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 
     /// What middleware before this executor must know of it; empty by default.
+    ///
+    /// The value must not change, because middleware reads it once.
     var traits: ExecutorTraits { get }
 }
 

@@ -20,6 +20,8 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     public let authenticator: Credentials
 
     private let scope: CredentialScope
+    /// The fields of an authenticator that has them ready; nil for others.
+    private let ready: ReadyFields?
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
     public var environment: RequestEnvironment { scope.environment }
@@ -28,6 +30,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     public init(with authenticator: Credentials, within environment: RequestEnvironment) {
         self.authenticator = authenticator
         scope = CredentialScope(environment)
+        ready = (authenticator as? any ReadyAuthenticator)?.ready
     }
 
     /// Performs `request` with `next`, with credentials if they apply.
@@ -37,13 +40,25 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard applies(to: request) else { return try await next.execute(request) }
-        // Without a suspension in nearly every request.
+        guard let ready = ready?.current else { return try await interceptUnready(request, next: next) }
+        guard !request.hasAny(of: ready.fields) else { return try await next.execute(request) }
+        let sent = request.authenticated(with: ready.fields)
+        let response = try await next.execute(sent)
+        guard response.head.status.isRejection else { return response }
+        return try await finish(request, sent, with: ready, after: response, next)
+    }
+
+    /// Performs `request`, to which credentials apply that have to be requested from the authenticator.
+    private func interceptUnready(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        // Without a suspension in most requests.
         var credentials = try available(for: request)
         if credentials == nil { credentials = try await self.credentials(for: request) }
         guard let credentials, !request.hasAny(of: credentials.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
-        guard response.isRejection else {
+        guard response.head.status.isRejection else {
             try receive(response, sent, credentials.token)
             return response
         }
@@ -63,13 +78,28 @@ extension Authentication: InPlaceMiddleware {
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
         guard applies(to: request) else { return try next.executeBlocking(request) }
+        guard let ready = ready?.current else { return try interceptUnreadyInPlace(request, next: next) }
+        guard !request.hasAny(of: ready.fields) else { return try next.executeBlocking(request) }
+        let sent = request.authenticated(with: ready.fields)
+        let exchange = try next.executeBlocking(sent)
+        if let status = exchange.status, !status.isRejection { return exchange }
+        return .deferred { () async throws(RequestError) in
+            try await finish(request, sent, with: ready, after: try await exchange.response(), next)
+        }
+    }
+
+    /// Performs `request`, to which credentials apply that have to be requested from the authenticator, in the same
+    /// way.
+    private func interceptUnreadyInPlace(
+        _ request: PreparedRequest, next: some BlockingExecutor
+    ) throws(RequestError) -> BlockingExecution {
         guard let credentials = try available(for: request) else {
             return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
         }
         guard !request.hasAny(of: credentials.fields) else { return try next.executeBlocking(request) }
         let sent = request.authenticated(with: credentials.fields)
         let exchange = try next.executeBlocking(sent)
-        if case .response(let response) = exchange, !response.isRejection {
+        if case .response(let response) = exchange, !response.head.status.isRejection {
             try receive(response, sent, credentials.token)
             return exchange
         }
@@ -162,6 +192,18 @@ extension Authentication {
         authenticator.receive(response.head, token: token)
     }
 
+    /// Handles `response` to `sent`, a request with fields that were ready.
+    private func finish(
+        _ request: PreparedRequest, _ sent: PreparedRequest, with ready: ReadyFields.Ready,
+        after response: RawResponse, _ next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        // Always a token of this type: both belong to one authenticator.
+        guard let token = (authenticator as? any ReadyAuthenticator)?.token(of: ready) as? Credentials.Token else {
+            return response
+        }
+        return try await finish(Exchange(request, sent, token, response), next)
+    }
+
     /// Handles the response of `exchange`, and sends the request again as often as the rules allow.
     private func finish(
         _ exchange: Exchange, _ next: any RequestExecutor
@@ -172,7 +214,7 @@ extension Authentication {
         while true {
             let response = exchange.response
             try receive(response, exchange.sent, exchange.token)
-            guard response.isRejection,
+            guard response.head.status.isRejection,
                 let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
             else { return response }
             let start = ContinuousClock.now
@@ -242,10 +284,12 @@ extension RequestError {
     }
 }
 
-extension RawResponse {
+extension HTTPStatus {
     /// Whether the status is 401 or 403; checked first, because nearly every response has another one.
-    fileprivate var isRejection: Bool { head.status.code == 401 || head.status.code == 403 }
+    fileprivate var isRejection: Bool { code == 401 || code == 403 }
+}
 
+extension RawResponse {
     /// The body if it is in memory.
     var bytes: Data? {
         if case .bytes(let data) = body { data } else { nil }

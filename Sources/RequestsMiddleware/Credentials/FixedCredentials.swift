@@ -7,12 +7,14 @@
 /// A rejection is not handled, because the same credentials would be rejected again (PM-93).
 public final class FixedCredentials: Authenticator {
     private let fields: Header
+    let ready: ReadyFields
     private let problem: RequestError.InvalidRequest?
     private let kind: String
 
     fileprivate init(_ kind: String, _ fields: Header, problem: RequestError.InvalidRequest? = nil) {
         self.kind = kind
         self.fields = fields
+        ready = ReadyFields(problem == nil ? fields : nil)
         self.problem = problem
     }
 
@@ -44,6 +46,10 @@ public final class FixedCredentials: Authenticator {
         }
         return (fields, ())
     }
+}
+
+extension FixedCredentials: ReadyAuthenticator {
+    func token(of ready: ReadyFields.Ready) {}
 }
 
 extension FixedCredentials: CustomStringConvertible, CustomReflectable {

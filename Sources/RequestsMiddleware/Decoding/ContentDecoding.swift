@@ -66,27 +66,25 @@ public struct ContentDecoding: Middleware {
     ) async throws(RequestError) -> RawResponse {
         let traits = next.traits
         guard appliesTo(request, before: traits) else { return try await next.execute(request) }
-        return try await finish(request) { () async throws(RequestError) in
-            try await next.execute(offering(request, before: traits))
-        }
-    }
-
-    /// Returns the response in the form that `request` requires.
-    private func finish(
-        _ request: PreparedRequest, _ exchange: () async throws(RequestError) -> RawResponse
-    ) async throws(RequestError) -> RawResponse {
-        let response = try await received(for: request, exchange)
-        return try await deliver(decode(response, to: request), to: request)
-    }
-
-    private func received(
-        for request: PreparedRequest, _ operation: () async throws(RequestError) -> RawResponse
-    ) async throws(RequestError) -> RawResponse {
+        let response: RawResponse
         do throws(RequestError) {
-            return try await operation()
+            response = try await next.execute(offering(request, before: traits))
         } catch {
             throw error.limited(for: request)
         }
+        return try await finish(response, to: request)
+    }
+
+    /// Returns the response in the form that `request` requires.
+    @inline(__always)  // saves a frame in the call of a task
+    private func finish(
+        _ response: RawResponse, to request: PreparedRequest
+    ) async throws(RequestError) -> RawResponse {
+        if response.isComplete(for: request) {
+            try response.checkSize(within: request.delivery, of: request)
+            return response
+        }
+        return try await deliver(decode(response, to: request), to: request)
     }
 }
 
@@ -103,13 +101,18 @@ extension ContentDecoding: InPlaceMiddleware {
         } catch {
             throw error.limited(for: request)
         }
-        if case .response(let response) = exchange, case .bytes = response.body, case .collected = request.delivery,
-            !response.head.header.contains(.contentEncoding)
-        {
-            return .response(try response.within(request.delivery, of: request))
+        if case .response(let response) = exchange, response.isComplete(for: request) {
+            try response.checkSize(within: request.delivery, of: request)
+            return exchange
         }
         return .deferred { () async throws(RequestError) in
-            try await finish(request) { () async throws(RequestError) in try await exchange.response() }
+            let response: RawResponse
+            do throws(RequestError) {
+                response = try await exchange.response()
+            } catch {
+                throw error.limited(for: request)
+            }
+            return try await finish(response, to: request)
         }
     }
 }
@@ -228,10 +231,17 @@ extension RawResponse {
         }
     }
 
+    /// Whether nothing has to be decoded or collected for `request`, as in nearly every exchange.
+    fileprivate func isComplete(for request: PreparedRequest) -> Bool {
+        guard case .bytes = body, case .collected = request.delivery else { return false }
+        return !head.header.contains(.contentEncoding)
+    }
+
     /// Returns this response with its body unchanged, in memory if it is to be collected.
     fileprivate func delivered(to request: PreparedRequest) async throws(RequestError) -> RawResponse {
         guard case .collected(let limit) = request.delivery, case .stream(let stream) = body else {
-            return try within(request.delivery, of: request)
+            try checkSize(within: request.delivery, of: request)
+            return self
         }
         var (copy, whole) = (self, Data())
         do throws(RequestError) {
@@ -250,14 +260,14 @@ extension RawResponse {
         return copy
     }
 
-    /// Returns this response unless its body is in memory and longer than `delivery` allows.
+    /// Throws if the body is in memory and longer than `delivery` allows.
     ///
     /// - Throws: `RequestError` with `tooLarge` otherwise.
-    fileprivate func within(
-        _ delivery: ResponseBody.Delivery, of request: PreparedRequest
-    ) throws(RequestError) -> RawResponse {
+    fileprivate func checkSize(
+        within delivery: ResponseBody.Delivery, of request: PreparedRequest
+    ) throws(RequestError) {
         guard case .collected(let limit) = delivery, case .bytes(let data) = body, data.count > max(0, limit) else {
-            return self
+            return
         }
         throw Self.bodyTooLarge(limit).adding(request: request, response: head, body: data.prefix(max(0, limit)))
     }

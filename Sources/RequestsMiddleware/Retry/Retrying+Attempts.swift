@@ -1,9 +1,10 @@
 extension Retrying {
     /// Records a request in the budget; one that repeats another has taken a token.
     func record(_ request: PreparedRequest) {
-        if request.attributes[EarlierRetries.self] == nil, request.attributes[SecondRequest.self] == nil {
-            settings.budget.recordRequest()
-        }
+        let isRepetition =
+            request.hasOwnAttributes
+            && (request.attributes[EarlierRetries.self] != nil || request.attributes[SecondRequest.self] != nil)
+        if !isRepetition { settings.budget.recordRequest() }
     }
 
     func policy(for request: PreparedRequest) -> RetryPolicy {
@@ -112,17 +113,17 @@ extension Retrying: RepeatsExchanges {
     }
 }
 
-extension RawResponse {
+extension HTTPStatus {
     /// Whether the status does not concern a retry policy: it is below 400, or a 401 that the authenticator of the
     /// request handles (decision 0030).
     func isFinal(for request: PreparedRequest) -> Bool {
-        head.status.code < 400 || head.status == .unauthorized && request.handlesUnauthorized
+        code < 400 || self == .unauthorized && request.handlesUnauthorized
     }
 }
 
 extension Result<RawResponse, RequestError> {
     fileprivate func isFinal(for request: PreparedRequest) -> Bool {
-        if case .success(let response) = self { response.isFinal(for: request) } else { false }
+        if case .success(let response) = self { response.head.status.isFinal(for: request) } else { false }
     }
 
     /// The repetitions that the next executor has made.

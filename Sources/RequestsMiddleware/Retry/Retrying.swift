@@ -76,7 +76,7 @@ public struct Retrying: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        if let hedging = request.attributes[HedgingOfAttempts.self] {
+        if request.hasOwnAttributes, let hedging = request.attributes[HedgingOfAttempts.self] {
             var request = request
             request.attributes[HedgingOfAttempts.self] = nil
             return try await intercept(request, next: next.intercepted(by: hedging))
@@ -102,7 +102,7 @@ public struct Retrying: Middleware {
         let result: Result<RawResponse, RequestError>
         do throws(RequestError) {
             let response = try await first()
-            if response.isFinal(for: request) { return response }
+            if response.head.status.isFinal(for: request) { return response }
             result = .success(response)
         } catch {
             result = .failure(error)
@@ -125,7 +125,7 @@ extension Retrying: InPlaceMiddleware {
                 try await repeating(request, with: next, after: .failure(error))
             }
         }
-        if case .response(let response) = first, response.isFinal(for: request) { return first }
+        if let status = first.status, status.isFinal(for: request) { return first }
         return .deferred { () async throws(RequestError) in
             try await finish(request, with: next) { () async throws(RequestError) in try await first.response() }
         }

@@ -8,6 +8,8 @@ final class ProxyRoute: Sendable {
     let target: TargetURI
     /// The fields that the executor adds to requests that the proxy forwards.
     let fields: [RequestHeadWriter.Addition]
+    /// The Proxy-Authorization field among them; nil for none.
+    let authorization: Field?
     /// The authenticator that meets the challenges of the proxy; nil for none.
     private let authenticator: (any AuthenticationChallenge.ProxyAuthenticator)?
     private let limits: WireLimits
@@ -22,10 +24,11 @@ final class ProxyRoute: Sendable {
             return nil
         }
         var own = DefaultFields.additions
-        if let value = proxy.authorization?.fixedValue {
+        let authorization = proxy.authorization?.fixedValue.map { Field(name: .proxyAuthorization, value: $0) }
+        if let authorization {
             // A control character could end the field line.
-            guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
-            own.append(RequestHeadWriter.Addition(Field(name: .proxyAuthorization, value: value)))
+            guard !authorization.value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return nil }
+            own.append(RequestHeadWriter.Addition(authorization))
         }
         if proxy.scheme == .socks5, let authorization = proxy.authorization {
             guard case .basic(let username, let password) = authorization.kind, (1...255).contains(username.count),
@@ -40,6 +43,7 @@ final class ProxyRoute: Sendable {
         self.proxy = proxy
         self.target = target
         self.fields = own
+        self.authorization = authorization
         self.limits = limits
     }
 

@@ -6,11 +6,11 @@ import RequestsPOSIX
 // MARK: A task
 
 extension SocketExchange {
-    /// Sends `request`, and returns the response; `isContinuation` as in ``PlannedExchange``.
+    /// Sends `request`, and returns the response; `transmission` is that to a proxy with an authenticator.
     static func perform(
-        _ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool = false
+        _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission? = nil
     ) async throws(RequestError) -> RawResponse {
-        switch try Beginning(request, over: handle, isContinuation: isContinuation) {
+        switch try Beginning(request, over: handle, as: transmission) {
         case .connected(let exchange): return try await perform(exchange)
         case .planned(let plan): return try await perform(connected(plan))
         }
@@ -143,8 +143,10 @@ private enum Beginning: ~Copyable {
     case planned(UniqueBox<PlannedExchange>)
 
     @inline(never)
-    init(_ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool) throws(RequestError) {
-        let plan = try PlannedExchange(request, over: handle, isContinuation: isContinuation)
+    init(
+        _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission?
+    ) throws(RequestError) {
+        let plan = try PlannedExchange(request, over: handle, as: transmission)
         if let connection = plan.idleConnection() {
             self = .connected(UniqueBox(plan.exchange(on: connection)))
         } else {

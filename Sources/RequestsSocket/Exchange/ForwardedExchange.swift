@@ -30,10 +30,11 @@ enum ForwardedExchange {
         of request: PreparedRequest, _ signIn: ProxySignIn, after earlier: [RawResponse.Metrics.Retry],
         over handle: PoolHandle
     ) async throws(RequestError) -> RawResponse {
-        var request = request
-        if let value = signIn.fieldValue { request.header[.proxyAuthorization] = value }
+        let transmission = ForwardedTransmission(
+            authorization: signIn.fieldValue.map { Field(name: .proxyAuthorization, value: $0) },
+            isRepetition: !earlier.isEmpty)
         do throws(RequestError) {
-            return try await SocketExchange.perform(request, over: handle, isContinuation: !earlier.isEmpty)
+            return try await SocketExchange.perform(request, over: handle, as: transmission)
         } catch {
             throw error.adding(repetitions: earlier)
         }

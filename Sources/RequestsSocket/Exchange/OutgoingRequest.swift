@@ -24,20 +24,35 @@ package struct OutgoingRequest: ~Copyable, Sendable {
         isLargeFile = payload.isLargeFile
     }
 
-    /// Checks `request` and opens its body; `route` is that to the proxy to which it is sent, if there is one.
+    /// Checks `request` and opens its body.
+    ///
+    /// - Parameters:
+    ///   - request: The request of the caller.
+    ///   - route: The route to the proxy to which it is sent; nil if there is none.
+    ///   - authorization: The valid Proxy-Authorization field of the authenticator of that proxy.
+    ///   - timeLimits: The limits of the exchange.
+    /// - Throws: `RequestError` if the request cannot be sent.
     init(
-        _ request: PreparedRequest, through route: ProxyRoute?, _ timeLimits: SocketTimeLimits
+        _ request: PreparedRequest, through route: ProxyRoute?, with authorization: Field?,
+        _ timeLimits: SocketTimeLimits
     ) throws(RequestError) {
         let payload = try Payload(request)
+        var additions = DefaultFields.additions
+        if let route {
+            additions = route.fields
+            if let authorization { additions.append(RequestHeadWriter.Addition(authorization)) }
+            // The proxy may repeat it in its response, which logs contain.
+            if let secret = authorization ?? route.authorization { request.recordSecret(secret) }
+        }
         let head = try RequestHeadWriter.head(
             of: request, framing: request.framing(ofLength: payload.length),
-            form: route == nil ? .origin : .absolute, adding: route?.fields ?? DefaultFields.additions)
+            form: route == nil ? .origin : .absolute, adding: additions)
         self.init(request, head, payload, timeLimits)
     }
 
     /// Checks `request` and opens its body, for tests of the exchange.
     package init(_ request: PreparedRequest) throws(RequestError) {
-        try self.init(request, through: nil, SocketTimeLimits(request))
+        try self.init(request, through: nil, with: nil, SocketTimeLimits(request))
     }
 
     /// The time for which the body waits for 100 (Continue); nil if it is sent with the head.

@@ -21,17 +21,18 @@ struct PlannedExchange: ~Copyable, Sendable {
 
     /// Checks the request as far as possible without a connection.
     init(
-        _ request: PreparedRequest, over handle: PoolHandle, isContinuation: Bool = false
+        _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission? = nil
     ) throws(RequestError) {
         do throws(RequestError) {
             let timeLimits = SocketTimeLimits(request)
             let origin = try handle.pool.origin(of: request)
             let outgoing = try OutgoingRequest(
-                request, through: origin.isForwarded ? origin.proxy : nil, timeLimits)
+                request, through: origin.isForwarded ? origin.proxy : nil, with: transmission?.authorization,
+                timeLimits)
             try timeLimits.check()
             self.outgoing = outgoing
             place = PooledOrigin(handle: handle, origin: origin)
-            self.isContinuation = isContinuation || request.redirectedFrom != nil
+            isContinuation = transmission?.isRepetition == true || request.redirectedFrom != nil
         } catch {
             throw error.beforeSending()
         }

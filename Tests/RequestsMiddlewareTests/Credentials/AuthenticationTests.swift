@@ -82,6 +82,7 @@ struct AuthenticationTests {
         ("http://e.com/api/", "http://e.com/api?q=1", true), ("http://e.com", "http://e.com/x", true),
         ("http://e.com/api", "http://e.com/apix", false), ("http://e.com/api", "http://e.com/", false),
         ("http://e.com/api", "http://e.com:81/api/x", false), ("http://e.com/api", "https://e.com/api/x", false),
+        ("https://e.com/api", "http://e.com/api/x", false), ("https://e.com/api", "https://e.com:443/api/x", true),
         ("http://e.com/api", "http://f.com/api/x", false), ("http://e.com/api", "http://e.com./api/x", false),
         ("http://e.com/api", "http://a.e.com/api/x", false), ("http://e.com/api", "http://e.com/api/%2e%2E/x", false),
         ("http://e.com/api", "http://e.com/api/%2e./x", false), ("http://e.com/api", "http://e.com/api/a.b/%20", true),

@@ -1,18 +1,26 @@
 @_spi(Lock) internal import Requests
 
-/// The fields of refreshable credentials, ready for requests as long as the credentials are valid and no refresh is
-/// active.
+/// The fields of credentials, ready for requests as long as the credentials are valid and no refresh is active.
 ///
 /// Nearly every request uses them. They are not generic: code for credentials of any type looks up metadata in each
 /// step, which costs more than the step.
 final class ReadyFields: Sendable {
     /// The fields, and the values that identify them in a rejection.
-    struct Ready: Sendable {
+    ///
+    /// One reference, because every request receives it.
+    final class Ready: Sendable {
         let fields: Header
         let generation: Int
         let endedRefreshes: Int
         /// When the credentials must be checked again; nil if they do not expire.
         let end: Date?
+
+        init(fields: Header, generation: Int, endedRefreshes: Int, end: Date?) {
+            self.fields = fields
+            self.generation = generation
+            self.endedRefreshes = endedRefreshes
+            self.end = end
+        }
     }
 
     private struct State: Sendable {
@@ -21,10 +29,23 @@ final class ReadyFields: Sendable {
         var version = 0
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
+    private let now: @Sendable () -> Date
 
-    /// The fields if they are ready; `now` is called only if the credentials expire.
-    func current(_ now: () -> Date) -> Ready? {
+    /// Creates fields that are not ready until ``keep(_:of:)``; `now` is called only if the credentials expire.
+    init(now: @escaping @Sendable () -> Date) {
+        state = Lock(State())
+        self.now = now
+    }
+
+    /// Creates fields that never change; nil for none.
+    init(_ fields: Header?) {
+        state = Lock(State(ready: fields.map { Ready(fields: $0, generation: 0, endedRefreshes: 0, end: nil) }))
+        now = { Date() }
+    }
+
+    /// The fields if they are ready.
+    var current: Ready? {
         guard let ready = state.withLock({ $0.ready }) else { return nil }
         if let end = ready.end, now() >= end { return nil }
         return ready
@@ -47,4 +68,14 @@ final class ReadyFields: Sendable {
             state.version &+= 1
         }
     }
+}
+
+/// An authenticator whose credentials are fields that are ready for nearly every request, and which does nothing with
+/// the responses that it does not handle.
+protocol ReadyAuthenticator: Authenticator {
+    /// The fields, for requests that the authenticator applies to.
+    var ready: ReadyFields { get }
+
+    /// Returns the token that identifies the credentials of a request with these fields.
+    func token(of ready: ReadyFields.Ready) -> Token
 }

@@ -1,6 +1,6 @@
 @_spi(Lock) public import Requests
 
-extension RefreshableAuthenticator {
+extension RefreshableAuthenticator: ReadyAuthenticator {
     /// Returns the fields of the present credentials, and waits for a refresh if there are none.
     ///
     /// - Throws: `RequestError` with `credentialsUnavailable`, `cancelled` or `timedOut`; nothing is sent.
@@ -15,7 +15,7 @@ extension RefreshableAuthenticator {
                 if starts { flight.start() }
                 return (try header(of: credential, token), Token(value: token))
             case .wait(let number, let starts)?:
-                let outcome = try await outcome(ofRefresh: number, starts: starts, until: request.limit)
+                let outcome = try await outcomeBeforeSending(request, ofRefresh: number, starts: starts)
                 // A request that was only held is sent with the old credentials if there are no new ones.
                 if validity(of: credential) == .expired { try outcome.checkRenewal() }
                 hasWaited = true
@@ -32,11 +32,7 @@ extension RefreshableAuthenticator {
         for request: PreparedRequest
     ) throws(RequestError) -> (fields: Header, token: Token)? {
         // While a refresh is active nothing is ready, so this request is not part of one.
-        if let ready = ready.current(now) {
-            let token = RefreshState<Credential>.Token(
-                generation: ready.generation, endedRefreshes: ready.endedRefreshes)
-            return (ready.fields, Token(value: token))
-        }
+        if let ready = ready.current { return (ready.fields, token(of: ready)) }
         let version = ready.version
         guard !flight.isRefreshingHere, case .send(let credential, let token, let starts)? = peekBefore() else {
             return nil
@@ -45,6 +41,12 @@ extension RefreshableAuthenticator {
         let fields = try header(of: credential, token)
         keep(fields, of: credential, token, version)
         return (fields, Token(value: token))
+    }
+
+    func token(of ready: ReadyFields.Ready) -> Token {
+        Token(
+            value: RefreshState<Credential>.Token(
+                generation: ready.generation, endedRefreshes: ready.endedRefreshes))
     }
 
     /// Keeps the fields of valid credentials for the next requests, unless a refresh is active.
@@ -122,6 +124,17 @@ extension RefreshableAuthenticator {
             return header
         } catch {
             throw RequestError.wrapped(error, as: .credentialsUnavailable).beforeSending()
+        }
+    }
+
+    /// Returns the outcome of the refresh that `request` waits for before it is sent.
+    private func outcomeBeforeSending(
+        _ request: PreparedRequest, ofRefresh number: Int, starts: Bool
+    ) async throws(RequestError) -> RefreshState<Credential>.Outcome {
+        do throws(RequestError) {
+            return try await outcome(ofRefresh: number, starts: starts, until: request.limit)
+        } catch {
+            throw error.beforeSending()
         }
     }
 

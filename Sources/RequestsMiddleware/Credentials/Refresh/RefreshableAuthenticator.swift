@@ -32,7 +32,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
     }
 
     /// The fields that nearly every request is sent with.
-    let ready = ReadyFields()
+    let ready: ReadyFields
     let flight: RefreshFlight<Credential>
     let fields: @Sendable (Credential) throws -> Header
     let expiration: (@Sendable (Credential) -> Date?)?
@@ -75,6 +75,7 @@ public final class RefreshableAuthenticator<Credential: Sendable>: Authenticator
         refresh: @escaping @Sendable (Credential?) async throws -> Credential?
     ) {
         self.onReplacement = onReplacement
+        ready = ReadyFields(now: now)
         let isExpired: @Sendable (Credential) -> Bool = { credential in
             expiration?(credential).map { $0 <= now() } ?? false
         }

@@ -1,0 +1,17 @@
+import Requests
+
+/// One transmission of a request that a proxy with an authenticator forwards.
+///
+/// The credentials are not part of the request: errors contain the request of the caller, and the credentials are sent
+/// although the call may have left its origin (decision 0020). A reference, because nearly every request has none.
+final class ForwardedTransmission: Sendable {
+    /// The Proxy-Authorization field; nil before the first challenge.
+    let authorization: Field?
+    /// Whether the request was sent before, so that it continues a running call.
+    let isRepetition: Bool
+
+    init(authorization: Field?, isRepetition: Bool) {
+        self.authorization = authorization
+        self.isRepetition = isRepetition
+    }
+}
