@@ -21,13 +21,16 @@ public struct Observing: Middleware {
 
     private final class Settings: Sendable {
         let seat: Seat
-        /// The observers, each again if it only counts requests.
-        let observers: [(observer: any Observer, counter: (any CountingObserver)?)]
+        let observers: [any Observer]
+        /// For each observer itself if it only counts requests; empty if none does.
+        let counters: [(any CountingObserver)?]
         let clock: Retrying.Clock
 
         init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
-            self.observers = observers.map { ($0, $0 as? any CountingObserver) }
+            self.observers = observers
+            let counters = observers.map { $0 as? any CountingObserver }
+            self.counters = counters.contains { $0 != nil } ? counters : []
             self.clock = clock
         }
     }
@@ -63,12 +66,25 @@ public struct Observing: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var observation = Observation(of: request, at: settings.seat)
+        guard settings.counters.isEmpty else { return try await count(&observation, with: next) }
+        var handlers: [Handler] = []
+        for observer in settings.observers {
+            if let handler = observer.begin(&observation) { handlers.append(handler) }
+        }
+        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(request) }
+        return try await perform(observation, with: next, reportingTo: handlers)
+    }
+
+    /// Performs a request with observers some of which only count it.
+    private func count(
+        _ observation: inout Observation, with next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
         var handlers: [Handler] = []
         // The only observer that is interested so far, if it needs neither a report nor the time.
         var onlyCounter: (any CountingObserver)?
-        for (observer, counter) in settings.observers {
+        for (observer, counter) in zip(settings.observers, settings.counters) {
             if let counter, handlers.isEmpty, onlyCounter == nil {
-                if counter.begin(request) { onlyCounter = counter }
+                if counter.begin(observation.request) { onlyCounter = counter }
                 continue
             }
             guard let handler = observer.begin(&observation) else { continue }
@@ -79,7 +95,7 @@ public struct Observing: Middleware {
             guard observation.hasEffect else { return try await perform(observation, with: next, countedBy: counter) }
             handlers.append(counter.endHandler)
         }
-        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(request) }
+        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(observation.request) }
         return try await perform(observation, with: next, reportingTo: handlers)
     }
 

@@ -71,6 +71,46 @@ struct ActivityTests {
         #expect(seen.elements == [0, 1] && reported.elements == [1, 0])
     }
 
+    @Test("counters among other observers count alike, and attempts are numbered with a counter alone (PM-112)")
+    func besideOthers() async throws {
+        struct Marking: Observing.Observer {
+            func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
+                observation.fields.set(Field(name: "X-Mark", value: "1"))
+                return nil
+            }
+        }
+        let (first, second, log) = (ActivityCounter(), ActivityCounter(), SharedLog())
+        let seen = Collected<[String]>()
+        let served = MockExecutor { request in
+            seen.add(["\(first.count)", "\(second.count)", request.header["X-Mark"] ?? "none"])
+            return .chunks([Data("a".utf8)])
+        }
+        let (recording, marking) = (RecordingObserver("r", log: log), Marking())
+        let chains: [([any Observing.Observer], [String])] = [
+            ([first], ["1", "0", "none"]), ([first, second], ["1", "1", "none"]), ([marking, first], ["1", "0", "1"]),
+            ([first, marking, second], ["1", "1", "1"]), ([first, recording, second], ["1", "1", "none"]),
+            ([first, marking, recording], ["1", "0", "1"]), ([recording, first], ["1", "0", "none"]),
+            ([first, first], ["2", "0", "none"]),
+        ]
+        for (observers, expected) in chains {
+            let executor = served.intercepted(by: Observing(.calls, by: observers))
+            for isStreamed in [false, true] {
+                let request = try isStreamed ? streamedRequest(api) : api.get(.text, from: "/x").prepared()
+                let response = try await executor.execute(request)
+                #expect(seen.elements.last == expected && first.count == (isStreamed ? Int(expected[0]) : 0))
+                if case .stream(let stream) = response.body { while try await stream.next() != nil {} }
+                #expect(first.count == 0 && second.count == 0)
+            }
+        }
+        #expect(log.steps.count { $0 == "r begin" } == 6 && log.steps.count { $0 == "r end" } == 6)
+        let script = ResponseScript(.status(503), .json("[1]"))
+        let attempts = RecordingObserver()
+        let executor = script.executor.observing(.attempts, by: attempts)
+            .retrying(.retryNetworkFailureOrServiceUnavailable(with: .retryOnce)).observing(.calls, by: first)
+        #expect(try await executor.perform(api.get(.json([Int].self), from: "/x")) == [1])
+        #expect(attempts.reports.map(\.resendCount) == [0, 1])
+    }
+
     @Test(
         "the count includes a streamed body until it is read or released, and a failure and a cancellation end it (T-89)",
         arguments: Transport.allCases)
