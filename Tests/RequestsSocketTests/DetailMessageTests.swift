@@ -41,7 +41,8 @@ struct DetailMessageTests {
         texts: [
             "notRegular": FileError.notRegular(path: "/dev/null"), "invalidPath": FileError.invalidPath,
             "locked": FileError.locked(path: "/tmp/a"), "notPrivate": FileError.notPrivate(path: "/tmp/a"),
-            "tooLarge": FileError.tooLarge(path: "/tmp/a", limit: 1),
+            "tooLarge": FileError.tooLarge(path: "/tmp/a", limit: 1), "exists": FileError.exists(path: "/tmp/a"),
+            "malformed": FileError.malformed(path: "/tmp/a"),
             "system": FileError.system(SystemError("open", code: ENOENT), path: "/tmp/a\n"),
         ])
 
