@@ -21,7 +21,7 @@ public struct Observing: Middleware {
 
     private final class Settings: Sendable {
         let seat: Seat
-        /// The observers, each again if it only counts requests.
+        /// The observers; `counter` is the same observer if it only counts requests.
         let observers: [(observer: any Observer, counter: (any CountingObserver)?)]
         let clock: Retrying.Clock
 
@@ -64,7 +64,7 @@ public struct Observing: Middleware {
     ) async throws(RequestError) -> RawResponse {
         var observation = Observation(of: request, at: settings.seat)
         var handlers: [Handler] = []
-        // The only observer that is interested so far, if it needs neither a report nor the time.
+        // The only observer of this request so far, if it needs neither a report nor the time.
         var onlyCounter: (any CountingObserver)?
         for (observer, counter) in settings.observers {
             if let counter, handlers.isEmpty, onlyCounter == nil {
@@ -83,7 +83,7 @@ public struct Observing: Middleware {
         return try await perform(observation, with: next, reportingTo: handlers)
     }
 
-    /// Performs a request of which only the end matters.
+    /// Performs a request whose only observer is `counter`.
     private func perform(
         _ observation: Observation, with next: any RequestExecutor, countedBy counter: any CountingObserver
     ) async throws(RequestError) -> RawResponse {
