@@ -15,7 +15,7 @@ extension ExecutorUnderTest {
         /// Whether the scenario would end the process or never return, so that it is not run.
         public let isFatal: Bool
 
-        /// Whether the scenario also passes sometimes, because its result depends on the order of events.
+        /// Whether the scenario sometimes passes, because its result depends on the order of events.
         public let isOccasional: Bool
 
         /// Creates a deviation from the scenario with the name `scenario`, which fails with a message that contains

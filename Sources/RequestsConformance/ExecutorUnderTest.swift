@@ -70,9 +70,8 @@ public struct ExecutorUnderTest: Sendable {
 
     /// Runs `scenario` with this executor.
     ///
-    /// - Throws: ``ConformanceFailure`` if the executor does not keep the guarantee, unless a deviation states that it
-    ///   fails in this way, and also if it does although a deviation states that it does not, unless the deviation is
-    ///   occasional.
+    /// - Throws: ``ConformanceFailure`` if the executor does not keep the guarantee and no deviation states this
+    ///   failure, or if it keeps the guarantee although a deviation that is not occasional states the opposite.
     @discardableResult
     public func run(_ scenario: Scenario) async throws -> Outcome {
         guard let deviation = deviations.first(where: { $0.scenario == scenario.name }) else {

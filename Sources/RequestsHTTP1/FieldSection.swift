@@ -31,10 +31,11 @@ struct FieldSection {
         self.bytesRead = bytesRead
     }
 
-    /// Begins the section of a head, after a start line of `length` bytes; the sections of interim responses before it
-    /// count towards the limit of the head.
+    /// Begins the section of a head, after a start line of `length` bytes.
+    ///
+    /// The sections of interim responses before it count towards the limit of the head.
     mutating func begin(afterLine length: Int) {
-        // Assigning a whole new section takes as long as reading a field, and most sections are the first.
+        // Assigning a new section takes as long as reading a field, and most sections are the first of their message.
         if count > 0 { self = FieldSection(tolerating: tolerance, bytesRead: bytesRead) }
         bytesRead &+= length
     }

@@ -25,7 +25,7 @@ package struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConverti
 
     /// The version as in a start line, for example `HTTP/1.1`.
     package var description: String {
-        // A literal, because every response has it.
+        // A literal takes less time than interpolation, and nearly every response has this version.
         self == .http11 ? "HTTP/1.1" : "HTTP/\(major).\(minor)"
     }
 }

@@ -9,7 +9,7 @@ package enum FileError: Error, Hashable, Sendable {
     case invalidPath
     /// Another ``PartialFile`` has the file open, in this process or another.
     case locked(path: String)
-    /// There is a file that must not be replaced.
+    /// There is a file at the path, which must not be replaced.
     case exists(path: String)
     /// Users other than the owner may read or change the file.
     case notPrivate(path: String)
@@ -65,7 +65,7 @@ package struct FileReader: ~Copyable, Sendable {
         size = Int64(status.st_size)
     }
 
-    /// Returns the bytes of the file, fewer than its size if it shrinks meanwhile.
+    /// Returns the bytes of the file; fewer than its size if it shrinks meanwhile.
     ///
     /// - Throws: `FileError.tooLarge` if it has more than `limit` bytes.
     package func contents(limit: Int) throws(FileError) -> [UInt8] {

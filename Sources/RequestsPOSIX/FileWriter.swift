@@ -73,11 +73,11 @@ package struct FileWriter: ~Copyable, Sendable {
         isFinished = true
     }
 
-    /// Gives the file its path, where nothing may be.
+    /// Completes the file at its path, where nothing may exist.
     ///
-    /// - Throws: `FileError.exists` if there is anything, which is left unchanged.
+    /// - Throws: `FileError.exists` if anything exists there, which remains unchanged.
     package consuming func finishCreating() throws(FileError) {
-        // A rename would replace a file that appears at this moment. The temporary name is removed with the value.
+        // A rename would replace a file that appears at this moment. The temporary name is removed with the writer.
         guard link(temporaryPath, path) == 0 else {
             let error = SystemError.last("link")
             throw error.code == EEXIST ? .exists(path: path) : .system(error, path: path)

@@ -143,7 +143,7 @@ extension ServerState {
     }
 }
 
-/// A target, and the authority that its request had.
+/// A target, and the authority of its request.
 struct ServedTarget {
     let authority: String
     let target: TargetURI

@@ -13,7 +13,7 @@ struct Service {
     private var body = Data()
     /// The number of the request in progress in the record.
     private var recordNumber: Int?
-    /// A target with the authority of the last requests, which is not parsed again.
+    /// A target with the authority of the previous requests, so that it is not parsed again.
     private var lastTarget: ServedTarget?
 
     init(_ connection: ServerConnection, _ state: ServerState) {

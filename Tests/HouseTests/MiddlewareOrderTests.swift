@@ -2,7 +2,7 @@ import Testing
 
 @Suite("The order of middleware")
 struct MiddlewareOrderTests {
-    /// What `StandardMiddleware` calls for each name of the drawing.
+    /// The call in `StandardMiddleware` for each name in the drawing.
     private static let calls: [String: String] = [
         "observing(.calls)": ".intercepted(by: Observing(.calls", "caching": ".intercepted(by: cache)",
         "authenticating": ".authenticating(", "retrying": ".retrying(", "hedging": ".hedging(",
@@ -13,7 +13,7 @@ struct MiddlewareOrderTests {
         "observing(.attempts)": ".intercepted(by: Observing(.attempts", "signing": ".signing(",
     ]
 
-    /// The names in the drawing, from the call to the executor, without what a program adds itself.
+    /// The names in the drawing, from the call to the executor, without the middleware that a program adds itself.
     private static func drawing() throws -> [String] {
         let folder = "Sources/RequestsMiddleware/RequestsMiddleware.docc"
         let article = try Repository.here.text(of: "\(folder)/RequestsMiddleware.md")
@@ -35,7 +35,7 @@ struct MiddlewareOrderTests {
         names.removeAll { $0 == "executor" || $0 == "your own middleware" }
         let source = try Repository.here.text(of: "Sources/RequestsMiddleware/StandardMiddleware.swift")
         let added = source.split(separator: "\n").filter { $0.contains("executor = executor.") }
-        // What is added last receives a request first.
+        // The middleware that is added last receives a request first.
         let order = added.reversed().map { line in
             Self.calls.filter { line.contains("executor = executor\($0.value)") }.map(\.key).joined(separator: " or ")
         }

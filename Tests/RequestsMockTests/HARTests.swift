@@ -179,7 +179,7 @@ struct HARTests {
         #expect(folderless.problem == .inaccessible)
     }
 
-    @Test("a recording appears whole or not at all, for its owner only, and nothing else remains")
+    @Test("a recording appears whole or not at all, only its owner can read it, and no other file remains")
     func wholeFiles() async throws {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "a.har")
@@ -273,7 +273,7 @@ struct HARTests {
     }
 
     @Test(
-        "of entries whose URLs are the same without secrets, the first that remains responds",
+        "of the entries whose URLs are the same without secrets, the first remaining one responds",
         arguments: [.strict, .ordered] as [MockExecutor.ReplayOrder])
     func hiddenAlike(order: MockExecutor.ReplayOrder) async throws {
         let archive = HARArchive(entries: [

@@ -118,7 +118,7 @@ extension RequestMockTests {
         }
     }
 
-    @Test("another executor sends a request with a result of its own; a mocked value is returned nevertheless (PM-127)")
+    @Test("another executor sends a request that has its own result; a mocked value is still returned (PM-127)")
     func otherExecutors() async throws {
         let other = OtherExecutor()
         let request = StubbedLibrary.main.get(.text, from: "/x")

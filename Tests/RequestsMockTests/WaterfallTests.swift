@@ -31,7 +31,7 @@ struct WaterfallTests {
         return HARArchive(entries: [first, second])
     }
 
-    @Test("the page is one file without scripts, links, secrets and raw markup")
+    @Test("the page is one file without scripts, links, secrets or raw markup")
     func page() throws {
         let page = archive.waterfallHTML
         for text in ["<script", "src=", "href=", "url(", "@import", "secret", "\u{1B}"] {
@@ -46,7 +46,7 @@ struct WaterfallTests {
         #expect(empty.contains("0 exchanges in 0.0 ms"))
     }
 
-    @Test("durations and dates that no exchange has are limited in every form of the archive")
+    @Test("impossible durations and dates are limited in every form of the archive")
     func extremes() throws {
         let durations: [Duration] = [
             .seconds(Int64.max), .seconds(Int64.min), .seconds(Int64(1) << 50), .nanoseconds(-1),
@@ -131,7 +131,7 @@ private enum HeadlessBrowser {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // One that does not end must not stop the tests.
+        // A browser that does not exit must not block the tests.
         let end = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: end)
         defer { end.cancel() }

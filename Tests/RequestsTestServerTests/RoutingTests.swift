@@ -36,7 +36,7 @@ struct RoutingTests {
     }
 
     @Test(
-        "the first query item with a value is returned decoded, also an empty one (PM-131)",
+        "the value of the first query item with a value is returned decoded, including an empty value (PM-131)",
         arguments: [
             ("a=", ""), ("a", nil), ("", nil), ("b=1", nil), ("a=1&a=2", "1"), ("a&a=1", "1"), ("a==b", "=b"),
             ("%61=%3D%26", "=&"), ("a%CC%81=1", nil), ("=a", nil),
@@ -63,7 +63,7 @@ struct RoutingTests {
             client.endSending()
             _ = try await client.receive()
             #expect(server.exchanges.map(\.target) == targets.map(\.1))
-            // As a parser of the whole URI reads them.
+            // The targets are those that a parser of the whole URI returns.
             let expected = try targets.map { try TargetURI("http://\($0)\($1)").absoluteString }
             #expect(mock.recordedRequests.map(\.target.absoluteString) == expected)
         }

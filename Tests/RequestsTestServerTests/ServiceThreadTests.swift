@@ -147,7 +147,7 @@ struct ServiceThreadTests {
         #expect(!LeaderTerm.Progress(rounds: 1, services: 1).isSlow(since: waiting))
     }
 
-    /// Receives one response with a counted body, or what arrives before the connection ends.
+    /// Receives one response whose body has a Content-Length, or the bytes that arrive before the connection ends.
     fileprivate static func response(_ client: RawClient) async throws -> String {
         var text = ""
         while true {

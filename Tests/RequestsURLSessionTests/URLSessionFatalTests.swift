@@ -55,7 +55,7 @@ struct URLSessionFatalTests {
     )
     func deviations(name: String) async {
         await #expect(processExitsWith: .failure) { [name = name as String] in
-            // A failure of the scenario is not the end of the process.
+            // A failure of the scenario must not end the process.
             try? await runWithoutDeviations(name)
         }
     }
@@ -77,7 +77,7 @@ struct URLSessionFatalTests {
         arguments: endlessScenarios.keys.sorted())
     func endlessDeviations(name: String) async {
         await #expect(processExitsWith: .signal(SIGALRM)) { [name = name as String] in
-            // A scenario that returns needs less; a slow machine could only hide that one does.
+            // A scenario that returns takes less time. On a slow machine, the test could only fail to notice this.
             alarm(4)
             try? await runWithoutDeviations(name)
         }

@@ -4,7 +4,7 @@ package import Foundation
 package enum FileSizeLimit {
     /// Sets the limit to `bytes`, beyond which a write fails with EFBIG, and returns whether the system accepts it.
     package static func set(_ bytes: rlim_t) -> Bool {
-        // Otherwise the signal of such a write ends the process.
+        // Without this line, the signal of such a write ends the process.
         signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit(rlim_cur: bytes, rlim_max: bytes)
         #if os(Linux)

@@ -64,7 +64,7 @@ public struct PreparedRequest: Sendable {
         box = Box(parts)
     }
 
-    /// Creates a request for `target`, at an API, whose other parts `build` sets in place (decision 0015).
+    /// Creates a request for `target` and `api`, whose other parts `build` sets in place (decision 0015).
     init(
         target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?,
         _ build: (inout Parts) throws(RequestError) -> Void
@@ -162,7 +162,7 @@ public struct PreparedRequest: Sendable {
         }
     }
 
-    /// Whether there is a request body, read without copying it.
+    /// Whether the request has a body, determined without copying the body.
     package var hasBody: Bool { !box.parts.body.isNone }
 
     /// The form in which the response body is delivered.

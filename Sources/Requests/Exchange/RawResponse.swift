@@ -109,8 +109,8 @@ public struct RawResponse: Sendable {
 
         /// The measurements that few responses have.
         ///
-        /// They are one reference, which is nil for most responses, so that a response is cheap to pass on (decision
-        /// 0052).
+        /// They are one reference, which is nil for most responses, so that passing on a response takes less time
+        /// (decision 0052).
         private var extras: Extras?
 
         private indirect enum Extras: Hashable, Sendable {

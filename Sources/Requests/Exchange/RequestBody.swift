@@ -38,7 +38,7 @@ extension RequestBody {
     ///
     /// - Parameters:
     ///   - length: The length of the body in bytes; nil sends it chunked. A body of another length is an error.
-    ///   - isReplayable: Whether the body can be sent again; by default true.
+    ///   - isReplayable: Whether the body can be sent again; true by default.
     ///   - make: The function that returns the sequence. It is called for each transmission, and only once if
     ///     `isReplayable` is false.
     /// - Returns: The body.

@@ -45,8 +45,10 @@ extension PreparedRequest {
         change { $0.seenValues = SeenValues(within: $0.seenValues) }
     }
 
-    /// Records a secret field that the executor sends with this request without adding it, such as credentials for a
-    /// proxy, so that ``secrets(_:)`` finds it.
+    /// Records a secret field, such as credentials for a proxy, that the executor sends with this request without
+    /// adding it to the request.
+    ///
+    /// ``secrets(_:)`` then finds it.
     package func recordSecret(_ field: Field) { seenValues?.add(field) }
 
     /// The names of the fields that later middleware has added to this request, or whose values it has changed; none

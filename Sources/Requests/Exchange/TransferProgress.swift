@@ -38,10 +38,10 @@ package struct ProgressReporter: Sendable {
 
     private var observation: Observation?
 
-    /// Creates a reporter for `observer`; nil costs nothing.
+    /// Creates a reporter for `observer`; without an observer, it does nothing.
     ///
     /// - Parameters:
-    ///   - observer: The function that receives the progress.
+    ///   - observer: The function that receives the progress; nil for none.
     ///   - length: The length of the request body in bytes; nil if it is unknown.
     package init(_ observer: (@Sendable (TransferProgress) -> Void)?, sending length: Int? = nil) {
         observation = observer.map {

@@ -27,7 +27,7 @@ struct AcceptedResponse: Sendable {
         if !self.call.retries.isEmpty { addRetries() }
     }
 
-    @inline(never)  // keeps the change of a copy out of the path of most responses
+    @inline(never)  // keeps code that few responses need out of the initializer
     private mutating func addRetries() {
         response.metrics.retries = call.retries + response.metrics.retries
     }

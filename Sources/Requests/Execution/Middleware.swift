@@ -39,15 +39,16 @@ extension Middleware {
 
 /// An executor whose requests are first handled by middleware.
 public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: RequestExecutor {
-    // One reference, because a blocking call converts the executor, which would copy all executors behind it.
+    // One reference, because a blocking call casts the executor, which would copy all executors behind it (decision
+    // 0048).
     let parts: Parts
 
     final class Parts: Sendable {
         let base: Base
         let middleware: Interceptor
-        /// The executor as the middleware receives it; made once, because each request needs it.
+        /// The executor as the middleware receives it; created once, because each request needs it.
         let next: any RequestExecutor
-        /// The traits; determined once, because those of a chain are determined from all of its executors.
+        /// The traits, determined once, because those of a chain depend on all of its executors.
         let traits: ExecutorTraits
 
         init(_ base: Base, _ middleware: Interceptor) {

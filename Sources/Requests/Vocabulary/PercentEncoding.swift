@@ -147,7 +147,8 @@ public struct PercentEncoding: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns `text` decoded, or unchanged if the result is not UTF-8, so that texts of different bytes differ.
+    /// Returns `text` decoded, or unchanged if the result is not UTF-8, so that texts with different bytes remain
+    /// different.
     package static func decodeUTF8(_ text: some StringProtocol) -> String {
         let decoded = decode(text)
         return decoded.unicodeScalars.contains("\u{FFFD}") ? String(text) : decoded

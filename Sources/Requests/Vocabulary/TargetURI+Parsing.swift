@@ -30,7 +30,7 @@ extension TargetURI {
             query: try Self.encoded(parts.query), fragment: try Self.encoded(parts.fragment))
     }
 
-    /// Returns the target of another request to the same server, whose authority is not parsed again.
+    /// Returns the target of another request to the same server, without parsing the authority again.
     ///
     /// - Parameter text: The request target in origin-form (RFC 9112 §3.2.1), which begins with a slash.
     /// - Returns: The target.
@@ -84,8 +84,8 @@ struct URIReference {
     var query: ArraySlice<UInt8>?
     var fragment: ArraySlice<UInt8>?
 
-    /// Creates a reference from `text`, in which two slashes at the beginning are followed by an authority, unless
-    /// `hasAuthority` is false.
+    /// Creates a reference from `text`; two slashes at its beginning precede an authority, unless `hasAuthority` is
+    /// false.
     init(_ text: ArraySlice<UInt8>, hasAuthority: Bool = true) {
         var remainder = text
         // The fragment first: it may contain `?`, and a query may contain `/`.

@@ -56,7 +56,7 @@ extension CacheExchange {
         }
         let isPart = request.header.contains(.range) || response.status == 206
         var storage = Caching.Storage.never
-        // First what most responses fail, because both read the directives.
+        // This check is first, because most responses fail it, and both checks read the directives.
         if !isPart, Caching.Rules.permitsStoring(response.status, response.header, for: conditions) {
             storage = settings.rules.storage(of: response.header, for: request)
         }

@@ -122,7 +122,8 @@ extension CacheExchange {
 
     /// Forwards the request, or waits for an identical one and uses its response if that is permitted.
     ///
-    /// The number of requests that had ended before the lookup, `endings`, shows whether another lookup can find more.
+    /// `endings` is the number of requests that had ended before the lookup; it shows whether another lookup can find
+    /// more.
     private func fetch(
         _ reason: ForwardReason, _ found: Found?, since endings: Int
     ) async throws(RequestError) -> RawResponse {

@@ -50,7 +50,7 @@ final class CacheFlights: Sendable {
 
     /// The number of requests that have ended.
     ///
-    /// While it does not change, a request that begins need not look for the response of one that has just ended.
+    /// While it does not change, a new request need not look up the response of one that has just ended.
     var endings: Int { ended.load(ordering: .acquiring) }
 
     /// Begins a request, or waits for the end of an identical one.

@@ -137,7 +137,7 @@ struct VariantList: Hashable, Sendable {
         names.removeLast(max(0, names.count - Self.limit))
     }
 
-    /// Returns the folded names of Vary, sorted and without repetitions; nil if no request matches, or if one is
+    /// Returns the folded names of Vary, sorted and without repetitions; nil if no request matches, or if a name is
     /// malformed.
     static func names(in header: Header) -> [String]? {
         guard header.contains(.vary) else { return [] }
@@ -148,7 +148,7 @@ struct VariantList: Hashable, Sendable {
                 let start = name.drop(while: isBlank)
                 guard let last = start.lastIndex(where: { !isBlank($0) }) else { continue }
                 let name = start[...last]
-                // A name that no field has could be read as another name with a value in a key.
+                // In a key, an invalid name could be read as another name with a value.
                 let text = String(Substring(name))
                 if name.elementsEqual("*".utf8) || !Field.Name(text).isValid { return nil }
                 names.insert(CaseInsensitiveString(ASCIIFolding.folded(text)))

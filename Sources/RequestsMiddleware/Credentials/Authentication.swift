@@ -20,7 +20,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     public let authenticator: Credentials
 
     private let scope: CredentialScope
-    /// The fields of an authenticator that has them ready; nil for others.
+    /// The ready fields of the authenticator; nil if it is not a ``ReadyAuthenticator``.
     private let ready: ReadyFields?
 
     /// The environment whose base URL a request must be at or below; its other properties are not used.
@@ -48,7 +48,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         return try await finish(request, sent, with: ready, after: response, next)
     }
 
-    /// Performs `request`, to which credentials apply that have to be requested from the authenticator.
+    /// Performs `request` with credentials that must be requested from the authenticator.
     private func interceptUnready(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -88,8 +88,7 @@ extension Authentication: InPlaceMiddleware {
         }
     }
 
-    /// Performs `request`, to which credentials apply that have to be requested from the authenticator, in the same
-    /// way.
+    /// Performs `request` in place, with credentials that must be requested from the authenticator.
     private func interceptUnreadyInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
@@ -197,7 +196,7 @@ extension Authentication {
         _ request: PreparedRequest, _ sent: PreparedRequest, with ready: ReadyFields.Ready,
         after response: RawResponse, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        // Always a token of this type: both belong to one authenticator.
+        // The cast always succeeds: the fields and the token belong to one authenticator.
         guard let token = (authenticator as? any ReadyAuthenticator)?.token(of: ready) as? Credentials.Token else {
             return response
         }

@@ -260,9 +260,9 @@ extension RawResponse {
         return copy
     }
 
-    /// Throws if the body is in memory and longer than `delivery` allows.
+    /// Checks the length of the body if it is in memory.
     ///
-    /// - Throws: `RequestError` with `tooLarge` otherwise.
+    /// - Throws: `RequestError` with `tooLarge` if the body is longer than `delivery` allows.
     fileprivate func checkSize(
         within delivery: ResponseBody.Delivery, of request: PreparedRequest
     ) throws(RequestError) {

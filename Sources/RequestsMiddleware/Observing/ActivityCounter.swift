@@ -116,7 +116,9 @@ extension Request {
     }
 }
 
-/// An observer that needs no report of a request: alone it costs neither the time of a clock nor a report.
+/// An observer that receives only the beginning and the end of each request.
+///
+/// If it is the only observer, no report is created and no clock is read.
 protocol CountingObserver: Observing.Observer {
     /// Receives the beginning of a request, and returns whether it must receive the end.
     func begin(_ request: PreparedRequest) -> Bool
@@ -126,7 +128,7 @@ protocol CountingObserver: Observing.Observer {
 }
 
 extension CountingObserver {
-    /// The function that receives the end among those of other observers.
+    /// The handler that receives the end, for use with the handlers of other observers.
     var endHandler: Observing.Handler {
         { event in
             if case .end = event { end() }

@@ -22,7 +22,7 @@ public struct Observing: Middleware {
     private final class Settings: Sendable {
         let seat: Seat
         let observers: [any Observer]
-        /// For each observer itself if it only counts requests; empty if none does.
+        /// For each observer, the same one if it only counts requests; empty if none does.
         let counters: [(any CountingObserver)?]
         let clock: Retrying.Clock
 
@@ -80,7 +80,7 @@ public struct Observing: Middleware {
         _ observation: inout Observation, with next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var handlers: [Handler] = []
-        // The only observer that is interested so far, if it needs neither a report nor the time.
+        // The only observer of this request so far, if it needs neither a report nor the time.
         var onlyCounter: (any CountingObserver)?
         for (observer, counter) in zip(settings.observers, settings.counters) {
             if let counter, handlers.isEmpty, onlyCounter == nil {
@@ -99,7 +99,7 @@ public struct Observing: Middleware {
         return try await perform(observation, with: next, reportingTo: handlers)
     }
 
-    /// Performs a request of which only the end matters.
+    /// Performs a request whose only observer is `counter`.
     private func perform(
         _ observation: Observation, with next: any RequestExecutor, countedBy counter: any CountingObserver
     ) async throws(RequestError) -> RawResponse {

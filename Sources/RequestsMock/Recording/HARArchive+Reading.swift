@@ -33,7 +33,7 @@ extension HARArchive {
     public init(contentsOf path: String) throws(HARError) {
         let bytes: [UInt8]
         do throws(FileError) {
-            // Not a device or a pipe, of which reading might not end.
+            // A device or a pipe is refused, because reading it might not end.
             bytes = try FileReader(path: path).contents(limit: Self.maximumBytes)
         } catch .tooLarge {
             throw HARError(
@@ -50,7 +50,8 @@ extension HARArchive.Entry {
     fileprivate static func hasOtherScheme(_ entry: HARMember) throws(HARError) -> Bool {
         let url = try entry.member("request").member("url").string()
         guard let scheme = TargetURI.scheme(of: url.utf8), !scheme.containsByte(".") else { return false }
-        // A host and a port, such as localhost:80, which is an error, as is one with a dot.
+        // A digit after the colon, like a dot before it, means a host and a port, such as localhost:80, which is an
+        // error.
         if let next = url.utf8.dropFirst(scheme.utf8.count + 1).first, next &- 0x30 < 10 { return false }
         return !["http", "https"].contains(scheme)
     }

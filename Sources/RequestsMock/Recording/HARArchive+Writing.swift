@@ -16,8 +16,9 @@ extension HARArchive {
         return (try? encoder.encode(log)) ?? Data()
     }
 
-    /// Writes the archive to a file that does not exist, which appears whole or not at all and is readable by its owner
-    /// only.
+    /// Writes the archive to a file that does not exist.
+    ///
+    /// The file appears whole or not at all, and only its owner can read it.
     ///
     /// - Throws: ``HARError``: with ``HARError/Problem/fileExists`` if the file exists, so that of two recorders with
     ///   one file neither loses its recording.

@@ -83,7 +83,7 @@ public struct HARArchive: Hashable, Sendable {
 
     /// The durations of the stages of an exchange; nil for a stage that does not apply.
     ///
-    /// Negative durations count as zero, and longer ones than a year as a year.
+    /// A negative duration counts as zero, and one of more than a year as a year.
     public struct Timings: Hashable, Sendable {
         /// The time in a queue.
         public var blocked: Duration?
@@ -111,7 +111,7 @@ public struct HARArchive: Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration from zero to a year, so that sums and milliseconds can be represented.
+    /// The duration, limited to zero to one year, so that sums and milliseconds can be represented.
     var counted: Duration { min(max(self, .zero), .seconds(365 * 24 * 3_600)) }
 
     /// The duration in milliseconds, rounded to microseconds.

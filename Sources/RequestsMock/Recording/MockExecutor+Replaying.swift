@@ -17,13 +17,13 @@ extension MockExecutor {
     /// Creates a mock that responds as recorded.
     ///
     /// A request matches an entry with the same method and URL. The query items must be the same in any order. Values
-    /// and components of the path that the recording lacks, because they contained secrets, are not compared; if a
-    /// request matches several such URLs, the entry that was recorded first and has not been replayed responds.
-    /// Fields are not compared, and bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one
-    /// more request than was recorded, fails with the report of the mock; `verify()` fails while an entry has not
-    /// been replayed. Content codings were decoded when the responses were recorded. An exchange that failed while it
-    /// was recorded fails with the reason `connectionLost`, and one whose body was not recorded, because it was too
-    /// long or not read, with `other`.
+    /// and path components that the recording lacks, because they contained secrets, are not compared. If a request
+    /// matches several such URLs, the first recorded entry that has not been replayed responds. Fields are not
+    /// compared, and bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one more request than
+    /// was recorded, fails with the report of the mock; `verify()` fails while an entry has not been replayed. Content
+    /// codings were decoded when the responses were recorded. An exchange that failed while it was recorded fails with
+    /// the reason `connectionLost`, and one whose body was not recorded, because it was too long or not read, with
+    /// `other`.
     ///
     /// - Parameters:
     ///   - archive: The recording.
@@ -42,8 +42,8 @@ extension MockExecutor {
             if groups[key] == nil { keys.append(key) }
             groups[key, default: []].append((index, entry))
         }
-        // The newest stub that matches responds: one for a URL without redacted parts before those that ignore them, of
-        // which the one with the first remaining entry responds (decision 0050).
+        // The newest stub that matches responds: a stub for a URL without redacted parts precedes those that ignore
+        // such parts. Of the latter, the one with the first remaining entry responds (decision 0050).
         for key in keys.filter(\.isRedacted) + keys.filter({ !$0.isRedacted }) {
             let entries = groups[key] ?? []
             let group = ReplayGroup(entries, comparesBodies: order == .strict)
@@ -130,7 +130,7 @@ private struct ReplayKey: Hashable {
     private struct Pattern: Hashable {
         let method: ByteText
         let origin: ByteText
-        /// The components of the path, of which the redacted ones are equal.
+        /// The components of the path; all redacted components are equal.
         let components: [ByteText]
         let items: [StubPattern.QueryItem: Int]
     }

@@ -1,9 +1,9 @@
 import Requests
 
-/// JSON as stubs compare it: strings by their bytes, and integers exactly.
+/// The comparison of JSON for stubs: strings by their bytes, and integers exactly.
 ///
-/// `JSONValue` rounds integers that do not fit `Int`, and compares strings by canonical equivalence, so that it would
-/// equate requests that differ.
+/// `JSONValue` rounds integers that do not fit `Int`, and compares strings by canonical equivalence, so it would treat
+/// some different requests as equal.
 enum ExactJSON {
     /// Returns the value of `data`, with each integer that does not fit `Int` as a string; nil if it is not JSON.
     static func value(parsing data: Data) -> JSONValue? {
@@ -33,13 +33,13 @@ enum ExactJSON {
             }
             position += 1
         }
-        // Nearly all bodies have no such integer, and are not copied.
+        // Most bodies have no such integer, and are not copied.
         return start == data.startIndex ? data : kept + data[start...]
     }
 
-    /// Returns whether both values are the same JSON; the order of members is not compared.
+    /// Returns whether both values are the same JSON, in which the order of members does not matter.
     static func areEqual(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
-        // A list of pairs in place of recursion, because values can be nested deeply.
+        // A list of pairs instead of recursion, because values can be nested deeply.
         var pairs = [(left, right)]
         while let pair = pairs.popLast() {
             switch pair {

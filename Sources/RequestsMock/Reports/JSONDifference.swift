@@ -32,7 +32,7 @@ struct JSONDifference {
                 let count = max(lefts.count, rights.count)
                 var differing: [JSONDifference] = []
                 for index in 0..<count where differing.count < limit {
-                    // Not nil, which would be a JSON value.
+                    // Not `nil`, which would be the JSON value null here.
                     let left = index < lefts.count ? lefts[index] : Optional.none
                     let right = index < rights.count ? rights[index] : Optional.none
                     guard !ExactJSON.areEqual(left, right) else { continue }
@@ -48,7 +48,7 @@ struct JSONDifference {
         return found
     }
 
-    /// Returns the members by the bytes of their names.
+    /// Returns the members, with names that are compared by their bytes.
     private static func members(of object: [String: JSONValue]) -> [ByteText: JSONValue] {
         Dictionary(object.map { (ByteText($0), $1) }) { first, _ in first }
     }

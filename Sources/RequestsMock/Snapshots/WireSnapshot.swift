@@ -159,7 +159,7 @@ extension WireSnapshot {
         private func contents() throws(WireSnapshotError) -> String? {
             let data: [UInt8]
             do throws(FileError) {
-                // Not a device or a pipe, of which reading might not end.
+                // A device or a pipe is refused, because reading it might not end.
                 data = try FileReader(path: path).contents(limit: WireSnapshot.maximumBytes)
             } catch .system(let error, _) where error.isNotFound {
                 return nil

@@ -116,12 +116,12 @@ extension StubBook {
         return next(of: sorted.filter { $0.supply != nil && $0.matches(candidate) }) ?? newest
     }
 
-    /// Returns the stub with the first of the remaining responses of `stubs`, and reserves it.
+    /// Returns the stub with the first of the remaining responses of `stubs`, and reserves that response.
     private static func next(of stubs: [Stub]) -> Stub? {
         while true {
             let positions = stubs.compactMap { stub in stub.supply?.nextPosition.map { (position: $0, stub: stub) } }
             guard let first = positions.min(by: { $0.position < $1.position })?.stub else { return nil }
-            // Another request can have reserved it meanwhile.
+            // Another request may have reserved the response meanwhile.
             if first.supply?.reserve() == true { return first }
         }
     }

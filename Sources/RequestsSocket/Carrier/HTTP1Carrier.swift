@@ -129,7 +129,7 @@ extension HTTP1Carrier {
         }
     }
 
-    // Patterns, because the operators of an enum of another module are called through its conformance.
+    // Patterns, because the equality of an enum of another module is called through its conformance.
     var isChunked: Bool { if case .chunked = framing { true } else { false } }
 
     var persists: Bool { if case .untilClose = framing { false } else { isReusable } }

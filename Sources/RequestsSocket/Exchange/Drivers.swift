@@ -6,7 +6,8 @@ import RequestsPOSIX
 // MARK: A task
 
 extension SocketExchange {
-    /// Sends `request`, and returns the response; `transmission` is that to a proxy with an authenticator.
+    /// Sends `request`, and returns the response; `transmission` is nil unless a proxy with an authenticator forwards
+    /// it.
     static func perform(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission? = nil
     ) async throws(RequestError) -> RawResponse {

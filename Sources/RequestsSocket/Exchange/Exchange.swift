@@ -55,7 +55,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var metrics: RawResponse.Metrics
     /// The transmission before the present one.
     var lost: LostTransmission?
-    /// Whether a reused connection turned out to be closed by its peer, until that has been recorded.
+    /// Whether the peer had closed a reused connection, until that has been recorded.
     package var hasMetStaleConnection = false
 
     /// Creates an exchange of `outgoing` on `carrier`, which is new, or has carried exchanges before.

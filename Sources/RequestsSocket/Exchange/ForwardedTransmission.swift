@@ -3,7 +3,8 @@ import Requests
 /// One transmission of a request that a proxy with an authenticator forwards.
 ///
 /// The credentials are not part of the request: errors contain the request of the caller, and the credentials are sent
-/// although the call may have left its origin (decision 0020). A reference, because nearly every request has none.
+/// even if the call has left its origin (decision 0020). The type is a class, because nearly every request has no such
+/// value.
 final class ForwardedTransmission: Sendable {
     /// The Proxy-Authorization field; nil before the first challenge.
     let authorization: Field?

@@ -41,7 +41,7 @@ package struct OutgoingRequest: ~Copyable, Sendable {
         if let route {
             additions = route.fields
             if let authorization { additions.append(RequestHeadWriter.Addition(authorization)) }
-            // The proxy may repeat it in its response, which logs contain.
+            // The proxy may repeat the field in its response, which may be logged.
             if let secret = authorization ?? route.authorization { request.recordSecret(secret) }
         }
         let head = try RequestHeadWriter.head(

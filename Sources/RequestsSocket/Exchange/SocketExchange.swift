@@ -130,7 +130,7 @@ extension SocketExchange {
         return nil
     }
 
-    /// Records that no event came; as ``Exchange/fail(_:until:in:)``.
+    /// Records that the expected event did not occur; see ``Exchange/fail(_:until:in:)``.
     @inline(never)
     mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
@@ -139,14 +139,14 @@ extension SocketExchange {
         try exchange.fail(error, until: limit, in: phase)
     }
 
-    /// Records that what provides the needs of the exchange failed; as ``Exchange/fail(_:)-(RequestError)``.
+    /// Records that a need of the exchange could not be met; see ``Exchange/fail(_:)-(RequestError)``.
     @inline(never)
     mutating func fail(_ error: RequestError) throws(RequestError) {
         defer { noteClosing() }
         try exchange.fail(error)
     }
 
-    /// Reports to the pool that the exchange has met a connection that its peer had closed.
+    /// Notifies the pool if the peer had closed the reused connection of the exchange.
     private mutating func noteClosing() {
         guard exchange.hasMetStaleConnection else { return }
         exchange.hasMetStaleConnection = false

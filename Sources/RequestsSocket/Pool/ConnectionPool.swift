@@ -333,11 +333,10 @@ extension ConnectionPool: SlotOwner {
 // MARK: Idle time
 
 extension ConnectionPool {
-    /// Starts the task that closes overdue idle connections, from the time of `first` on and for as long as there are
-    /// idle ones; one per pool.
+    /// Starts the task that closes overdue idle connections as long as there are idle ones; one per pool.
     ///
-    /// It sleeps before it looks: a connection may be in use again by then, and then the next one that becomes idle
-    /// would start another task.
+    /// The task first sleeps until `first` is overdue. If it checked at once, `first` could be in use again. The task
+    /// would then end, and the next connection that becomes idle would start another task.
     private func sweeper(from first: Connection) -> Task<Void, Never> {
         let (reactor, due) = (first.channel.reactor, first.idleUntil)
         return Task.detached { [self] in

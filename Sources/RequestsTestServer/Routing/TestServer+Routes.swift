@@ -111,8 +111,9 @@ extension TestServer {
 
     /// A request that a route handles.
     public struct RoutedRequest: Sendable {
-        /// The values of the `:name` components of the route, percent-decoded; those that are not UTF-8 then remain
-        /// encoded.
+        /// The values of the `:name` components of the route, percent-decoded.
+        ///
+        /// A value that would not be UTF-8 remains encoded.
         public internal(set) var parameters: [String: String] = [:]
         private let request: PreparedRequest
 
@@ -129,7 +130,7 @@ extension TestServer {
         /// The whole body without its framing; empty if there is none.
         public var body: Data { if case .bytes(let data) = request.body { data } else { Data() } }
 
-        /// The first value of the query item `name`, percent-decoded, which may be empty; nil if no item of that name
+        /// The first value of the query item `name`, percent-decoded and possibly empty; nil if no item of that name
         /// has an equals sign.
         public func queryItem(_ name: String) -> String? {
             for item in (request.target.query ?? "").splitBytes(at: "&") {

@@ -7,8 +7,8 @@ import Testing
 struct CacheLimitTests {
     private static let piece = Data(repeating: 0x61, count: 1 << 20)
 
-    /// A cache whose server sends the number of bytes in the path, in pieces of at most 1 MiB, with their number after
-    /// `/known/`.
+    /// A cache whose server sends the number of bytes in the path, in pieces of at most 1 MiB; below `/known/`, the
+    /// responses have a Content-Length.
     private func cache(maximumBodySize: Int) -> CacheUnderTest {
         var rules = Caching.Rules()
         rules.maximumBodySize = maximumBodySize
@@ -36,7 +36,7 @@ struct CacheLimitTests {
     }
 
     @Test(
-        "a body of the maximum size is stored, and one that has a byte more is delivered and not stored",
+        "a body of the maximum size is stored, and a body with one more byte is delivered and not stored",
         arguments: [1_000, 1, 0, -5, Int.min])
     func size(limit: Int) async throws {
         let cache = cache(maximumBodySize: limit)
@@ -51,7 +51,7 @@ struct CacheLimitTests {
             for count in [allowed, excess] {
                 let path = "/\(kind)/\(number)/\(count)"
                 let (stream, response) = try await stream(cache, path)
-                // A length that is known is refused before the first byte is kept.
+                // A body with a known length is refused before its first byte is kept.
                 let isRefused = kind == "known" && count == excess
                 #expect(response.metrics.cacheStatus?.isStored == !isRefused)
                 #expect(try await stream.collect().count == count)
@@ -60,7 +60,7 @@ struct CacheLimitTests {
         }
     }
 
-    @Test("bodies that are recorded at the same time have 64 MiB together, and each is delivered whole")
+    @Test("bodies that are recorded at the same time share 64 MiB, and each is delivered whole")
     func recordings() async throws {
         let cache = cache(maximumBodySize: 100 << 20)
         let (first, second, third, alone) = (30 << 20, 40 << 20, 60 << 20, 65 << 20)
@@ -81,7 +81,7 @@ struct CacheLimitTests {
             let (released, _) = try await stream(cache, "/released/\(first)")
             for _ in 0..<20 { _ = try await released.next() }
         }
-        // The end of a body, and the release of one, free what it kept.
+        // A body that ends, or is released, frees the memory that it used.
         let (whole, _) = try await stream(cache, "/unknown/\(third)")
         #expect(try await whole.collect().count == third)
         #expect(try await isStored(cache, "/unknown/\(third)"))

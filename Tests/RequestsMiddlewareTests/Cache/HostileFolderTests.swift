@@ -28,7 +28,7 @@ struct HostileFolderTests {
         close(descriptor)
     }
 
-    /// The kinds of things that can be in the place of a file.
+    /// The kinds of objects that can be in place of a file.
     enum Obstacle: String, CaseIterable, Sendable {
         case huge, sparse, truncated, empty, foreign, readable, pipe, folder, link, device, loop, missing
 
@@ -36,7 +36,7 @@ struct HostileFolderTests {
         var remains: Bool { self == .folder }
     }
 
-    /// Puts `obstacle` in the place of the file at `path`.
+    /// Puts `obstacle` in place of the file at `path`.
     private func put(_ obstacle: Obstacle, at path: String) throws {
         let whole = try Data(contentsOf: URL(filePath: path))
         if obstacle != .readable { try FileManager.default.removeItem(atPath: path) }
@@ -56,7 +56,7 @@ struct HostileFolderTests {
         }
     }
 
-    @Test("a hostile thing in the place of an entry is neither used nor waited for", arguments: Obstacle.allCases)
+    @Test("a hostile object in place of an entry is neither used nor waited for", arguments: Obstacle.allCases)
     func entries(obstacle: Obstacle) async throws {
         let store = Caching.DiskStore(folder: path)
         let cache = cache(store)
@@ -65,18 +65,18 @@ struct HostileFolderTests {
         try put(obstacle, at: file)
         #expect(try await cache.send(policy: .returnCacheDataDontLoad).status == 504)
         if obstacle == .loop {
-            // It cannot be opened, which may be only for now.
+            // The link cannot be opened, which may be temporary.
             #expect(store.lastProblem?.contains("symbolic links") == true)
         } else {
             #expect(PrivateStatus.exists(file) == obstacle.remains)
         }
         if obstacle != .missing { #expect(store.lastProblem?.contains(file) == true) }
-        // A new response takes the place, unless a folder is there.
+        // A new response replaces the object, unless it is a folder.
         #expect(try await cache.send().text == "2")
         #expect(try await cache.send().text == (obstacle.remains ? "3" : "2"))
     }
 
-    @Test("a key that is damaged, not private or not a file is replaced, and one that is foreign finds no entries")
+    @Test("a key that is damaged, not private or not a file is replaced, and with a foreign key no entries are found")
     func keys() async throws {
         for obstacle in Obstacle.allCases {
             let path = folder.path(of: obstacle.rawValue)
@@ -84,13 +84,13 @@ struct HostileFolderTests {
             let key = "\(path)/key"
             let former = try Data(contentsOf: URL(filePath: key))
             try put(obstacle, at: key)
-            // A new store, which does not know the key yet.
+            // A new store, which has not read the key yet.
             let store = Caching.DiskStore(folder: path)
             let cache = cache(store)
             #expect(try await cache.send().text == "1" && cache.contacts == 1, "\(obstacle)")
             switch obstacle {
             case .folder, .loop:
-                // Nothing can be stored, and the reason is known.
+                // Nothing can be stored, and the reason is reported.
                 #expect(store.lastProblem?.contains(key) == true, "\(obstacle)")
                 #expect(try await cache.send().text == "2", "\(obstacle)")
             default:
@@ -105,7 +105,7 @@ struct HostileFolderTests {
         #expect(FileManager.default.fileExists(atPath: "/etc/passwd"))
     }
 
-    @Test("a pipe in the place of the lock of the key stops only the storing", arguments: [Obstacle.pipe, .folder])
+    @Test("a pipe or a folder as the lock of the key prevents only storing", arguments: [Obstacle.pipe, .folder])
     func lock(obstacle: Obstacle) async throws {
         #expect(mkdir(path, 0o700) == 0)
         makeSparse("\(path)/key.lock", size: 0)
@@ -130,7 +130,7 @@ struct HostileFolderTests {
         )
         #expect(name != otherName)
         let copy = try Data(contentsOf: URL(filePath: "\(other)/\(otherName)"))
-        // With the name that the file has in its own folder, and with the one that it pretends to have.
+        // The copy contains its own name at first, and then the name of the entry that it replaces.
         var renamed = copy
         renamed.replaceSubrange(try #require(copy.range(of: Data(otherName.utf8))), with: Data(name.utf8))
         for bytes in [copy, renamed] {
@@ -138,7 +138,7 @@ struct HostileFolderTests {
             #expect(try await cache.send(policy: .returnCacheDataDontLoad).status == 504)
             #expect(entryNames(in: own).isEmpty)
         }
-        // Under its own name it is not the entry of any request.
+        // Under its own name, the copy is not the entry of any request.
         makeSparse("\(own)/\(otherName)", size: copy.count, beginning: copy)
         #expect(try await cache.send(policy: .returnCacheDataDontLoad).status == 504)
         let response = try await cache.send()
@@ -147,7 +147,7 @@ struct HostileFolderTests {
 
     @Test(
         "an entry and a key that belong to another user are removed and not used (R-74)",
-        .enabled(if: geteuid() == 0, "only the superuser can give files away"))
+        .enabled(if: geteuid() == 0, "only the superuser can change the owner of a file"))
     func owners() async throws {
         let cache = cache(Caching.DiskStore(folder: path))
         _ = try await cache.send()
@@ -164,7 +164,7 @@ struct HostileFolderTests {
     }
 
     #if os(Linux)
-    @Test("a sparse file within the capacity is refused by its first bytes, without memory for the whole")
+    @Test("a sparse file within the capacity is refused by its first bytes, without memory for all of it")
     func memory() async throws {
         let path = path
         _ = try await cache(Caching.DiskStore(folder: path)).send()
@@ -185,15 +185,15 @@ struct HostileFolderTests {
     #endif
 }
 
-/// What the system knows of files and of this process.
+/// Information from the system about files and about this process.
 private enum PrivateStatus {
-    /// Whether there is anything at `path`, also a link to nothing.
+    /// Whether anything exists at `path`, including a link to a missing file.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// The virtual size of this process in bytes; nil if the system does not tell it.
+    /// The virtual size of this process in bytes; nil if the system does not report it.
     static var virtualSize: Int? {
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.prefix { $0 != " " }
         return pages.flatMap { Int($0) }.map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }

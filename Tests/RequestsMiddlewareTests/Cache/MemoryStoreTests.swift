@@ -14,7 +14,7 @@ struct MemoryStoreTests {
 
     @Test("the capacity keeps the entry that was used, and removes the one that was not used for the longest time")
     func leastRecentlyUsed() async throws {
-        // Three entries fit, and not four.
+        // The capacity is enough for three entries, but not for four.
         let store = Caching.MemoryStore(capacity: 35_000)
         let cache = cache(store, body: 10_000)
         for path in ["/a", "/b", "/c"] { _ = try await cache.send(path) }
@@ -25,7 +25,7 @@ struct MemoryStoreTests {
             let response = try await cache.send(path, policy: .returnCacheDataDontLoad)
             #expect(response.status.code == status, "\(path)")
         }
-        // The use of c and d above was after that of a.
+        // Above, c and d were used after a.
         _ = try await cache.send("/e")
         #expect(try await cache.send("/a", policy: .returnCacheDataDontLoad).status == 504)
         #expect(try await cache.send("/c", policy: .returnCacheDataDontLoad).status == 200)
@@ -52,7 +52,7 @@ struct MemoryStoreTests {
         var size: Int { entries.reduce(0) { $0 + $1.size } }
     }
 
-    @Test("random uses, changes and removals leave the entries that a plain list would", arguments: 1...4)
+    @Test("random uses, changes and removals leave the same entries as in a simple list", arguments: 1...4)
     func model(seed: UInt64) async throws {
         let (capacity, keys) = (20_000, (0..<16).map { Caching.Key(text: "key \($0 + 10)") })
         var entries: [Caching.Entry] = []

@@ -17,7 +17,7 @@ struct StoredFieldTests {
     }
 
     @Test(
-        "fields that no-cache names reach the first caller only, and the others are used (RFC 9111 §5.2.2.4)",
+        "fields that no-cache names are returned to the first caller only, and the others are stored (RFC 9111 §5.2.2.4)",
         arguments: [
             "no-cache=\"Set-Cookie, X-Secret\"", "no-cache=\"set-cookie\t,, x-SECRET ,\"",
             "No-Cache=\"Set-\\Cookie,X-Secret\"",

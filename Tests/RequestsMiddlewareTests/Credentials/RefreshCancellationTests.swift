@@ -7,28 +7,28 @@ import Testing
 struct RefreshCancellationTests {
     /// The phase in which a request is cancelled.
     enum Phase: CaseIterable {
-        /// Before it is sent.
+        /// Before the request is sent.
         case beforeSending
-        /// While it is sent with the old token.
+        /// While the request is sent with the old token.
         case sending
-        /// While it waits for the refresh that it has begun.
+        /// While the request waits for the refresh that it has begun.
         case beginning
-        /// While it waits for the refresh that another request has begun.
+        /// While the request waits for the refresh that another request has begun.
         case waiting
-        /// While it is held, because it began during a refresh.
+        /// While the request is held, because it began during a refresh.
         case held
-        /// While it waits for the first token.
+        /// While the request waits for the first token.
         case obtaining
-        /// While it is sent again with the new token.
+        /// While the request is sent again with the new token.
         case repeating
     }
 
-    /// A server that accepts the new token only, and the source of that token, both with gates.
+    /// A server that accepts only the new token, and the source of that token, both with gates.
     private final class Rejecting: Sendable {
         let phase: Phase
         /// The refresh waits at this gate.
         let refreshing = RefreshGate()
-        /// Opened when the cancelled request is on its way in its phase.
+        /// The gate that opens when the request to cancel has reached its phase.
         let isOnItsWay = RefreshGate()
         let refreshes = Lock(0)
 
@@ -53,7 +53,7 @@ struct RefreshCancellationTests {
                 let isNew = request.header[.authorization] == "Bearer planted-new"
                 if request.target.path == "/cancelled", phase == (isNew ? .repeating : .sending) {
                     isOnItsWay.open()
-                    // Longer than any test runs: only the cancellation ends it.
+                    // The delay is longer than any test, so that only the cancellation ends it.
                     try await CallingThread.sleep(until: .after(.seconds(3600)))
                 }
                 return isNew ? .ok("in") : .status(401)

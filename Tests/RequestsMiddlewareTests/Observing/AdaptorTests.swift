@@ -116,7 +116,7 @@ struct AdaptorTests {
     }
 
     @Test(
-        "a transport of OpenAPI sends a body again only if it can be read again, and to hosts of every kind",
+        "the transport for OpenAPI resends a body only if it can be read again, and supports hosts of every kind",
         arguments: ["http://[::1]:8080/v1", "https://e.com", "http://127.0.0.1/a%20b"])
     func bodies(base: String) async throws {
         let seen = Lock<[PreparedRequest]>([])

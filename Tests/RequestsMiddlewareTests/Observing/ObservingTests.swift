@@ -167,7 +167,7 @@ struct ObservingTests {
         #expect(collected.elements == [200])
     }
 
-    @Test("without a function nothing is measured: no handler is made, and no clock is read (PM-111)")
+    @Test("without a function, nothing is measured: no handler is created, and no clock is read (PM-111)")
     func unmeasured() async throws {
         let reads = Lock(0)
         let clock = Retrying.Clock(

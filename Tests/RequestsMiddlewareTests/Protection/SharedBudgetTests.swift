@@ -23,11 +23,11 @@ struct SharedBudgetTests {
             }
         }
 
-        /// Lets the bodies end.
+        /// Allows the bodies to end.
         func release() { state.withLock { $0.isReleased = true } }
     }
 
-    /// A body that is counted, and whose end waits for its meter.
+    /// A body that its meter counts, and that ends only after the meter has been released.
     private final class MeteredBody: ResponseBody.Source {
         private let stream: ResponseStream
         private let meter: Meter
@@ -45,7 +45,7 @@ struct SharedBudgetTests {
                     if Task.isCancelled { throw RequestError(.cancelled) }
                     await Task.yield()
                 }
-                // Before the budget frees the space.
+                // The meter changes before the budget frees the space.
                 meter.change(by: -count.withLock { exchange(&$0, with: 0) })
                 return nil
             }
@@ -64,7 +64,7 @@ struct SharedBudgetTests {
         }.collecting(within: budget)
     }
 
-    @Test("the bodies of two executors over sockets have one budget together, whatever their origins are")
+    @Test("the bodies of two executors over sockets share one budget, whatever their origins are")
     func executors() async throws {
         let (size, bodySize) = (512 << 10, 128 << 10)
         let (budget, meter) = (MemoryBudget(size), Meter())
@@ -85,7 +85,7 @@ struct SharedBudgetTests {
                         return try await executors[number / 8].perform(api.get(.data, from: "/known"))
                     }
                 }
-                // Four bodies have all of it; the other twelve wait, those of the second executor too.
+                // Four bodies use the whole budget. The other twelve wait, including those of the second executor.
                 while meter.bytes < size { await Task.yield() }
                 for _ in 0..<1_000 { await Task.yield() }
                 #expect(meter.bytes == size && budget.used == size)

@@ -32,7 +32,7 @@ struct CurlCaseTests {
         for test in Corpora.curl { #expect(CurlCoverage.unknown(in: test) == [], "\(test)") }
     }
 
-    /// The cases that turn on curl's cookies, or send one.
+    /// The cases that enable curl's cookies, or send one.
     private static let cookieCases = Corpora.curl.filter { test in
         test.client.operations.flatMap(\.options).contains { $0.name == "cookie" || $0.name == "cookie-jar" }
     }

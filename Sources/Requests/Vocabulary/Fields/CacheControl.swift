@@ -24,7 +24,8 @@ public struct CacheControl: Hashable, Sendable {
                 reader.skipWhitespace()
                 let isWhole = reader.isAtEnd || reader.isAt(",")
                 // Of several directives with one name, the first counts (RFC 9111 §4.2.1), and one without an argument
-                // is not limited by another one. Several lists of field names are none, so that no name is lost.
+                // is not limited by another one. A second list of field names makes the directive apply to the whole
+                // response, so that no name is ignored.
                 if names.insert(name) {
                     add(name, isWhole ? value : nil, hasValue: hasValue)
                 } else if !hasValue || Self.namesFields(name) {
@@ -103,13 +104,13 @@ extension CacheControl {
     /// Whether caches must not store the request or the response, `no-store`.
     public var noStore: Bool { contains("no-store") }
 
-    /// Whether a stored response must be validated before each use, `no-cache` without field names, or more than once.
+    /// Whether a stored response must be validated before each use: `no-cache` without field names, or repeated.
     public var noCache: Bool { appliesToWhole("no-cache") }
 
     /// Whether a stale response must be validated before use, `must-revalidate`.
     public var mustRevalidate: Bool { contains("must-revalidate") }
 
-    /// Whether shared caches must not store the response, `private` without field names, or more than once.
+    /// Whether shared caches must not store the response: `private` without field names, or repeated.
     public var isPrivate: Bool { appliesToWhole("private") }
 
     /// Whether every cache may store the response, `public`.

@@ -3,11 +3,11 @@
 /// The fields of credentials, ready for requests as long as the credentials are valid and no refresh is active.
 ///
 /// Nearly every request uses them. They are not generic: code for credentials of any type looks up metadata in each
-/// step, which costs more than the step.
+/// step, which takes longer than the step.
 final class ReadyFields: Sendable {
     /// The fields, and the values that identify them in a rejection.
     ///
-    /// One reference, because every request receives it.
+    /// It is one reference, because every request receives it.
     final class Ready: Sendable {
         let fields: Header
         let generation: Int
@@ -32,13 +32,13 @@ final class ReadyFields: Sendable {
     private let state: Lock<State>
     private let now: @Sendable () -> Date
 
-    /// Creates fields that are not ready until ``keep(_:of:)``; `now` is called only if the credentials expire.
+    /// Creates fields that are not ready before ``keep(_:of:)``; `now` is called only if the credentials expire.
     init(now: @escaping @Sendable () -> Date) {
         state = Lock(State())
         self.now = now
     }
 
-    /// Creates fields that never change; nil for none.
+    /// Creates fields that never change; if `fields` is nil, none are ever ready.
     init(_ fields: Header?) {
         state = Lock(State(ready: fields.map { Ready(fields: $0, generation: 0, endedRefreshes: 0, end: nil) }))
         now = { Date() }
@@ -70,8 +70,8 @@ final class ReadyFields: Sendable {
     }
 }
 
-/// An authenticator whose credentials are fields that are ready for nearly every request, and which does nothing with
-/// the responses that it does not handle.
+/// An authenticator whose fields are ready for nearly every request, and which ignores the responses that it does not
+/// handle.
 protocol ReadyAuthenticator: Authenticator {
     /// The fields, for requests that the authenticator applies to.
     var ready: ReadyFields { get }
