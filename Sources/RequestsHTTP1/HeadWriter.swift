@@ -14,8 +14,8 @@ package enum ResponseHeadWriter {
         guard 100...999 ~= line.status.code else { throw .violation(.status) }
         guard !line.reason.utf8.contains(where: Token.isForbiddenInValue) else { throw .violation(.statusLine) }
         try FieldLines.check(header)
-        // Enough for most heads, so that the buffer does not grow several times.
-        buffer.reserveCapacity(buffer.count + 512)
+        // Enough for most heads, so that the buffer does not grow several times; again and again would be quadratic.
+        if buffer.isEmpty { buffer.reserveCapacity(512) }
         buffer.append(contentsOf: line.version.description.utf8)
         buffer.append(Octet.space)
         for divisor in [100, 10, 1] { buffer.append(UInt8(0x30 + line.status.code / divisor % 10)) }
