@@ -47,7 +47,8 @@ struct ServerTests {
             let api = AnonymousRequestProvider(baseURL: server.baseURL)
             let client = Client(api, executor: SocketExecutor())
             let request = api.get(.text, from: "/greeting")
-            #expect(try await client.perform(request) == "hello")
+            let text = try await client.perform(request)
+            #expect(text == "hello")
             #expect(server.exchanges.map(\.target) == ["/greeting"])
         }
     }
