@@ -9,7 +9,7 @@ package enum PrivateFile {
     ///   - limit: The maximum number of bytes.
     ///   - beginning: The bytes with which the file must begin. They are compared before memory is allocated
     ///     for the others, so that a large file of another kind needs no such memory.
-    /// - Returns: The bytes; nil if there is no file.
+    /// - Returns: The bytes; nil if the file does not exist.
     /// - Throws: `FileError.notPrivate` if another user owns it, or may read or change it; `tooLarge` if it has more
     ///   than `limit` bytes; `malformed` if it begins differently.
     package static func contents(
