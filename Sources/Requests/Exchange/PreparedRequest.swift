@@ -16,9 +16,15 @@ public struct PreparedRequest: Sendable {
         /// Whether a call performs the request and follows redirects.
         let isPartOfCall: Atomic<Bool>
 
-        init(_ parts: Parts, isPartOfCall: Bool = false) {
+        init(_ parts: consuming Parts, isPartOfCall: Bool = false) {
             self.parts = parts
             self.isPartOfCall = Atomic(isPartOfCall)
+        }
+
+        /// Copies the parts directly, because a copy that is passed as a parameter would be a second one.
+        init(copying other: Box) {
+            parts = other.parts
+            isPartOfCall = Atomic(other.isPartOfCall.load(ordering: .relaxed))
         }
 
         init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?) {
@@ -122,7 +128,7 @@ public struct PreparedRequest: Sendable {
 
     /// Changes the parts of a copy in place, because moving them takes longer than most changes.
     mutating func change(_ body: (inout Parts) -> Void) {
-        let copy = Box(box.parts, isPartOfCall: isPartOfCall)
+        let copy = Box(copying: box)
         body(&copy.parts)
         copy.parts.seenValues?.add(copy.parts)
         box = copy
