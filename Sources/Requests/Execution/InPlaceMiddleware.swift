@@ -32,6 +32,16 @@ extension BlockingExecution {
         if case .response(let response) = self { response.head.status } else { nil }
     }
 
+    /// The header of the response; nil if the exchange is incomplete.
+    package var header: Header? {
+        if case .response(let response) = self { response.head.header } else { nil }
+    }
+
+    /// The number of bytes of the response body in memory; nil if it is elsewhere or the exchange is incomplete.
+    package var byteCount: Int? {
+        if case .response(let response) = self, case .bytes(let data) = response.body { data.count } else { nil }
+    }
+
     /// Returns the response, after the deferred part of the exchange.
     package func response() async throws(RequestError) -> RawResponse {
         switch self {

@@ -80,10 +80,7 @@ public struct ContentDecoding: Middleware {
     private func finish(
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
-        if response.isComplete(for: request) {
-            try response.checkSize(within: request.delivery, of: request)
-            return response
-        }
+        if request.accepts(response.bytes?.count, with: response.head.header) { return response }
         return try await deliver(decode(response, to: request), to: request)
     }
 }
@@ -95,17 +92,18 @@ extension ContentDecoding: InPlaceMiddleware {
     ) throws(RequestError) -> BlockingExecution {
         let traits = next.traits
         guard appliesTo(request, before: traits) else { return try next.executeBlocking(request) }
-        let exchange: BlockingExecution
         do throws(RequestError) {
-            exchange = try next.executeBlocking(offering(request, before: traits))
+            let exchange = try next.executeBlocking(offering(request, before: traits))
+            if request.accepts(exchange.byteCount, with: exchange.header) { return exchange }
+            return finishing(exchange, to: request)
         } catch {
             throw error.limited(for: request)
         }
-        if case .response(let response) = exchange, response.isComplete(for: request) {
-            try response.checkSize(within: request.delivery, of: request)
-            return exchange
-        }
-        return .deferred { () async throws(RequestError) in
+    }
+
+    /// Returns the exchange with its deferred part and the decoding of the response.
+    private func finishing(_ exchange: BlockingExecution, to request: PreparedRequest) -> BlockingExecution {
+        .deferred { () async throws(RequestError) in
             let response: RawResponse
             do throws(RequestError) {
                 response = try await exchange.response()
@@ -217,6 +215,19 @@ extension RequestError {
     }
 }
 
+extension PreparedRequest {
+    /// Whether nothing has to be decoded, collected or rejected of a response, as in nearly every exchange.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes of its body in memory; nil for a body elsewhere.
+    ///   - header: Its header.
+    /// - Returns: Whether the response can be returned unchanged.
+    fileprivate func accepts(_ count: Int?, with header: Header?) -> Bool {
+        guard let count, let header, case .collected(let limit) = delivery, count <= max(0, limit) else { return false }
+        return !header.contains(.contentEncoding)
+    }
+}
+
 extension RawResponse {
     /// Whether the head declares that there is no content, so that its coding was applied to nothing.
     ///
@@ -229,12 +240,6 @@ extension RawResponse {
             return Int(length) == 0
         case .file: return false
         }
-    }
-
-    /// Whether nothing has to be decoded or collected for `request`, as in nearly every exchange.
-    fileprivate func isComplete(for request: PreparedRequest) -> Bool {
-        guard case .bytes = body, case .collected = request.delivery else { return false }
-        return !head.header.contains(.contentEncoding)
     }
 
     /// Returns this response with its body unchanged, in memory if it is to be collected.
