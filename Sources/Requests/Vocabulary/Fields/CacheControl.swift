@@ -2,11 +2,15 @@
 ///
 /// Unknown directives are kept; malformed elements are ignored. Names are compared without regard to ASCII case.
 public struct CacheControl: Hashable, Sendable {
-    /// The directives and their arguments in order, without quotation marks and escapes.
+    /// The directives and their arguments in order, without quotation marks and escapes; a directive without an
+    /// argument has an empty one.
     public var directives: FieldParameters
 
-    /// The names of the directives without an argument.
-    private var bare: Set<CaseInsensitiveString> = []
+    /// Whether directives have no argument if an empty value does not tell: those with an empty or malformed argument
+    /// have one, and those that are repeated without an argument have none.
+    ///
+    /// It is empty for nearly every field.
+    private var exceptions: [CaseInsensitiveString: Bool] = [:]
 
     /// Creates the directives of a field value; join several fields with commas.
     public init(fieldValue: String) {
@@ -27,9 +31,12 @@ public struct CacheControl: Hashable, Sendable {
                 // is not limited by another one. A second list of field names makes the directive apply to the whole
                 // response, so that no name is ignored.
                 if names.insert(name) {
-                    add(name, isWhole ? value : nil, hasValue: hasValue)
+                    // A malformed argument counts as empty, so that a time limit in it is 0.
+                    let value = isWhole ? value ?? "" : ""
+                    directives.add(name: name, value: value)
+                    if hasValue, value.isEmpty { exceptions[CaseInsensitiveString(name)] = false }
                 } else if !hasValue || Self.namesFields(name) {
-                    bare.insert(CaseInsensitiveString(name))
+                    exceptions[CaseInsensitiveString(name)] = true
                 }
             }
             while !reader.isAtEnd, !reader.isAt(",") { reader.position += 1 }
@@ -41,10 +48,12 @@ public struct CacheControl: Hashable, Sendable {
         ["no-cache", "private"].contains { ASCIIFolding.areEqual(name, $0) }
     }
 
-    /// Adds a directive; a malformed argument counts as empty, so that a time limit in it is 0.
-    private mutating func add(_ name: String, _ value: String?, hasValue: Bool) {
-        directives.add(name: name, value: value ?? "")
-        if !hasValue { bare.insert(CaseInsensitiveString(name)) }
+    /// Returns whether a directive named `name` with `value` has no argument.
+    private func isBare(_ name: String, _ value: String) -> Bool {
+        guard !exceptions.isEmpty, let exception = exceptions[CaseInsensitiveString(name)] else {
+            return value.isEmpty
+        }
+        return exception
     }
 
     /// Returns whether there is a directive named `name`, with or without an argument.
@@ -72,7 +81,7 @@ public struct CacheControl: Hashable, Sendable {
     /// The directives as a field value.
     public var fieldValue: String {
         directives.map { name, value in
-            bare.contains(CaseInsensitiveString(name)) ? name : "\(name)=\(FieldValueWriter.tokenOrQuoted(value))"
+            isBare(name, value) ? name : "\(name)=\(FieldValueWriter.tokenOrQuoted(value))"
         }.joined(separator: ", ")
     }
 }
@@ -85,7 +94,10 @@ extension CacheControl {
     public var sharedMaxAge: Int? { seconds(of: "s-maxage") }
 
     /// The accepted staleness in seconds, `max-stale`; `Int.max` if it has no argument.
-    public var maxStale: Int? { bare.contains("max-stale") ? .max : seconds(of: "max-stale") }
+    public var maxStale: Int? {
+        guard let value = directives["max-stale"] else { return nil }
+        return isBare("max-stale", value) ? .max : seconds(of: "max-stale")
+    }
 
     /// The minimum time in seconds that the response must remain fresh, `min-fresh`.
     public var minFresh: Int? { seconds(of: "min-fresh") }
@@ -98,7 +110,7 @@ extension CacheControl {
 
     /// Whether there is a directive named `name` that is not limited to fields.
     private func appliesToWhole(_ name: String) -> Bool {
-        contains(name) && (bare.contains(CaseInsensitiveString(name)) || fieldNames(of: name).isEmpty)
+        directives[name].map { isBare(name, $0) || fieldNames(of: name).isEmpty } ?? false
     }
 
     /// Whether caches must not store the request or the response, `no-store`.
