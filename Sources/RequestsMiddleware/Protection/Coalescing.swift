@@ -28,22 +28,36 @@ public struct Coalescing: Middleware {
     /// A request as the key of its exchange.
     private struct Key: Hashable {
         let request: PreparedRequest
+        /// The hash of the method and the target, computed once.
+        private let ownHash: Int
 
-        static func == (left: Self, right: Self) -> Bool { left.request == right.request }
-
-        func hash(into hasher: inout Hasher) {
+        init(_ request: PreparedRequest) {
+            self.request = request
+            var hasher = Hasher()
             hasher.combine(request.method)
             hasher.combine(request.target)
+            ownHash = hasher.finalize()
         }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.ownHash == right.ownHash && (left.request.isSame(as: right.request) || left.request == right.request)
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
+    }
+
+    /// The calls that share an exchange with the one that sends its request.
+    private struct Exchange {
+        var waiting: [UInt64: Wait.Continuation] = [:]
+        /// The calls that will wait.
+        var joining: Set<UInt64> = []
     }
 
     private struct State {
-        var exchanges: [Key: [UInt64: Wait.Continuation]] = [:]
+        var exchanges: [Key: Exchange] = [:]
         var lastCall: UInt64 = 0
         /// The outcomes for calls that have not begun to wait yet.
         var early: [UInt64: Outcome] = [:]
-        /// The calls that will wait.
-        var joining: [Key: Set<UInt64>] = [:]
     }
 
     private final class Exchanges: Sendable {
@@ -62,7 +76,7 @@ public struct Coalescing: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard request.canBeCoalesced else { return try await next.execute(request) }
-        let key = Key(request: request)
+        let key = Key(request)
         while true {
             guard let call = join(key) else { return try await lead(key, next) }
             switch try await wait(call, key).value(for: request) {
@@ -77,11 +91,11 @@ public struct Coalescing: Middleware {
     private func join(_ key: Key) -> UInt64? {
         exchanges.state.withLock { state in
             guard state.exchanges[key] != nil else {
-                state.exchanges[key] = [:]
+                state.exchanges[key] = Exchange()
                 return nil
             }
             state.lastCall += 1
-            state.joining[key, default: []].insert(state.lastCall)
+            state.exchanges[key]?.joining.insert(state.lastCall)
             return state.lastCall
         }
     }
@@ -100,25 +114,26 @@ public struct Coalescing: Middleware {
     }
 
     private func finish(_ key: Key, _ outcome: Outcome) {
-        let waiting = exchanges.state.withLock { state in
-            for call in state.joining.removeValue(forKey: key) ?? [] { state.early[call] = outcome }
-            return state.exchanges.removeValue(forKey: key) ?? [:]
+        let exchange = exchanges.state.withLock { state in
+            guard let exchange = state.exchanges.removeValue(forKey: key) else { return Exchange() }
+            for call in exchange.joining { state.early[call] = outcome }
+            return exchange
         }
-        for continuation in waiting.values { continuation.resume(returning: .granted(outcome)) }
+        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome)) }
     }
 
     private func wait(_ call: UInt64, _ key: Key) async -> Wait {
         let exchanges = exchanges
         return await Wait.wait(until: key.request.limit) { continuation in
             exchanges.state.withLock { state in
-                state.joining[key]?.remove(call)
                 if let outcome = state.early.removeValue(forKey: call) { return .granted(outcome) }
+                state.exchanges[key]?.joining.remove(call)
                 if Task.isCancelled { return .cancelled }
-                state.exchanges[key]?[call] = continuation
+                state.exchanges[key]?.waiting[call] = continuation
                 return nil
             }
         } cancel: {
-            exchanges.state.withLock { $0.exchanges[key]?.removeValue(forKey: call) }
+            exchanges.state.withLock { $0.exchanges[key]?.waiting.removeValue(forKey: call) }
         }
     }
 }
