@@ -116,6 +116,20 @@ public struct TargetURI: Sendable {
     /// The request target in absolute-form: the URI without userinfo and fragment (RFC 9112 §3.2.2).
     public var absoluteForm: String { origin + requestTarget }
 
+    /// Returns `prefix` and, after it, the URI with its zone, without userinfo and fragment.
+    package func text(after prefix: String) -> String {
+        let zone = zone.map { "%\($0)" } ?? ""
+        let capacity = prefix.utf8.count + origin.utf8.count + zone.utf8.count + requestTarget.utf8.count
+        return String(unsafeUninitializedCapacity: capacity) { memory in
+            var writer = ByteWriter(memory)
+            writer.write(prefix)
+            writer.write(origin)
+            writer.write(zone)
+            writer.write(requestTarget)
+            return writer.count
+        }
+    }
+
     /// The URI with its fragment and without userinfo.
     public var absoluteString: String {
         fragment.map { "\(absoluteForm)#\($0)" } ?? absoluteForm

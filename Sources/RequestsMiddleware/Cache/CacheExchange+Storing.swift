@@ -47,22 +47,28 @@ extension CacheExchange {
         return false
     }
 
+    /// Returns the places where the response to a GET request may be stored.
+    func storage(of response: RawResponse) -> Caching.Storage {
+        // The check of the response is first, because most responses fail it, and both checks read the directives.
+        guard !isPart(response), Caching.Rules.permitsStoring(response.status, response.header, for: conditions) else {
+            return .never
+        }
+        return settings.rules.storage(of: response.header, for: request)
+    }
+
+    private func isPart(_ response: RawResponse) -> Bool { hasRange || response.status == 206 }
+
     /// Stores a response that is not a confirmation, and returns it.
-    func received(_ response: RawResponse, replacing found: Found?, _ forwarded: ForwardedExchange) async -> RawResponse
-    {
+    func received(
+        _ response: RawResponse, _ storage: Caching.Storage, replacing found: Found?, _ forwarded: ForwardedExchange
+    ) async -> RawResponse {
         guard request.method == .get else {
             await compare(response, with: forwarded)
             return response
         }
-        let isPart = request.header.contains(.range) || response.status == 206
-        var storage = Caching.Storage.never
-        // This check is first, because most responses fail it, and both checks read the directives.
-        if !isPart, Caching.Rules.permitsStoring(response.status, response.header, for: conditions) {
-            storage = settings.rules.storage(of: response.header, for: request)
-        }
         guard storage > .never else {
             // A response that was validated and is not confirmed must not be used again.
-            if let found, !isPart, response.status.code < 500, response.status != 304 {
+            if let found, !isPart(response), response.status.code < 500, response.status != 304 {
                 await settings.store.removeEntry(for: found.key)
             }
             return response
@@ -78,11 +84,12 @@ extension CacheExchange {
         var header = response.header
         header.addDate(forwarded.responseTime)
         let (status, heuristicLimit) = (response.status, settings.rules.heuristicSeconds)
+        let needsValidation = forwarded.variesByHiddenFields(header)
         let make: @Sendable (Data) -> StoredResponse = { [header] body in
             StoredResponse(
                 status: status, header: header, body: body, requestTime: forwarded.requestTime,
                 responseTime: forwarded.responseTime, storage: storage, heuristicLimit: heuristicLimit,
-                needsValidation: forwarded.variesByHiddenFields(header))
+                needsValidation: needsValidation)
         }
         switch response.body {
         case .bytes(let data):
@@ -201,7 +208,7 @@ extension CacheExchange {
     }
 
     private func invalidate(_ target: TargetURI) async {
-        guard let partition = settings.partition.name(request) else { return }
+        guard let partition = settings.partition.prefix(request) else { return }
         let key = Caching.Key(target, in: partition)
         settings.flights.invalidate(key)
         await settings.store.removeEntry(for: key)

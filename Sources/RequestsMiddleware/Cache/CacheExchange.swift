@@ -23,12 +23,12 @@ struct CacheExchange: Sendable {
     let fields: CacheFields
 
     init(
-        _ request: PreparedRequest, _ next: any RequestExecutor, _ settings: Caching.Settings, in partition: String
+        _ request: PreparedRequest, _ next: any RequestExecutor, _ settings: Caching.Settings, in prefix: String
     ) {
         self.request = request
         self.next = next
         self.settings = settings
-        key = Caching.Key(request.target, in: partition)
+        key = Caching.Key(request.target, in: prefix)
         fields = CacheFields(request)
         let hasDirectives = fields.contains(.directives)
         conditions = CacheConditions(policy: request.cachePolicy, header: hasDirectives ? request.header : nil)
@@ -56,7 +56,9 @@ struct CacheExchange: Sendable {
         }
         if conditions.ignoresStored { return try await forward(.request, nil) }
         let endings = settings.flights.endings
-        switch await lookup() {
+        // Without a suspension for most requests to a store in memory.
+        let result = if let available = lookupInMemory() { available } else { await lookup() }
+        switch result {
         case .missing(let reason): return try await fetch(reason, nil, since: endings)
         case .found(let found):
             let now = settings.time
@@ -79,19 +81,9 @@ struct CacheExchange: Sendable {
 
     /// Returns the stored response that the request selects.
     func lookup() async -> Lookup {
-        // Without a suspension for most requests to a store in memory.
-        let stored: Caching.Entry?
-        if let memory = settings.memory {
-            stored = memory.availableEntry(for: key)
-        } else {
-            stored = await settings.store.entry(for: key)
-        }
-        guard let entry = stored else { return .missing(.uriMiss) }
+        guard let entry = await entry(for: key) else { return .missing(.uriMiss) }
         switch entry.content {
-        case .response(let response):
-            // It belongs to requests without credentials, whatever their other fields are.
-            if fields.contains(.credentials) { return .missing(.varyMiss) }
-            return .found(Found(response: response, key: key))
+        case .response(let response): return only(response)
         case .variants(let list):
             for names in list.names {
                 let variant = key.variant(list.generation, names, of: request)
@@ -101,6 +93,20 @@ struct CacheExchange: Sendable {
             }
             return .missing(.varyMiss)
         }
+    }
+
+    /// Returns the result of ``lookup()`` if the store is in memory and has at most one response for the URI.
+    private func lookupInMemory() -> Lookup? {
+        guard let memory = settings.memory else { return nil }
+        guard let entry = memory.availableEntry(for: key) else { return .missing(.uriMiss) }
+        guard case .response(let response) = entry.content else { return nil }
+        return only(response)
+    }
+
+    /// Returns the lookup of the only response for the URI.
+    private func only(_ response: StoredResponse) -> Lookup {
+        // It belongs to requests without credentials, whatever their other fields are.
+        fields.contains(.credentials) ? .missing(.varyMiss) : .found(Found(response: response, key: key))
     }
 
     private func entry(for key: Caching.Key) async -> Caching.Entry? {
@@ -128,9 +134,16 @@ extension CacheExchange {
         _ reason: ForwardReason, _ found: Found?, since endings: Int
     ) async throws(RequestError) -> RawResponse {
         guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found) }
-        let flight = key.identical(to: request)
+        let flight = CacheFlights.Key(key, of: request)
         while true {
-            switch try await settings.flights.begin(flight, until: request.limit).value(for: request) {
+            // Without a suspension for most requests.
+            let start: CacheFlights.Start
+            if let number = settings.flights.lead(flight) {
+                start = .leading(number)
+            } else {
+                start = try await settings.flights.join(flight, until: request.limit).value(for: request)
+            }
+            switch start {
             case .leading(let number):
                 // Another request may have ended since the lookup.
                 if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
@@ -190,9 +203,12 @@ extension CacheExchange {
         var status = RawResponse.Metrics.CacheStatus(forwardReason: reason)
         status.forwardedStatus = response.status
         response.metrics.cacheStatus = status
+        let storage = self.storage(of: response)
+        // Nothing is stored or removed for most responses of an API.
+        if storage == .never, found == nil, request.method == .get { return response }
         let forwarded = ForwardedExchange(
-            requestTime: requestTime, responseTime: settings.time, invalidations: invalidations,
-            isHidden: isHidden(sent.lateFieldNames))
+            requestTime: requestTime, responseTime: settings.time, invalidations: invalidations, sent: sent,
+            addsCredentials: next.traits.contains(.addsCredentials))
         if response.status == 304, let found, !validators.isEmpty {
             if found.response.isConfirmed(by: response.header) {
                 return try await confirmed(found, by: response, forwarded)
@@ -204,7 +220,7 @@ extension CacheExchange {
         if response.status.isGatewayError, let stale = staleReplacement(found, reason, response) {
             return try deliver(stale)
         }
-        return await received(response, replacing: found, forwarded)
+        return await received(response, storage, replacing: found, forwarded)
     }
 
     /// What a cache notes of a request that it forwards.
@@ -214,26 +230,25 @@ extension CacheExchange {
         let responseTime: Double
         /// The number of invalidations before the request was sent.
         let invalidations: Int
-        /// Whether a field with this name is one that the cache does not see, such as that of an authenticator.
-        let isHidden: @Sendable (Field.Name) -> Bool
+        /// The request as the cache has forwarded it.
+        let sent: PreparedRequest
+        /// Whether middleware behind the cache adds credentials.
+        let addsCredentials: Bool
 
-        /// Whether Vary in `header` names a field that the cache does not see.
+        /// Whether Vary in `header` names a field that the cache does not see: middleware behind it has added or
+        /// changed the field, or could add it to a later request.
         ///
         /// Then the cache cannot know which later requests select the response, so the server has to say it.
+        /// Accept-Encoding is excepted, because the decoder adds the same one to each request.
         func variesByHiddenFields(_ header: Header) -> Bool {
-            VariantList.names(in: header)?.contains { isHidden(Field.Name($0)) } ?? false
-        }
-    }
-
-    /// Returns whether middleware behind the cache has added or changed a field, or could add it to a later request.
-    ///
-    /// Accept-Encoding is excepted, because the decoder adds the same one to each request.
-    private func isHidden(_ lateNames: Set<Field.Name>) -> @Sendable (Field.Name) -> Bool {
-        let addsCredentials = next.traits.contains(.addsCredentials)
-        let header = request.header
-        return { name in
-            if name == .acceptEncoding { return false }
-            return lateNames.contains(name) || addsCredentials && name.isCredential && !header.contains(name)
+            guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
+                return false
+            }
+            let lateNames = sent.lateFieldNames
+            return names.contains { name in
+                if name == .acceptEncoding { return false }
+                return lateNames.contains(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
+            }
         }
     }
 
@@ -273,7 +288,7 @@ extension CacheExchange {
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
         let exchange = CacheExchange(self, request)
-        settings.flights.startRevalidation(key.identical(to: request)) {
+        settings.flights.startRevalidation(CacheFlights.Key(key, of: request)) {
             _ = try? await exchange.forward(.stale, found)
         }
     }

@@ -21,6 +21,32 @@ final class CacheFlights: Sendable {
         case joined(Outcome)
     }
 
+    /// What identical requests have in common: the URI, the fields and the userinfo.
+    struct Key: Hashable, Sendable {
+        private let uri: Caching.Key
+        private let header: Header
+        private let userinfo: String?
+        /// The hash, computed once.
+        private let ownHash: Int
+
+        init(_ uri: Caching.Key, of request: PreparedRequest) {
+            self.uri = uri
+            header = request.header
+            userinfo = request.target.userinfo
+            var hasher = Hasher()
+            hasher.combine(uri)
+            hasher.combine(header)
+            ownHash = hasher.finalize()
+        }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.ownHash == right.ownHash && left.uri == right.uri && left.header == right.header
+                && left.userinfo.hasSameBytes(as: right.userinfo)
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
+    }
+
     typealias Wait = WaitingCall<Start>
 
     private struct Flight: Sendable {
@@ -29,7 +55,7 @@ final class CacheFlights: Sendable {
     }
 
     private struct State: Sendable {
-        var flights: [Caching.Key: Flight] = [:]
+        var flights: [Key: Flight] = [:]
         var nextNumber = 0
         /// The latest invalidations, the newest last.
         var invalidated: [Caching.Key] = []
@@ -53,9 +79,8 @@ final class CacheFlights: Sendable {
     /// While it does not change, a new request need not look up the response of one that has just ended.
     var endings: Int { ended.load(ordering: .acquiring) }
 
-    /// Begins a request, or waits for the end of an identical one.
-    func begin(_ key: Caching.Key, until deadline: Deadline) async -> Wait {
-        if let number = lead(key) { return .granted(.leading(number)) }
+    /// Waits for the end of a request, or begins an identical one if it has ended already.
+    func join(_ key: Key, until deadline: Deadline) async -> Wait {
         let id = state.withLock { state in
             state.nextNumber += 1
             return state.nextNumber
@@ -76,8 +101,8 @@ final class CacheFlights: Sendable {
         }
     }
 
-    /// Begins a request unless an identical one is in progress.
-    private func lead(_ key: Caching.Key) -> Int? {
+    /// Begins a request and returns its number; nil if an identical one is in progress.
+    func lead(_ key: Key) -> Int? {
         state.withLock { state in
             guard state.flights[key] == nil else { return nil }
             state.nextNumber += 1
@@ -87,12 +112,13 @@ final class CacheFlights: Sendable {
     }
 
     /// Ends the request with a number, and resumes all that wait for it.
-    func end(_ key: Caching.Key, _ number: Int, _ outcome: Outcome) {
+    func end(_ key: Key, _ number: Int, _ outcome: Outcome) {
         let waiters = state.withLock { state -> [Wait.Continuation] in
-            guard let flight = state.flights[key], flight.number == number else { return [] }
+            guard let index = state.flights.index(forKey: key), state.flights.values[index].number == number else {
+                return []
+            }
             ended.add(1, ordering: .releasing)
-            state.flights[key] = nil
-            return Array(flight.waiters.values)
+            return Array(state.flights.remove(at: index).value.waiters.values)
         }
         for waiter in waiters { waiter.resume(returning: .granted(.joined(outcome))) }
     }
@@ -137,7 +163,7 @@ extension CacheFlights {
 
 extension CacheFlights {
     /// Runs a validation in the background, unless an identical request is in progress or too many run.
-    func startRevalidation(_ key: Caching.Key, _ validate: @escaping @Sendable () async -> Void) {
+    func startRevalidation(_ key: Key, _ validate: @escaping @Sendable () async -> Void) {
         let number: Int? = state.withLock { state in
             guard state.flights[key] == nil, state.revalidations < Self.revalidationLimit else { return nil }
             state.revalidations += 1

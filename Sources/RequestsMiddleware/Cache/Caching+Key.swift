@@ -7,35 +7,29 @@ extension Caching {
         /// The text of the key, compared byte by byte.
         public let text: String
 
+        /// The hash of the text, computed once, because each request looks up its key several times.
+        private let textHash: Int
+
         /// Creates a key from its text.
         public init(text: String) {
             self.text = text
+            var hasher = Hasher()
+            text.hashBytes(into: &hasher)
+            textHash = hasher.finalize()
         }
 
-        /// Creates the key of the responses for `target`.
-        init(_ target: TargetURI, in partition: String) {
-            // Appended in place, because every request needs a key.
-            let length = partition.utf8.count + target.authority.utf8.count + target.requestTarget.utf8.count
-            var text = ""
-            text.reserveCapacity(length + 24)
-            // The length makes the end of the name unambiguous.
-            text += String(partition.utf8.count)
-            text += ":"
-            text += partition
-            text += " "
-            text += target.scheme
-            text += "://"
-            text += target.authority
-            if let zone = target.zone { text += "%" + zone }
-            text += target.requestTarget
-            self.text = text
+        /// Creates the key of the responses for `target` in the partition whose keys begin with `prefix`.
+        init(_ target: TargetURI, in prefix: String) {
+            self.init(text: target.text(after: prefix))
         }
 
         /// Returns whether the texts have the same bytes.
-        public static func == (left: Self, right: Self) -> Bool { left.text.hasSameBytes(as: right.text) }
+        public static func == (left: Self, right: Self) -> Bool {
+            left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
+        }
 
         /// Hashes the bytes of the text.
-        public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
+        public func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
     }
 }
 
@@ -84,18 +78,6 @@ extension Caching.Key {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Returns the key of identical requests: same URI, fields and credentials.
-    func identical(to request: PreparedRequest) -> Caching.Key {
-        var text = text
-        for field in request.header {
-            text += "\n"
-            text += field.name.canonicalName
-            text += ":"
-            text += field.value
-        }
-        return Caching.Key(text: text + request.credentialText)
     }
 }
 

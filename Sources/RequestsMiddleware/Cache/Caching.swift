@@ -65,7 +65,8 @@ public struct Caching: Middleware {
     /// credentials that middleware or an executor adds after it. So all requests of a partition must belong to one
     /// user, except for requests whose fields identify the user.
     public struct Partition: Sendable {
-        let name: @Sendable (PreparedRequest) -> String?
+        /// Returns the beginning of the keys for a request; nil if no response must be stored or used.
+        let prefix: @Sendable (PreparedRequest) -> String?
 
         /// A new partition that no other cache uses, with a random name.
         ///
@@ -77,7 +78,10 @@ public struct Caching: Middleware {
         }
 
         /// Returns the partition with a name, which several caches can share, also after a restart.
-        public static func named(_ name: String) -> Partition { Partition { _ in name } }
+        public static func named(_ name: String) -> Partition {
+            let prefix = prefix(of: name)
+            return Partition { _ in prefix }
+        }
 
         /// Returns partitions for each request, such as the identifier of the signed-in user.
         ///
@@ -85,7 +89,12 @@ public struct Caching: Middleware {
         ///   used.
         /// - Returns: The partitions.
         public static func perRequest(_ name: @escaping @Sendable (PreparedRequest) -> String?) -> Partition {
-            Partition(name: name)
+            Partition { request in name(request).map(prefix) }
+        }
+
+        private static func prefix(of name: String) -> String {
+            // The length makes the end of the name unambiguous.
+            "\(name.utf8.count):\(name) "
         }
     }
 
@@ -96,7 +105,7 @@ public struct Caching: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let partition = settings.partition.name(request)
+        let partition = settings.partition.prefix(request)
         let exchange = CacheExchange(request, next, settings, in: partition ?? "")
         if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe() }
         guard partition != nil, exchange.isCacheable else { return try await exchange.bypass() }
