@@ -107,7 +107,7 @@ extension RequestError.Reason: CustomStringConvertible {
         case .connectionFailed: "could not connect"
         case .proxyRefused: "the proxy refused to connect"
         case .tlsUnavailable: "TLS is unavailable"
-        case .certificateRefused(let problem): "certificate of the server refused: \(problem)"
+        case .certificateRefused(let problem): "server certificate refused: \(problem)"
         case .tlsFailed: "TLS failed"
         case .connectionLost: "connection lost before the response was complete"
         case .protocolViolation: "HTTP protocol violation"

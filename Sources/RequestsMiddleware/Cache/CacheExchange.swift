@@ -89,7 +89,7 @@ struct CacheExchange: Sendable {
         guard let entry = stored else { return .missing(.uriMiss) }
         switch entry.content {
         case .response(let response):
-            // It belongs to requests without credentials, whatever their other fields are.
+            // A response without variants belongs to requests without credentials.
             if fields.contains(.credentials) { return .missing(.varyMiss) }
             return .found(Found(response: response, key: key))
         case .variants(let list):
@@ -112,7 +112,7 @@ struct CacheExchange: Sendable {
 // MARK: Forwarding
 
 extension CacheExchange {
-    /// Whether identical requests at the same time can be answered by one.
+    /// Whether identical requests at the same time can use one response.
     private var canShare: Bool {
         // A streamed response arrives only as fast as its caller reads it, so no other request can wait for it.
         if case .streamed = request.delivery { return false }
@@ -122,8 +122,8 @@ extension CacheExchange {
 
     /// Forwards the request, or waits for an identical one and uses its response if that is permitted.
     ///
-    /// `endings` is the number of requests that had ended before the lookup; it shows whether another lookup can find
-    /// more.
+    /// If `endings`, the number of requests that had ended before the lookup, has changed, another lookup may find a
+    /// response.
     private func fetch(
         _ reason: ForwardReason, _ found: Found?, since endings: Int
     ) async throws(RequestError) -> RawResponse {
@@ -197,7 +197,7 @@ extension CacheExchange {
             if found.response.isConfirmed(by: response.header) {
                 return try await confirmed(found, by: response, forwarded)
             }
-            // The server has another representation (RFC 9111 §4.3.4), which has to be requested.
+            // The server has another representation (RFC 9111 §4.3.4), which must be requested.
             await settings.store.removeEntry(for: found.key)
             return try await forward(reason, nil)
         }
@@ -207,19 +207,21 @@ extension CacheExchange {
         return await received(response, replacing: found, forwarded)
     }
 
-    /// What a cache notes of a request that it forwards.
+    /// The data that a cache records for a request that it forwards.
     struct ForwardedExchange: Sendable {
         /// The times of the request and of the response, in seconds since 1970.
         let requestTime: Double
         let responseTime: Double
         /// The number of invalidations before the request was sent.
         let invalidations: Int
-        /// Whether a field with this name is one that the cache does not see, such as that of an authenticator.
+        /// Whether middleware behind the cache sets the field with this name, such as an authenticator, so that the
+        /// cache does not see it.
         let isHidden: @Sendable (Field.Name) -> Bool
 
         /// Whether Vary in `header` names a field that the cache does not see.
         ///
-        /// Then the cache cannot know which later requests select the response, so the server has to say it.
+        /// The cache then cannot determine which later requests select the response, so only the server can, by
+        /// validating it.
         func variesByHiddenFields(_ header: Header) -> Bool {
             VariantList.names(in: header)?.contains { isHidden(Field.Name($0)) } ?? false
         }
@@ -269,7 +271,7 @@ extension CacheExchange {
         request.delivery = .collected(limit: settings.rules.maximumBodySize)
         request.method = .get
         request.progressHandler = nil
-        // The call ends before, but the validation must end too.
+        // The validation continues after the call, so it needs its own deadline.
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
         let exchange = CacheExchange(self, request)

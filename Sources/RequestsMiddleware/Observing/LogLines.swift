@@ -115,7 +115,7 @@ struct LogLines {
 
     private func responseBody(_ report: Observing.Report) -> [String] {
         guard let response = report.response, !report.body.isEmpty else { return [] }
-        // A body can repeat the cookies that its header sets; looking for many would take long.
+        // A body can repeat the cookies that its header sets; searching for many would take long.
         let setCookies = response.header.values(of: .setCookie)
         guard setCookies.count <= 50 else { return ["body not written: the response sets more than 50 cookies"] }
         let cookies = setCookies.compactMap { cookie in

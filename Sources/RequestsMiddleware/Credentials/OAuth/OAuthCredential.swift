@@ -1,6 +1,6 @@
 /// The tokens that an authorization server has issued (RFC 6749 §5.1).
 ///
-/// No description or dump contains a token. Encoding does: a ``CredentialStore`` keeps what is encoded.
+/// No description or dump contains a token. The encoded form contains them, because a ``CredentialStore`` keeps it.
 public struct OAuthCredential: Hashable, Sendable {
     /// The access token, which requests are sent with.
     public var accessToken: String
