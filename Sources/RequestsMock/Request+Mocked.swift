@@ -1,10 +1,10 @@
 import Requests
 
 extension Request {
-    /// Returns this request with a result of its own, which a ``MockExecutor`` uses before all stubs (PM-127).
+    /// Returns this request with its own result, which a ``MockExecutor`` uses before all stubs (PM-127).
     ///
     /// Any other executor sends the request. With ``MockExecutor/Unmatched/passingThrough(to:)``, a mock sends only the
-    /// requests without a result of their own.
+    /// requests without their own result.
     ///
     /// - Parameter result: The result. Of a sequence, each call uses the first element.
     /// - Returns: The request.

@@ -63,7 +63,7 @@ extension ThreadPoll {
     }
 
     /// Resumes the tasks whose wait is over, without blocking.
-    package func look() {
+    package func processEvents() {
         let watched = state.withLock { $0.watched }
         if !watched.isEmpty { poll(watched, 0) }
     }

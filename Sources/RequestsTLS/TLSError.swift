@@ -39,7 +39,7 @@ extension TLSError {
         case alert(UInt8)
         /// The peers have no version, cipher or application protocol in common.
         case negotiationFailed
-        /// The peer does not speak TLS.
+        /// The peer does not use TLS.
         case notTLS
         /// The peer violated the protocol.
         case protocolViolation
@@ -53,8 +53,7 @@ extension TLSError {
 }
 
 extension TLSError {
-    /// Whether the connection may have been lost for a reason that has nothing to do with trust: the peer closed or
-    /// reset it.
+    /// Whether the peer closed or reset the connection, so that the reason need not concern trust.
     package var isConnectionLoss: Bool {
         switch problem {
         case .closedInHandshake, .truncated: true

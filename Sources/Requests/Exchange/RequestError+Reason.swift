@@ -31,7 +31,7 @@ extension RequestError {
         case tlsUnavailable
         /// The certificate of the server was refused; nothing was sent.
         case certificateRefused(CertificateProblem)
-        /// TLS failed for another reason: the peers have no version in common, the server does not speak TLS, or it
+        /// TLS failed for another reason: the peers have no version in common, the server does not use TLS, or it
         /// refused the connection, as without a client certificate.
         case tlsFailed
         /// The connection was lost before the response was complete.

@@ -83,7 +83,8 @@ final class RecordedExchange: Sendable {
 }
 
 extension HARArchive.Timings {
-    /// Creates the timings that an executor measured; what it did not measure is part of the wait for the response.
+    /// Creates the timings that an executor measured; times that it did not measure are part of the wait for the
+    /// response.
     package init(_ metrics: RawResponse.Metrics, headAt head: Duration, endAt end: Duration) {
         self.init()
         var last = Duration.zero

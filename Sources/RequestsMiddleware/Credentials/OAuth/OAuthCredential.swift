@@ -11,7 +11,7 @@ public struct OAuthCredential: Hashable, Sendable {
     /// The refresh token, which ``OAuthServer/refresh(_:scope:)`` renews the access token with; nil if there is none.
     public var refreshToken: String?
 
-    /// When the access token expires; nil if that is unknown.
+    /// The date at which the access token expires; nil if it is unknown.
     public var expiration: Date?
 
     /// The granted scope, separated by spaces; nil if it is the requested one.

@@ -12,7 +12,7 @@ extension OAuthServer {
         /// The address that contains the user code, for a QR code; nil if there is none.
         public let completeVerificationURI: URL?
 
-        /// When the codes expire, at most 24 hours after the response.
+        /// The date at which the codes expire, at most 24 hours after the response.
         public let expiration: Date
 
         /// The least time between two requests, from 1 s to 1 hour.

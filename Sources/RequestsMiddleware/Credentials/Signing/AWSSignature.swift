@@ -21,7 +21,7 @@ public struct AWSSignature: Sendable {
         public var secretAccessKey: String
         /// The token of temporary credentials, or nil.
         public var sessionToken: String?
-        /// When temporary credentials expire; nil if that is unknown.
+        /// The date at which temporary credentials expire; nil if it is unknown.
         ///
         /// Only ``/RequestsMiddleware/RequestSigner/aws(_:leeway:credentials:)`` uses it.
         public var expiration: Date?
