@@ -20,7 +20,6 @@ package struct SecretMatrix: Sendable {
         ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "x-kEY"],
     ]
 
-    /// The statuses of the redirects.
     static let statuses: [HTTPStatus] = [301, 302, 303, 307, 308]
 
     /// The targets of the redirects from ``base``, and whether each has the same origin.

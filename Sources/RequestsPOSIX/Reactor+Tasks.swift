@@ -5,7 +5,6 @@ import Synchronization
 // received the report, without a thread switch (decision 0040).
 
 extension Reactor {
-    /// Whether the thread runs tasks.
     package var runsTasks: Bool { core.jobs != nil }
 
     /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them, and ``end(_:)`` when it is released.

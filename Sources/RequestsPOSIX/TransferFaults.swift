@@ -75,7 +75,6 @@ package final class TransferFaults: Sendable {
         }
     }
 
-    /// Counts the bytes of a read.
     func countRead(_ result: TransferResult) {
         if case .bytes(let count) = result { received.wrappingAdd(count, ordering: .relaxed) }
     }

@@ -91,7 +91,6 @@ package final class TLSContext: Sendable {
         client?.configuration.pins.pins(for: host) ?? []
     }
 
-    /// Whether certificates are verified.
     var isVerifying: Bool { client?.configuration.trust.isVerifying ?? true }
 
     /// Returns the SSL_CTX, and creates it the first time.

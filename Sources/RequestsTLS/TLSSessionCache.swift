@@ -28,7 +28,6 @@ package final class TLSSessionCache: Sendable {
         self.limit = limit
     }
 
-    /// The number of sessions.
     package var count: Int { state.withLock { $0.entries.count } }
 
     /// Removes all sessions, as after a change of the identity.

@@ -265,7 +265,6 @@ extension CacheExchange {
         return response
     }
 
-    /// Validates a response in the background.
     private func validateInBackground(_ found: Found) {
         var request = request
         request.delivery = .collected(limit: settings.rules.maximumBodySize)

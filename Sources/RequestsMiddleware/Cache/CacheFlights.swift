@@ -101,7 +101,6 @@ final class CacheFlights: Sendable {
 // MARK: Invalidation
 
 extension CacheFlights {
-    /// The number of invalidations so far.
     var invalidations: Int { state.withLock { $0.invalidations } }
 
     /// Records that the responses for a URI are invalid, including those that have not arrived yet.

@@ -1,6 +1,5 @@
 internal import RequestsPOSIX
 
-/// The file of a cookie store.
 struct CookieFile: Sendable {
     let path: String
 

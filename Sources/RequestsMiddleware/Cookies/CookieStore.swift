@@ -19,7 +19,6 @@ public final class CookieStore: CookieProviding, CookieStoring {
 
     private struct State {
         var jar: CookieJar
-        /// The number of changes of the jar.
         var changeCount: UInt64 = 0
         /// Whether a task saves the changes, which then saves later ones as well.
         var isSaving = false

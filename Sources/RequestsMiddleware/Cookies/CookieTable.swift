@@ -73,7 +73,6 @@ extension CookieTable {
         count += 1
     }
 
-    /// Removes the cookie in a slot, and returns it.
     @discardableResult
     mutating func remove(_ slot: Int) -> Cookie {
         let cookie = self[slot]

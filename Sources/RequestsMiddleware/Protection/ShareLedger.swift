@@ -34,7 +34,6 @@ struct ShareLedger: Sendable {
         self.perOrigin = perOrigin
     }
 
-    /// The number of waiting calls.
     var waitingCount: Int { origins.count }
 
     /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.

@@ -20,7 +20,6 @@ struct TokenBucket: Sendable, OriginState {
         tolerance = interval * (max(1, burst) - 1)
     }
 
-    /// A token that was taken.
     struct Token: Sendable {
         /// The time to wait for it.
         let delay: Duration

@@ -39,7 +39,6 @@ extension RetryPolicy {
         /// Whether the request can be sent again although the server may have received it.
         public var isIdempotent: Bool { request.isIdempotent }
 
-        /// The cause for the metrics.
         var cause: RawResponse.Metrics.Retry.Cause {
             if case .status(let status) = category { .status(status) } else { .failure(error.reason) }
         }

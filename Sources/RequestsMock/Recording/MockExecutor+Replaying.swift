@@ -180,7 +180,6 @@ private final class ReplaySequence: Sendable {
 }
 
 extension HARArchive.Entry {
-    /// Returns the response of the entry.
     fileprivate func mockResponse() throws(RequestError) -> MockResponse {
         guard let status else {
             throw RequestError(.connectionLost, detail: "the recorded exchange \(comment ?? "failed")")

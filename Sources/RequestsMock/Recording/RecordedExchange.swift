@@ -1,6 +1,5 @@
 @_spi(Lock) import Requests
 
-/// An exchange that is being recorded.
 final class RecordedExchange: Sendable {
     private struct State: Sendable {
         var entry: HARArchive.Entry

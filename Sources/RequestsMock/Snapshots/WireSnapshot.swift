@@ -73,7 +73,6 @@ package enum WireSnapshot {
 // MARK: Files
 
 extension WireSnapshot {
-    /// The file of a snapshot.
     package struct File {
         private let path: String
         private let isRecording: Bool

@@ -18,7 +18,6 @@ final class StubBook: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds a stub and returns it.
     func add(
         _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ location: Stub.Location, _ supply: (any StubSupply)?
     ) -> Stub {

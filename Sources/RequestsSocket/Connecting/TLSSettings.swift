@@ -116,7 +116,6 @@ extension TLSSettings {
         /// The result; nil while the loading is in progress.
         fileprivate var result: Result<Void, TLSError>? { work.result }
 
-        /// Waits for the result.
         fileprivate func end(_ timeLimits: SocketTimeLimits) async throws(RequestError) -> Result<Void, TLSError> {
             while true {
                 if let result { return result }

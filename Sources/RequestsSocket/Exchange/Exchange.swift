@@ -338,7 +338,6 @@ extension Exchange where C: ~Copyable {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
-    /// The head of the response.
     package var head: ResponseHead {
         transfer.head ?? ResponseHead(status: 0, header: .empty, target: outgoing.request.target)
     }

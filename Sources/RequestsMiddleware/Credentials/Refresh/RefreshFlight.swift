@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// A task that a refresh creates can continue after its end, and is then no longer part of it.
 final class RefreshMark: Sendable {
-    /// The identity of the flight.
     private let flight: ObjectIdentifier
     private let hasEnded = Atomic(false)
 

@@ -75,7 +75,6 @@ extension OAuthCredential {
 }
 
 extension OAuthCredential.FileStore {
-    /// The content of the file.
     private struct Content: Codable {
         static let currentVersion = 1
 
@@ -145,7 +144,6 @@ extension OAuthCredential.FileStore: CustomStringConvertible, CustomReflectable 
     public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 }
 
-/// A problem with the content of a store.
 private struct StoreProblem: Error {
     let text: String
 
