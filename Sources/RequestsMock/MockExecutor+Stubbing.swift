@@ -173,7 +173,7 @@ extension MockExecutor {
         add(.predicate(condition), .script(result.script), fileID, line)
     }
 
-    /// Removes all stubs, and the record of the requests that matched none (PM-123).
+    /// Removes all stubs, and the record of the requests that matched none.
     ///
     /// The recorded requests are kept, and the handling of unmatched requests does not change.
     public func removeAllStubs() { stubs.removeAll() }

@@ -30,7 +30,7 @@ extension MockExecutor {
         /// Retry middleware does not repeat the request.
         public static var throwing: Unmatched { Unmatched(kind: .throwing) }
 
-        /// The response is a 500 with a marker, as in PMHTTP (PM-126).
+        /// The response is a 500 with a marker, as in PMHTTP.
         ///
         /// Its text is `No mock found for URL.`, its fields `Cache-Control: no-store` and `X-PMHTTP-Mock: intercepted`.
         /// `ResponseHead.isInterceptedByMock` recognizes it.

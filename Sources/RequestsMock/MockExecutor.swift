@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A request that no stub matches fails with a report; ``Unmatched`` has the alternatives. Of several stubs that match,
-/// the newest responds (PM-123). Copies of a mock share its stubs and its record. Two mocks share nothing, so tests
+/// the newest responds. Copies of a mock share its stubs and its record. Two mocks share nothing, so tests
 /// that create their own mock can run in parallel.
 ///
 /// A mock fulfills the contract of ``/Requests/RequestExecutor``: it refuses invalid requests, reads and counts bodies,
@@ -71,7 +71,7 @@ public struct MockExecutor: RequestExecutor {
         MockExecutor(stubs, unmatched, clock, recording)
     }
 
-    /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests`` (decision 0026).
+    /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests``.
     ///
     /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``MockExecutor/recordedCount``
     /// counts all requests. Negative limits count as 0.
@@ -103,6 +103,8 @@ public struct MockExecutor: RequestExecutor {
     }
 
     /// Records `request` and responds to it.
+    ///
+    /// - Throws: `RequestError` of the result, the limits or the request, or with the report on an unmatched request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await exchange(request)

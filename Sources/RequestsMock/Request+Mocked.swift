@@ -1,7 +1,7 @@
 import Requests
 
 extension Request {
-    /// Returns this request with its own result, which a ``MockExecutor`` uses before all stubs (PM-127).
+    /// Returns this request with its own result, which a ``MockExecutor`` uses before all stubs.
     ///
     /// Any other executor sends the request. With ``MockExecutor/Unmatched/passingThrough(to:)``, a mock sends only the
     /// requests without their own result.
@@ -15,7 +15,7 @@ extension Request {
 }
 
 extension Request where Resource: Sendable {
-    /// Returns this request with `value` as the result of its call over a ``MockExecutor`` (PM-128).
+    /// Returns this request with `value` as the result of its call over a ``MockExecutor``.
     ///
     /// The response has the status 200. Neither its content type is checked nor its body decoded. An earlier result of
     /// the request is replaced. Any other executor sends the request, and the call returns `value` nevertheless.

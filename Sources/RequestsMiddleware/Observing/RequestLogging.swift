@@ -10,7 +10,7 @@ import Synchronization
 /// let executor = SocketExecutor().retrying().observing(.calls, by: logging)
 /// ```
 ///
-/// By default, one line is written for a request and one for its response (HT-29, HT-30):
+/// By default, one line is written for a request and one for its response:
 ///
 /// ```
 /// [1] GET https://api.example.com/users?token=<redacted>
@@ -29,7 +29,7 @@ import Synchronization
 /// Text cannot break a line: control characters and similar ones are escaped as `\n` or `\u{1B}`, and a backslash is
 /// doubled.
 public struct RequestLogging: Observing.Observer {
-    /// The parts of a request that are written (HT-29).
+    /// The parts of a request that are written.
     @nonexhaustive
     public enum RequestDetail: Hashable, Sendable {
         /// Nothing.
@@ -42,7 +42,7 @@ public struct RequestLogging: Observing.Observer {
         case everything
     }
 
-    /// The parts of a response that are written (HT-30).
+    /// The parts of a response that are written.
     @nonexhaustive
     public enum ResponseDetail: Hashable, Sendable {
         /// Nothing; nor are errors.
@@ -94,7 +94,7 @@ public struct RequestLogging: Observing.Observer {
 
     /// The names of the response fields that are written; nil for all.
     ///
-    /// The default is Content-Type, Last-Modified and Set-Cookie (HT-30), the last without its value.
+    /// The default is Content-Type, Last-Modified and Set-Cookie, the last without its value.
     public var responseFields: Set<Field.Name>? = [.contentType, .lastModified, .setCookie]
 
     /// The maximum number of bytes of a body that are written, at most 1 MiB; the default is 4 KiB.

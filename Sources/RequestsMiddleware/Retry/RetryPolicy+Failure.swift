@@ -23,7 +23,7 @@ extension RetryPolicy {
         /// The time until the deadline of the call; nil if there is none.
         public var timeLeft: Duration?
 
-        /// Creates the failure of an attempt at `request`.
+        /// Creates the failure of an attempt at `request`, as for a test of a policy; `attempt` counts from 0.
         public init(
             _ error: RequestError, of request: PreparedRequest, attempt: Int = 0, retryAfter: Duration? = nil,
             timeLeft: Duration? = nil

@@ -55,6 +55,8 @@ public struct HARRecorder: Middleware {
     public var recordedCount: Int { book.entries.withLock { $0.total } }
 
     /// Performs the exchange and records it.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of `next`, which is recorded too.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {

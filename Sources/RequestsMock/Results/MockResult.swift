@@ -33,7 +33,7 @@ public struct MockResult<Resource>: Sendable {
         .response(.data(Data(json.utf8), contentType: .json, status: status))
     }
 
-    /// Returns a response with `text` in UTF-8 as `text/plain; charset=utf-8` (PM-120).
+    /// Returns a response with `text` in UTF-8 as `text/plain; charset=utf-8`.
     public static func text(_ text: String, status: HTTPStatus = 200) -> MockResult {
         .response(.data(Data(text.utf8), contentType: .utf8Text, status: status))
     }
@@ -80,7 +80,7 @@ public struct MockResult<Resource>: Sendable {
     /// Returns one result for each call of the stub, in order.
     ///
     /// After the last, a call fails with a report. With ``MockExecutor/Unmatched/intercepting``, it receives a 500 with
-    /// the text `Mock sequence exhausted` instead (PM-121).
+    /// the text `Mock sequence exhausted` instead.
     ///
     /// - Parameters:
     ///   - results: The results.

@@ -94,6 +94,8 @@ extension OAuthCredential: Codable {
     }
 
     /// Decodes a credential; the expiry is a number of seconds since 1970, whatever the strategy of the decoder is.
+    ///
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         accessToken = try values.decode(String.self, forKey: .accessToken)
@@ -105,6 +107,8 @@ extension OAuthCredential: Codable {
     }
 
     /// Encodes the credential with its tokens, which are secrets.
+    ///
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(accessToken, forKey: .accessToken)
