@@ -119,8 +119,8 @@ extension Client {
     ///     .withStandardMiddleware { $0.authenticator = authenticator }
     /// ```
     ///
-    /// The middleware applies to requests at or below the base URL of the API. Without a valid base URL no request can
-    /// be sent, and the client is returned unchanged.
+    /// Credentials and signatures apply to requests at or below the base URL of the API. Without a valid base URL no
+    /// request can be sent, and the client is returned unchanged.
     ///
     /// - Parameter configure: A function that chooses the middleware.
     /// - Returns: The client with the middleware.
