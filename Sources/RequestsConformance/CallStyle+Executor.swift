@@ -37,8 +37,8 @@ private struct CallbackExecutor: RequestExecutor {
 ///
 /// A second completion resumes the continuation twice, which ends the process.
 private final class CompletionResult: Sendable {
-    // The result is read under the lock: the thread sanitizer sees no order in what a continuation passes if it is
-    // resumed before its task has suspended.
+    // The result is read under the lock, because the thread sanitizer detects no order between resuming a continuation
+    // before its task has suspended and the reads of the task.
     typealias Continuation = CheckedContinuation<Void, Never>
 
     private let state = Lock<(result: Result<RawResponse, RequestError>?, waiter: Continuation?)>((nil, nil))

@@ -1,4 +1,4 @@
-/// A guarantee that an executor did not keep, with the values that show it.
+/// The failure of a scenario: an executor did not keep a guarantee.
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The expected and the actual value.
     public let message: String

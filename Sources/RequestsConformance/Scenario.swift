@@ -66,7 +66,6 @@ public struct Scenario: Sendable, CustomStringConvertible {
         case port
     }
 
-    /// Creates a scenario.
     init(
         name: String, rows: [String], group: Group, needs: Need = .nothing,
         _ body: @escaping @Sendable (ScenarioContext) async throws -> Void

@@ -8,7 +8,6 @@ struct ScenarioClient: Sendable {
     /// The executor under test.
     let executor: any RequestExecutor
 
-    /// The base URL of the server.
     let baseURL: URL
 
     /// The server; nil in memory.
@@ -28,10 +27,8 @@ struct ScenarioClient: Sendable {
         return url
     }()
 
-    /// A client that uses the executor.
     var client: Client<Probe> { Client(Probe(baseURL: baseURL), executor: executor) }
 
-    /// Returns a request to a path of the server.
     func request(
         _ method: HTTPMethod = .get, _ path: String = "/", header: Header = .empty, body: RequestBody = .none,
         delivery: ResponseBody.Delivery = .collected(limit: 64 << 20)

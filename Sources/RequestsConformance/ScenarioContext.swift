@@ -73,7 +73,6 @@ struct ScenarioContext: Sendable {
     }
 }
 
-/// A counter of exchanges.
 final class Counter: Sendable {
     private let count = Atomic(0)
 

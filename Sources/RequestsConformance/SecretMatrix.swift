@@ -7,7 +7,7 @@ package struct SecretMatrix: Sendable {
     package enum Source: CaseIterable, Sendable {
         /// The request itself, its environment, its authentication provider, or middleware.
         case request, environment, authenticationProvider, middleware
-        /// Middleware that creates each request anew instead of changing a copy.
+        /// Middleware that creates new requests instead of changing copies.
         case recreatingMiddleware
     }
 
@@ -20,7 +20,6 @@ package struct SecretMatrix: Sendable {
         ["aUtHoRiZaTiOn", "cOoKiE", "pRoXy-AuThOrIzAtIoN", "x-aPi-KeY", "x-kEY"],
     ]
 
-    /// The statuses of the redirects.
     static let statuses: [HTTPStatus] = [301, 302, 303, 307, 308]
 
     /// The targets of the redirects from ``base``, and whether each has the same origin.
@@ -130,7 +129,7 @@ package struct SecretMatrix: Sendable {
     ) async throws -> Bool {
         let secrets = Header(names.map { Field(name: $0, value: "a=secret") })
         var executor = executor
-        // The marks are always set by the request: they are not secrets and are sent to every origin.
+        // The request always sets the marks, which are not secrets and are sent to every origin.
         var request = Probe(baseURL: base).get(.text, from: "/").with(
             header: Header(marks.map { Field(name: Field.Name($0.0), value: $0.1) }))
         request = request.with(redirectPolicy: RedirectPolicy(sensitiveFields: ["x-key"]))
@@ -138,7 +137,7 @@ package struct SecretMatrix: Sendable {
         case .request: request = request.adding(headerFields: Array(secrets))
         case .environment:
             var environment = try need("an environment", RequestEnvironment(baseURL: base))
-            // Half of the secrets are set by each of the environment's two means.
+            // The environment sets half of the secrets as credentials, and half as fields.
             let credentials = secrets.filter { $0.name == .authorization || $0.name == .cookie }
             environment.header = Header(secrets.filter { !credentials.contains($0) })
             environment.authenticationProvider = AuthenticationProvider { header in

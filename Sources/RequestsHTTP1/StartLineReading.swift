@@ -2,8 +2,7 @@ import Requests
 
 /// Returns the status line at the start of `bytes` and the position after it, or nil if it is incomplete (RFC 9112 §4).
 ///
-/// Each byte is checked as soon as it is present, so a peer that does not speak HTTP is rejected at its first wrong
-/// byte.
+/// Each byte is checked as soon as it is present, so a peer that does not use HTTP is rejected at its first wrong byte.
 func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
     guard let version = try version(in: bytes, at: 0) else { return nil }
     guard let code = try statusCode(in: bytes) else { return nil }

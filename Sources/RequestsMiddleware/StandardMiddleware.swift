@@ -22,7 +22,7 @@ public struct StandardMiddleware: Sendable {
     /// The credentials; nil for none.
     public var authenticator: (any Authenticator)?
 
-    /// The retry policy of requests that have none of their own; nil to repeat nothing.
+    /// The retry policy of requests without their own policy; nil to repeat nothing.
     public var retryPolicy: RetryPolicy? = .standard
 
     /// The time after which a second request is sent unless a response has arrived; nil for never.
@@ -69,7 +69,7 @@ public struct StandardMiddleware: Sendable {
     ///     signature.
     /// - Returns: The executor with the middleware.
     public func added(to executor: any RequestExecutor, within environment: RequestEnvironment) -> any RequestExecutor {
-        // From the executor outwards: what is added last receives a request first.
+        // From the executor outwards: the middleware that is added last receives a request first.
         var executor = executor
         if let signer { executor = executor.signing(with: signer, within: environment) }
         if !attemptObservers.isEmpty {
@@ -119,8 +119,8 @@ extension Client {
     ///     .withStandardMiddleware { $0.authenticator = authenticator }
     /// ```
     ///
-    /// It is that of the same function of an executor, for the base URL of the API. Without a valid base URL no request
-    /// can be sent, and the client is returned unchanged.
+    /// Credentials and signatures apply to requests at or below the base URL of the API. Without a valid base URL no
+    /// request can be sent, and the client is returned unchanged.
     ///
     /// - Parameter configure: A function that chooses the middleware.
     /// - Returns: The client with the middleware.

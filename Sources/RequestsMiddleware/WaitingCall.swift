@@ -33,7 +33,7 @@ enum WaitingCall<Value: Sendable>: Sendable {
         return await withTaskGroup(of: Event.self) { group in
             group.addTask { .result(await wait(begin, cancel)) }
             group.addTask {
-                // A pool whose threads are all blocked has none to run a timer.
+                // A timer of the pool does not run while all threads of the pool are blocked.
                 .timer(isOver: (try? await CallingThread.sleep(until: deadline)) != nil)
             }
             var isOver = false
@@ -45,7 +45,7 @@ enum WaitingCall<Value: Sendable>: Sendable {
                     group.cancelAll()
                     return result
                 }
-                // Ends the wait: it is granted already, or cancelled.
+                // This ends the wait, which is granted already or is cancelled.
                 group.cancelAll()
             }
             return .cancelled

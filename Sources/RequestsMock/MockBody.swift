@@ -8,8 +8,8 @@ extension PreparedRequest {
     /// - Throws: ``/Requests/RequestError`` if the body cannot be read or does not have its declared length.
     func received(reportingTo progress: inout ProgressReporter) async throws(RequestError) -> PreparedRequest {
         var received = self
-        // In memory there is no proxy that would receive these fields.
-        // Checked first, because a change copies the whole request.
+        // In memory there is no proxy that would receive these fields. This is checked first, because a change copies
+        // the whole request.
         if header.contains(where: \.name.isForProxies) { received.header.removeAll { $0.name.isForProxies } }
         progress.progress.bytesExpectedToSend = body.knownLength
         switch body {

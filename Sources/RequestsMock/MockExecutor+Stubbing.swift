@@ -173,10 +173,9 @@ extension MockExecutor {
         add(.predicate(condition), .script(result.script), fileID, line)
     }
 
-    /// Removes all stubs, and forgets the requests that matched none (PM-123).
+    /// Removes all stubs, and the record of the requests that matched none.
     ///
-    /// The requests that were recorded are kept. The handling of unmatched requests does not change; it is a constant
-    /// of the mock.
+    /// The recorded requests are kept, and the handling of unmatched requests does not change.
     public func removeAllStubs() { stubs.removeAll() }
 
     /// Adds a stub for requests to one URL with exactly its query items, which expects `calls` calls.

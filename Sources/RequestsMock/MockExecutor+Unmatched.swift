@@ -13,10 +13,10 @@ extension MockExecutor {
 
         let kind: Kind
 
-        /// Returns the handling of `request`, which is a choice only if the chosen handling is again one, and so on.
+        /// Returns the handling of `request`, after at most 16 choices.
         func resolved(for request: PreparedRequest) -> Kind {
             var kind = kind
-            // A limit, because a function may return its own handling.
+            // The limit ends the choices of a function that returns its own handling.
             for _ in 0..<16 {
                 guard case .choosing(let choose) = kind else { return kind }
                 kind = choose(request).kind
@@ -30,7 +30,7 @@ extension MockExecutor {
         /// Retry middleware does not repeat the request.
         public static var throwing: Unmatched { Unmatched(kind: .throwing) }
 
-        /// The response is a 500 with a marker, as in PMHTTP (PM-126).
+        /// The response is a 500 with a marker, as in PMHTTP.
         ///
         /// Its text is `No mock found for URL.`, its fields `Cache-Control: no-store` and `X-PMHTTP-Mock: intercepted`.
         /// `ResponseHead.isInterceptedByMock` recognizes it.

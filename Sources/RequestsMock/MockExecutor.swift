@@ -11,15 +11,15 @@
 /// ```
 ///
 /// A request that no stub matches fails with a report; ``Unmatched`` has the alternatives. Of several stubs that match,
-/// the newest responds (PM-123). Copies of a mock share its stubs and its record. Two mocks share nothing, so tests
-/// that run in parallel use a mock each.
+/// the newest responds. Copies of a mock share its stubs and its record. Two mocks share nothing, so tests
+/// that create their own mock can run in parallel.
 ///
-/// It fulfills the contract of ``/Requests/RequestExecutor``: an invalid request is refused, bodies are read and
-/// counted, and delivery, limits, timeouts and cancellation are respected.
+/// A mock fulfills the contract of ``/Requests/RequestExecutor``: it refuses invalid requests, reads and counts bodies,
+/// and respects delivery, limits, timeouts and cancellation.
 public struct MockExecutor: RequestExecutor {
     /// A function that responds to a request.
     ///
-    /// The body of the request is in memory, whatever its kind was. An error of the function ends the exchange,
+    /// The body of the request is in memory, whatever its kind was. An error of the function ends the exchange; it is
     /// converted as in `RequestError.wrapping(_:_:)`.
     public typealias Handler = @Sendable (PreparedRequest) async throws -> MockResponse
 
@@ -32,8 +32,8 @@ public struct MockExecutor: RequestExecutor {
     ///
     /// - Parameters:
     ///   - unmatched: The handling of a request that no stub matches.
-    ///   - clock: The clock of the delays in responses, such as a ``MockClock``; nil for the real time. The time limits
-    ///     of a request are compared with the delays and not measured, unless the clock is nil.
+    ///   - clock: The clock of the delays in responses, such as a ``MockClock``; nil for real time. With a clock, the
+    ///     time limits of a request are compared with the delays, and not measured.
     public init(unmatched: Unmatched = .throwing, clock: (any Clock<Duration>)? = nil) {
         self.init(StubBook(), unmatched, clock, Recording())
     }
@@ -71,7 +71,7 @@ public struct MockExecutor: RequestExecutor {
         MockExecutor(stubs, unmatched, clock, recording)
     }
 
-    /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests`` (decision 0026).
+    /// The limits of the requests that a mock keeps for ``MockExecutor/recordedRequests``.
     ///
     /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``MockExecutor/recordedCount``
     /// counts all requests. Negative limits count as 0.
@@ -103,6 +103,8 @@ public struct MockExecutor: RequestExecutor {
     }
 
     /// Records `request` and responds to it.
+    ///
+    /// - Throws: `RequestError` of the result, the limits or the request, or with the report on an unmatched request.
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         do throws(RequestError) {
             return try await exchange(request)
@@ -131,7 +133,7 @@ public struct MockExecutor: RequestExecutor {
             return try await executor.execute(forwarded)
         }
         let delay = ResponseDelay(request, clock)
-        // Without a delay of the head, too: this checks the deadline and cancellation.
+        // Also without a delay, because this checks the deadline and cancellation.
         try await delay.wait(for: response.delay ?? .lasting(.zero), phase: .firstByte)
         var metrics = RawResponse.Metrics()
         metrics.timeToResponseHead = .now - start

@@ -16,11 +16,11 @@ public struct MockStub: Sendable {
     /// The requests to which the stub responded, oldest first, within the limits of ``MockExecutor/Recording``.
     public var requests: [PreparedRequest] { mock.requests(of: stub) }
 
-    /// Removes the stub from its mock; has no effect if it has been removed (PM-123).
+    /// Removes the stub from its mock; has no effect if it has been removed.
     public func remove() { mock.stubs.remove(stub) }
 
-    /// Sets the number of calls that ``MockExecutor/verify()`` requires, and returns the stub; without it, at least one
-    /// call is required.
+    /// Sets the number of calls that ``MockExecutor/verify()`` requires, which is otherwise at least one, and returns
+    /// the stub.
     @discardableResult
     public func expecting(calls: Int) -> MockStub {
         stub.update { $0.expectation = .calls(calls) }

@@ -1,10 +1,10 @@
 import Requests
 
 extension Request {
-    /// Returns this request with a result of its own, which a ``MockExecutor`` uses before all stubs (PM-127).
+    /// Returns this request with its own result, which a ``MockExecutor`` uses before all stubs.
     ///
     /// Any other executor sends the request. With ``MockExecutor/Unmatched/passingThrough(to:)``, a mock sends only the
-    /// requests without a result of their own.
+    /// requests without their own result.
     ///
     /// - Parameter result: The result. Of a sequence, each call uses the first element.
     /// - Returns: The request.
@@ -15,7 +15,7 @@ extension Request {
 }
 
 extension Request where Resource: Sendable {
-    /// Returns this request with `value` as the result of its call over a ``MockExecutor`` (PM-128).
+    /// Returns this request with `value` as the result of its call over a ``MockExecutor``.
     ///
     /// The response has the status 200. Neither its content type is checked nor its body decoded. An earlier result of
     /// the request is replaced. Any other executor sends the request, and the call returns `value` nevertheless.

@@ -3,7 +3,7 @@ package import Requests
 /// A cache of the addresses of names.
 ///
 /// A value without a lock or a clock. The system's resolver does not report how long an address is valid, so entries
-/// live for a few seconds only; that a name has no address is not cached.
+/// are kept for a few seconds only. A name without an address is not cached.
 package struct AddressCache: Sendable {
     private struct Entry: Sendable {
         let addresses: [SocketAddress]

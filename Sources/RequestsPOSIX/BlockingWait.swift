@@ -36,7 +36,7 @@ extension Socket {
     ) throws(WaitError) {
         let deadline = deadline ?? .distantFuture
         if Task.isCancelled { throw .cancelled }
-        // The first slice is a short one: whether this is a task is checked only after it ended without readiness.
+        // The first slice is short, because the check whether this is a task follows it, and is rarely needed.
         var isInTask = true
         while true {
             let timeout = deadline.pollTimeout

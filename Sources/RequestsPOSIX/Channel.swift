@@ -14,7 +14,7 @@ package final class Channel: Sendable {
     private let point = WaitPoint()
     /// The registration with the reactor and the directions that are waited for.
     let registration = Lock(Registration())
-    /// The faults that a test has planted; nil in production.
+    /// The faults that a test has injected; nil in production.
     let faults: TransferFaults?
     /// Whether the socket blocks in calls that do not forbid it.
     private let allowsWaiting = Atomic(false)

@@ -3,11 +3,11 @@ import Requests
 
 /// The reason why a file could not be used.
 package enum FileError: Error, Hashable, Sendable {
-    /// The path is not that of a regular file, which alone has a size and can be read twice.
+    /// The path is not that of a regular file. Other files have no size and cannot be read twice.
     case notRegular(path: String)
     /// The path is empty or contains NUL.
     case invalidPath
-    /// Another ``PartialFile`` has the file open, in this process or another.
+    /// Another owner has locked the file, in this process or another.
     case locked(path: String)
     /// There is a file at the path, which must not be replaced.
     case exists(path: String)
@@ -27,7 +27,7 @@ extension FileError: CustomStringConvertible {
         switch self {
         case .notRegular(let path): "\(ErrorText.quoted(path)) is not a regular file"
         case .invalidPath: "the path is empty or contains NUL"
-        case .locked(let path): "\(ErrorText.quoted(path)) is locked: another download to it is in progress"
+        case .locked(let path): "\(ErrorText.quoted(path)) is in use: another task or process has locked it"
         case .exists(let path): "\(ErrorText.quoted(path)) exists"
         case .notPrivate(let path): "\(ErrorText.quoted(path)) can be accessed by others; set its mode to 0600"
         case .malformed(let path): "\(ErrorText.quoted(path)) is malformed"

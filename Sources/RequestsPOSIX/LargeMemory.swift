@@ -3,8 +3,8 @@ import CRequestsPOSIX
 
 /// A cache of large blocks of memory for response bodies: a returned block is reused with its pages (decision 0014).
 ///
-/// For the kernel to provide and clear new pages takes longer than to receive bytes into them. At most ``most`` bytes
-/// are cached, and the kernel may reclaim their pages when it needs memory. Where huge pages exist, all but the first
+/// Providing and clearing new pages takes the kernel longer than receiving bytes into them. At most ``most`` bytes are
+/// cached, and the kernel may reclaim their pages when it needs memory. Where huge pages exist, all but the first
 /// ``unit`` bytes may consist of them; of the first unit, only pages that are touched occupy memory. So a length that a
 /// peer declares costs nothing, and the bytes that it sends cost at most twice their size and a page.
 package final class LargeMemory: Sendable {
@@ -33,7 +33,8 @@ package final class LargeMemory: Sendable {
         guard (Self.unit...Self.most).contains(size) else { return nil }
         let size = Self.wholePages(size)
         let kept = spare.withLock { spare -> UnsafeMutableRawBufferPointer? in
-            // Twice the size at most: the part that is cut off is lost for the next body of the former length.
+            // Twice the size at most, because the part that is cut off is not available for the next body of the former
+            // length.
             let index = spare.pieces.lastIndex { (size...2 * size).contains($0.count) }
             return index.map { spare.pieces.remove(at: $0) }
         }
@@ -43,7 +44,7 @@ package final class LargeMemory: Sendable {
     }
 
     /// Returns the block at `start` to the cache; `size` is the size passed to ``take(_:)`` or ``cut(_:from:to:)``.
-    package func giveBack(_ start: UnsafeMutableRawPointer, _ size: Int) {
+    package func recycle(_ start: UnsafeMutableRawPointer, _ size: Int) {
         let piece = UnsafeMutableRawBufferPointer(start: start, count: Self.wholePages(size))
         guard piece.count >= Self.unit else {
             munmap(start, piece.count)

@@ -58,7 +58,7 @@ package enum PrivateFolder {
         }
     }
 
-    /// Returns whether there is certainly nothing at `path`; false also if that cannot be found out.
+    /// Returns whether there is certainly nothing at `path`; false also if that cannot be determined.
     package static func isMissing(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) != 0 && SystemError.last("lstat").isNotFound
@@ -66,7 +66,7 @@ package enum PrivateFolder {
 
     /// Removes the file at `path`; a folder is not removed.
     ///
-    /// - Returns: Why the file is still there; nil if there is none at `path` now.
+    /// - Returns: The reason why the file is still there; nil if there is none at `path` now.
     @discardableResult
     package static func remove(_ path: String) -> FileError? {
         if unlink(path) == 0 { return nil }

@@ -9,7 +9,6 @@ package struct ProcessUsage: Sendable {
     /// The number of voluntary and involuntary context switches.
     package let contextSwitches: Int
 
-    /// Returns the current usage.
     package static func now() -> ProcessUsage {
         var usage = rusage()
         _ = rp_usage(&usage)

@@ -2,10 +2,9 @@
 import Synchronization
 
 // A reactor whose thread runs tasks between its waits: a task that waits for a socket is resumed on the thread that
-// received the report, without a change of threads (decision 0040).
+// received the report, without a thread switch (decision 0040).
 
 extension Reactor {
-    /// Whether the thread runs tasks.
     package var runsTasks: Bool { core.jobs != nil }
 
     /// Begins to run the jobs of `executor`, which calls ``enqueue(_:)`` for them, and ``end(_:)`` when it is released.
@@ -52,7 +51,7 @@ extension Reactor {
 
     /// The reactors that run tasks.
     private static let running = Lock<[Registration]>([])
-    /// Their number, which is the only thing to read in a program without them.
+    /// Their number; a program without them reads nothing else.
     private static let runningCount = Atomic(0)
 }
 

@@ -13,7 +13,7 @@ package final class Reactor: Sendable {
     let core: ReactorCore
     private let forks: Int
 
-    /// Starts a reactor with a thread of its own.
+    /// Starts a reactor with a new thread.
     ///
     /// It works only in processes with the fork count `forks`, by default that of this process: a forked child has no
     /// thread. With `runsTasks` the thread also runs the jobs of a task executor, see ``begin(_:)``.
@@ -155,7 +155,7 @@ final class ReactorCore: WaitClock, Sendable {
             let timeout = mayWait ? Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout : 0
             queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
             _ = jobs?.endWait()
-            // A turn with events does not look for overdue waits: each turn reads the clock once.
+            // A turn with events does not check for overdue waits, so that each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
             ready.removeAll(keepingCapacity: true)

@@ -9,7 +9,6 @@ struct ReadinessQueue: ~Copyable, Sendable {
     private let queue: Descriptor
     private let forks: Int
 
-    /// Whether standing reports are supported.
     static let supportsStandingReports = true
 
     /// Creates a queue that works only in processes with the fork count `forks`: a child shares its parent's queue.

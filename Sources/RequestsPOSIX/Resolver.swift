@@ -12,7 +12,7 @@ package enum ResolverError: Error, Hashable, Sendable {
     case system(SystemError)
 }
 
-/// A resolver of host names with threads of its own.
+/// A resolver of host names with separate threads.
 ///
 /// At most four lookups run at once, and one per name: callers that need a name whose lookup is running share its
 /// result. A call can end its wait, but the lookup itself cannot be stopped and continues. Addresses are cached for a
@@ -199,7 +199,7 @@ extension Resolver {
 
 /// A lookup that a thread of the resolver performs, on behalf of one call.
 ///
-/// Releasing it ends the interest of the call; a lookup that has started continues.
+/// When it is released, the call no longer waits; a lookup that has started continues.
 package final class PendingLookup: Sendable {
     private let waiter: Resolver.Waiter
     private let name: String

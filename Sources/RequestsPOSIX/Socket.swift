@@ -224,13 +224,11 @@ extension Socket {
         }
     }
 
-    /// Returns the address this socket is bound to.
     package func localAddress() throws(SystemError) -> SocketAddress {
         guard let address = SocketAddress({ rp_local_address(number, $0, $1) }) else { throw .last("getsockname") }
         return address
     }
 
-    /// Returns the address of the peer.
     package func peerAddress() throws(SystemError) -> SocketAddress {
         guard let address = SocketAddress({ rp_peer_address(number, $0, $1) }) else { throw .last("getpeername") }
         return address

@@ -20,7 +20,6 @@ package struct SocketAddress: Hashable, Sendable {
 }
 
 extension SocketAddress {
-    /// The family of an address.
     package enum Family: Sendable {
         case ipv4, ipv6, unix
     }
@@ -45,7 +44,6 @@ extension SocketAddress {
         }
     }
 
-    /// The family of the address.
     package var family: Family {
         switch storage {
         case .ipv4: .ipv4

@@ -2,7 +2,8 @@ import CRequestsPOSIX
 
 /// A shared library of the system that is loaded when the program first needs it, and never unloaded.
 ///
-/// A library that needs another one, such as libssl of the same version, has a description of its own.
+/// A library that needs another one, such as libssl, which needs libcrypto of the same version, has a separate
+/// description.
 package struct SystemLibrary: Sendable {
     /// The name of the library in messages, such as `libcrypto`.
     package let name: String

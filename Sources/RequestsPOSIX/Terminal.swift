@@ -24,7 +24,6 @@ package enum Terminal {
         isTerminal(descriptor) && allowsColor(environment)
     }
 
-    /// Returns whether the environment allows colors.
     package static func allowsColor(_ environment: (String) -> String?) -> Bool {
         (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
     }

@@ -4,8 +4,8 @@ import CRequestsPOSIX
 /// A thread's own wait, with poll(2), for all descriptors that the tasks on that thread wait for, in place of the
 /// reactor.
 ///
-/// One thread calls `wait` and `look`; any thread may call `wake`. The tasks wait with the functions of `Channel`, to
-/// which this is passed.
+/// One thread calls `wait` and `processEvents`; any thread may call `wake`. The tasks pass this value to the functions
+/// of `Channel` to wait.
 package final class ThreadPoll: Sendable {
     /// A descriptor that a task waits for.
     private struct Watched: Sendable {
@@ -63,7 +63,7 @@ extension ThreadPoll {
     }
 
     /// Resumes the tasks whose wait is over, without blocking.
-    package func look() {
+    package func processEvents() {
         let watched = state.withLock { $0.watched }
         if !watched.isEmpty { poll(watched, 0) }
     }

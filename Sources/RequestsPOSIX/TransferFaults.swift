@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The faults that a test plants in a channel: short transfers, and a failure of a chosen call.
+/// The faults that a test injects into a channel: short transfers, and a failure of a chosen call.
 ///
 /// Calls are counted over all channels that share the value, so that a test can affect the n-th call for n = 1, 2, 3 …
 package final class TransferFaults: Sendable {
@@ -68,14 +68,13 @@ package final class TransferFaults: Sendable {
         let toBoundary = readBoundary - received.load(ordering: .relaxed)
         if direction == .reading, toBoundary > 0 { longest = min(longest, toBoundary) }
         switch fault {
-        case .failTransfer(number): throw SystemError("planted fault", code: code)
+        case .failTransfer(number): throw SystemError("injected fault", code: code)
         case .shortenTransfer(number): return min(longest, 1)
         case .delayTransfer(number): return nil
         default: return longest
         }
     }
 
-    /// Counts the bytes of a read.
     func countRead(_ result: TransferResult) {
         if case .bytes(let count) = result { received.wrappingAdd(count, ordering: .relaxed) }
     }
@@ -83,17 +82,17 @@ package final class TransferFaults: Sendable {
     /// Counts a wait, and returns its error if it is to fail.
     func nextWaitError() -> SystemError? {
         let number = waitCount.wrappingAdd(1, ordering: .relaxed).newValue
-        return fault == .failWait(number) ? SystemError("planted fault", code: code) : nil
+        return fault == .failWait(number) ? SystemError("injected fault", code: code) : nil
     }
 
     /// Counts a connection attempt, and throws if it is to fail.
     func admitConnecting() throws(SystemError) {
         let number = connectionCount.wrappingAdd(1, ordering: .relaxed).newValue
-        if fault == .failConnecting(number) { throw SystemError("planted fault", code: code) }
+        if fault == .failConnecting(number) { throw SystemError("injected fault", code: code) }
     }
 }
 
 extension Channel {
-    /// Whether a test has planted faults, which transfers outside of the channel would not have.
+    /// Whether a test has injected faults, which transfers outside the channel would not have.
     package var hasFaults: Bool { faults != nil }
 }

@@ -1,7 +1,6 @@
 @_spi(Lock) import Requests
 import Synchronization
 
-/// A direction of a connection.
 package enum Direction: Sendable {
     case reading, writing
 }

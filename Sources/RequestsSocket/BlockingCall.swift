@@ -14,8 +14,8 @@ private final class SocketPause: ThreadPause {
         poll.wait(by: deadline ?? .distantFuture, then: awake)
     }
 
-    func look() {
-        poll.look()
+    func processEvents() {
+        poll.processEvents()
     }
 
     func wake() {

@@ -79,8 +79,8 @@ extension SocketExecutor {
 
         /// The probes with which the system checks connections on which nothing arrives; the default is nil: none.
         ///
-        /// They find a peer that has disappeared, and keep the state of a firewall between the two alive. The
-        /// system of the peer acknowledges them without the server's program. They have no effect on unix sockets.
+        /// They detect a peer that has disappeared, and prevent firewalls from dropping an idle connection. The system
+        /// of the peer acknowledges them without the server's program. They have no effect on unix sockets.
         public var keepAliveProbes: KeepAliveProbes?
 
         /// The delay after which the host's next address is tried beside an unfinished attempt (RFC 8305 §5).
@@ -101,7 +101,7 @@ extension SocketExecutor {
         /// The library that implements TLS.
         package var tlsLibrary = TLSLibrary.shared
 
-        /// The faults that a test plants in every connection.
+        /// The faults that a test injects into every connection.
         package var faults: TransferFaults?
 
         /// Creates the default configuration.

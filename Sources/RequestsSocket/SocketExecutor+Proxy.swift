@@ -4,10 +4,10 @@ extension SocketExecutor {
     /// A proxy between this machine and origin servers.
     ///
     /// An HTTP proxy forwards requests with the scheme http (RFC 9112 §3.2.2). A connection to it serves all origins
-    /// behind it, so the limits for one origin apply to the proxy, and a 407 that remains is returned like any other
-    /// response. For https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field
-    /// of a request, and a refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides
-    /// a tunnel for both schemes, and resolves the names of hosts (RFC 1928).
+    /// behind it, so the limits for one origin apply to the proxy, and a final 407 is returned like any other response.
+    /// For https, a tunnel is requested from the proxy with CONNECT (RFC 9110 §9.3.6); it receives no field of a
+    /// request, and a refusal fails with ``/Requests/RequestError/Reason/proxyRefused``. A SOCKS 5 proxy provides a
+    /// tunnel for both schemes, and resolves the names of hosts (RFC 1928).
     public struct Proxy: Hashable, Sendable {
         /// The credentials for a proxy (RFC 9110 §11.7.2), which are never sent to an origin server and never printed.
         public struct Authorization: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -83,7 +83,7 @@ extension SocketExecutor {
         /// The port of the proxy, 1 to 65535.
         public var port: Int
 
-        /// The credentials for every request that has no Proxy-Authorization of its own.
+        /// The credentials for every request without a Proxy-Authorization field.
         public var authorization: Authorization?
 
         /// The hosts that are reached without the proxy: `example.com` is that host, `.example.com` all names below it,
@@ -102,7 +102,7 @@ extension SocketExecutor {
         ///   - scheme: The protocol of the proxy.
         ///   - host: The host name or address of the proxy; IPv6 addresses may be in brackets.
         ///   - port: The port of the proxy, 1 to 65535.
-        ///   - authorization: The credentials for requests without a Proxy-Authorization of their own.
+        ///   - authorization: The credentials for requests without a Proxy-Authorization field.
         ///   - excludedHosts: The hosts that are reached without the proxy, as in ``excludedHosts``.
         public init(
             scheme: Scheme = .http, host: String, port: Int, authorization: Authorization? = nil,

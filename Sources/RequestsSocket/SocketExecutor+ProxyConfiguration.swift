@@ -60,8 +60,8 @@ extension SocketExecutor.ProxyConfiguration {
     ///
     /// `HTTP_PROXY` and `HTTPS_PROXY` contain a URL with the scheme http, https, socks5 or socks5h, an optional
     /// username and password, and an optional port, or only a host and a port. `ALL_PROXY` applies to a scheme without
-    /// a variable of its own. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which
-    /// include all names below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not
+    /// its own variable. `NO_PROXY` lists hosts that are reached directly, separated by commas: names, which include
+    /// all names below them, addresses, ranges of addresses such as `10.0.0.0/8`, or `*` for all; a port is not
     /// supported there. Each variable is read in lower case first. `HTTP_PROXY` in upper case is ignored in a CGI
     /// program, in which a client can set it.
     ///

@@ -16,15 +16,15 @@ import RequestsPOSIX
 /// fails with ``/Requests/RequestError/Reason/tlsUnavailable``.
 ///
 /// The executor requests bodies without a content coding (`Accept-Encoding: identity`) unless the request has an
-/// Accept-Encoding of its own, and delivers them as received. With RequestsMiddleware,
-/// `SocketExecutor().decodingContent()` requests gzip and other codings, and decodes them.
+/// Accept-Encoding field, and delivers them as received. With RequestsMiddleware, `SocketExecutor().decodingContent()`
+/// requests gzip and other codings, and decodes them.
 ///
 /// The deadline of a request also ends streamed bodies. After `fork` without `exec`, calls in the child fail with
 /// ``/Requests/RequestError/Reason/connectionFailed``.
 public struct SocketExecutor: BlockingExecutor {
     private let handle: PoolHandle
 
-    /// Creates an executor with a pool of its own.
+    /// Creates an executor with a new pool.
     ///
     /// Connections are established when requests need them.
     ///

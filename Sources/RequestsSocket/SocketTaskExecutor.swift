@@ -2,8 +2,8 @@ import RequestsPOSIX
 
 /// A task executor with one thread, which waits for sockets and runs the tasks that use them.
 ///
-/// A task that waits for a response is resumed on the thread that received the report of the kernel, without a change
-/// of threads. That makes small requests faster, above all many at once, if client and server have a core each:
+/// When a socket is ready, the task that waits for it resumes on the same thread, without a thread switch. That makes
+/// small requests faster, above all many at once, if client and server have a core each:
 ///
 /// ```swift
 /// try await withTaskExecutorPreference(SocketTaskExecutor.shared) {
@@ -12,8 +12,8 @@ import RequestsPOSIX
 /// ```
 ///
 /// All tasks with this preference share one thread. They must not block it, and should not compute for long: meanwhile
-/// the others do not continue, and their responses are not read. Use it for programs whose work is the requests
-/// themselves, such as gateways and crawlers, and keep the default for others.
+/// no other task continues, and no response is read. Use it for programs that mostly send requests, such as gateways
+/// and crawlers, and keep the default for others.
 ///
 /// Connections that such tasks establish belong to this executor. Another task can use them, but the thread of this
 /// executor then ends its waits, so use a separate ``SocketExecutor`` for each task executor. Actors with their own
@@ -28,7 +28,7 @@ public final class SocketTaskExecutor: TaskExecutor {
     /// Nil if the thread could not be started.
     private let reactor: Reactor?
 
-    /// Creates an executor with a thread of its own.
+    /// Creates an executor with a new thread.
     public init() {
         reactor = try? Reactor(runsTasks: true)
         reactor?.begin(self)

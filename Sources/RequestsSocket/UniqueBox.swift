@@ -1,6 +1,6 @@
 import RequestsPOSIX
 
-/// A value in memory of its own, with one owner, so that moving it moves a pointer.
+/// A value in separate memory, with one owner, so that moving it moves a pointer.
 ///
 /// A function that suspends keeps its variables in a frame on the heap, with a copy for each move: the box keeps these
 /// frames small (decision 0012).

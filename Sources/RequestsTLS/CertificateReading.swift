@@ -75,14 +75,15 @@ extension LoadedTLS {
             } else {
                 "a key as PEM or DER is needed\(causes())"
             }
-        // Otherwise the causes are left out: they mention the format, which misleads for a wrong passphrase.
+        // The causes of other problems are left out: they mention the format, which is misleading for a wrong
+        // passphrase.
         tls.pointee.ERR_clear_error()
         throw TLSError(.configuration, "could not read the private key: \(problem)")
     }
 
     private func keyOfPEM(_ bytes: Data, _ request: PassphraseRequest) -> UnsafeMutableRawPointer? {
         withBIO(over: bytes) { bio in
-            // Without a function of its own OpenSSL would read the passphrase from the terminal.
+            // Without this function, OpenSSL would read the passphrase from the terminal.
             tls.pointee.PEM_read_bio_PrivateKey(
                 bio, nil, { PassphraseRequest.write($0, $1, $3) }, Unmanaged.passUnretained(request).toOpaque())
         } ?? nil

@@ -31,11 +31,11 @@ struct ContextBuilder {
         tls.SSL_CTX_ctrl(object, command, number, value)
     }
 
-    /// Sets what is the same for clients and servers.
+    /// Sets the options that clients and servers have in common.
     func setCommonOptions() {
         let noCompression: UInt64 = 1 << 17, noRenegotiation: UInt64 = 1 << 30, ignoresUnexpectedEnd: UInt64 = 1 << 7
         _ = tls.SSL_CTX_set_options(object, noCompression | noRenegotiation)
-        // A policy of the system could hide that data is missing.
+        // A policy of the system could set the option, which hides that data is missing.
         _ = tls.SSL_CTX_clear_options(object, ignoresUnexpectedEnd)
         // SSL_MODE_ENABLE_PARTIAL_WRITE, _ACCEPT_MOVING_WRITE_BUFFER, _AUTO_RETRY and _RELEASE_BUFFERS, which halves
         // the memory of an idle connection.
@@ -134,7 +134,7 @@ extension ContextBuilder {
         defer { tls.EVP_PKEY_free(key) }
         try require(tls.SSL_CTX_use_certificate(object, certificates[0]), "could not use the certificate")
         for certificate in certificates.dropFirst() {
-            // With 1 the context adds a reference of its own.
+            // With 1 the context adds a reference.
             try require(Int32(control(Command.chainCertificate, 1, certificate)), "could not use an intermediate")
         }
         try require(tls.SSL_CTX_use_PrivateKey(object, key), "the private key does not match the certificate")

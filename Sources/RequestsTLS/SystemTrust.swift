@@ -37,7 +37,7 @@ package struct SystemTrust: Sendable {
 extension ContextBuilder {
     /// Trusts the certificates of all sources.
     ///
-    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if one has no certificate: then every server
+    /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if one has no certificate. Otherwise every server
     ///   would be refused later, for a reason that is hard to find.
     func trust(_ trust: TLSConfiguration.Trust, _ system: SystemTrust) throws(TLSError) {
         for source in trust.sources {
@@ -60,7 +60,7 @@ extension ContextBuilder {
         for certificate in certificates { try trust(certificate) }
     }
 
-    /// Trusts what the environment names, and returns false if it names nothing.
+    /// Trusts the certificates that the environment names, and returns false if it names none.
     private func trustEnvironment(_ system: SystemTrust) throws(TLSError) -> Bool {
         let file = system.environment("SSL_CERT_FILE").flatMap { $0.isEmpty ? nil : $0 }
         let folders = system.environment("SSL_CERT_DIR").map { $0.utf8.split(separator: UInt8(ascii: ":")) } ?? []

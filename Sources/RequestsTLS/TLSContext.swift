@@ -2,8 +2,8 @@ import CRequestsPOSIX
 @_spi(Lock) package import Requests
 import RequestsPOSIX
 
-/// What connections with the same configuration share: the trusted certificates, the identity, and the sessions that
-/// can be resumed.
+/// The state that connections with the same configuration share: the trusted certificates, the identity, and the
+/// sessions that can be resumed.
 ///
 /// Nothing is loaded before ``prepare()`` or the first connection. Loading the certificates of the system can take tens
 /// of milliseconds and reads files, so call ``prepare()`` on a thread that may block.
@@ -51,7 +51,8 @@ package final class TLSContext: Sendable {
     ) {
         role = .client(Client(configuration, systemTrust))
         self.library = library
-        // A session contains no verified certificate then, so that nothing would be known about its peer.
+        // A session without verification contains no verified certificate, so a resumed connection would have an
+        // unknown peer.
         sessions = TLSSessionCache(limit: configuration.trust.isVerifying ? maximumSessions : 0)
     }
 
@@ -71,7 +72,7 @@ package final class TLSContext: Sendable {
 
     /// Loads the library, the trusted certificates and the identity, unless that has been done.
     ///
-    /// A failure is not remembered: a file that was missing may exist the next time.
+    /// A failure is not stored: a file that was missing may exist the next time.
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/unavailable`` or ``TLSError/Problem/configuration``.
     package func prepare() throws(TLSError) {
@@ -90,7 +91,6 @@ package final class TLSContext: Sendable {
         client?.configuration.pins.pins(for: host) ?? []
     }
 
-    /// Whether certificates are verified.
     var isVerifying: Bool { client?.configuration.trust.isVerifying ?? true }
 
     /// Returns the SSL_CTX, and creates it the first time.

@@ -14,7 +14,6 @@ package struct TLSError: Error, Sendable {
     /// OpenSSL's number of the reason why a certificate was refused, if it is none of the usual ones.
     package let verificationCode: Int32?
 
-    /// Creates an error.
     init(
         _ problem: Problem, _ detail: String, _ negotiation: TLSConfiguration.Negotiation? = nil,
         verificationCode: Int32? = nil
@@ -39,7 +38,7 @@ extension TLSError {
         case alert(UInt8)
         /// The peers have no version, cipher or application protocol in common.
         case negotiationFailed
-        /// The peer does not speak TLS.
+        /// The peer does not use TLS.
         case notTLS
         /// The peer violated the protocol.
         case protocolViolation
@@ -53,8 +52,7 @@ extension TLSError {
 }
 
 extension TLSError {
-    /// Whether the connection may have been lost for a reason that has nothing to do with trust: the peer closed or
-    /// reset it.
+    /// Whether the peer closed or reset the connection, so that the reason need not concern trust.
     package var isConnectionLoss: Bool {
         switch problem {
         case .closedInHandshake, .truncated: true

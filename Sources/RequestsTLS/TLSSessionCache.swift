@@ -28,7 +28,6 @@ package final class TLSSessionCache: Sendable {
         self.limit = limit
     }
 
-    /// The number of sessions.
     package var count: Int { state.withLock { $0.entries.count } }
 
     /// Removes all sessions, as after a change of the identity.
@@ -75,7 +74,7 @@ package struct TLSSessionKey: Hashable, Sendable {
     ///   - scheme: The scheme of the URL.
     ///   - host: The verified name.
     ///   - port: The port.
-    ///   - route: What else distinguishes connections, such as a proxy.
+    ///   - route: A further distinction of connections, such as a proxy.
     package init(scheme: String, host: TLSServerName, port: Int, route: String = "") {
         // NUL separates the parts: no host contains it.
         var bytes: [UInt8] = []

@@ -17,19 +17,19 @@ extension TLSStream {
         return 1
     }
 
-    /// Receives from a transport that is not a socket of its own; returns a negative error number on failure.
+    /// Receives from a transport other than a socket; returns a negative error number on failure.
     static func receive(_ owner: UnsafeMutableRawPointer?, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
         guard let stream = stream(owner) else { return -Int(EBADF) }
         let transport = stream.transport
         let count = result { () throws(SystemError) in
             try transport.receive(into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
         }
-        // This call ends here too, as one that has reached its own limit.
+        // This call ends here too, as if it had reached its own limit.
         if transport.hasUnreportedBytes { stream.io.pointee.receives_left = 0 }
         return count
     }
 
-    /// Sends to a transport that is not a socket of its own; returns a negative error number on failure.
+    /// Sends to a transport other than a socket; returns a negative error number on failure.
     static func transmit(_ owner: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         guard let transport = stream(owner)?.transport else { return -Int(EBADF) }
         return result { () throws(SystemError) in
@@ -96,8 +96,7 @@ extension TLSStream {
         guard let serverName else { return nil }
         let pins = context.pins(for: serverName.text)
         if pins.isEmpty { return nil }
-        // Without verification anyone can send the pinned certificate behind one of their own, so only the first
-        // counts.
+        // Without verification, any peer can send the pinned certificate after its own, so only the first one counts.
         let tls = library.tls.pointee
         let leaf = tls.X509_STORE_CTX_get0_cert(verification)
         let chain =

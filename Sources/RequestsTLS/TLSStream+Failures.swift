@@ -66,8 +66,8 @@ extension TLSStream {
         let isHTTP = ["HTTP/", "GET ", "POST ", "HEAD ", "PUT ", "CONNECT "].contains { bytes.starts(with: $0.utf8) }
         let detail =
             isHTTP
-            ? "the peer speaks plain HTTP on this port, and TLS was expected"
-            : "the peer does not speak TLS on this port"
+            ? "the peer uses plain HTTP on this port, and TLS was expected"
+            : "the peer does not use TLS on this port"
         return TLSError(.notTLS, detail)
     }
 

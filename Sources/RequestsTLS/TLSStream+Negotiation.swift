@@ -23,7 +23,6 @@ extension TLSStream {
             .negotiationFailed, "the server selected the application protocol \(found); only \(name) is supported")
     }
 
-    /// Whether an earlier session was resumed.
     var isResumed: Bool { library.tls.pointee.SSL_session_reused(ssl) == 1 }
 
     var isTLS13: Bool { version.utf8.elementsEqual("TLSv1.3".utf8) }

@@ -22,7 +22,7 @@ extension TLSTransferResult {
         }
     }
 
-    /// The direction to wait for, for a thread that waits for one at a time: what is pending is sent first.
+    /// The direction to wait for, for a thread that waits for one at a time: pending bytes are sent first.
     package var direction: Direction? {
         if case .needs(let directions) = self { directions.direction } else { nil }
     }
@@ -35,9 +35,9 @@ extension Interest {
 
 /// A TLS connection over a socket.
 ///
-/// No function waits: each returns at once with what it needs, and is called again then. One owner uses a stream, with
-/// one call at a time; it may move between threads. After an error every call throws the same error, except that data
-/// and alerts of a peer that reads no more can still be received.
+/// No function waits: each returns at once with the directions that it needs, and is called again when one is ready.
+/// One owner uses a stream, with one call at a time; it may move between threads. After an error every call throws the
+/// same error, except that data and alerts can still be received from a peer that no longer reads.
 package final class TLSStream {
     let library: LoadedTLS
     package let context: TLSContext
@@ -63,7 +63,7 @@ package final class TLSStream {
     /// Whether the handshake is complete.
     package private(set) var isEstablished = false
 
-    /// What the bytes are sent over; it is kept while the stream exists.
+    /// The carrier of the bytes, which is kept while the stream exists.
     private enum Carrier {
         case channel(Channel)
         case transport(any TLSTransport)
@@ -83,7 +83,7 @@ package final class TLSStream {
         try self.init(context, .channel(channel), serverName, sessionKey)
     }
 
-    /// Creates the stream of a client over a transport that is not a socket of its own.
+    /// Creates the stream of a client over a transport other than a socket.
     package convenience init(
         _ context: TLSContext, over transport: any TLSTransport, to serverName: TLSServerName,
         sessionKey: TLSSessionKey? = nil
@@ -96,7 +96,7 @@ package final class TLSStream {
         try self.init(context, .channel(channel), nil, nil)
     }
 
-    /// Creates the stream of a server over a transport that is not a socket of its own.
+    /// Creates the stream of a server over a transport other than a socket.
     package convenience init(server context: TLSContext, over transport: any TLSTransport) throws(TLSError) {
         try self.init(context, .transport(transport), nil, nil)
     }
@@ -164,7 +164,7 @@ package final class TLSStream {
 
     deinit {
         library.release { tls in
-            // Otherwise SSL_free makes the session non-resumable; after a failure it should.
+            // Otherwise SSL_free would make the session non-resumable, as it should after a failure.
             if isEstablished, failure == nil { tls.SSL_set_shutdown(ssl, 1 | 2) }
             tls.SSL_free(ssl)
         }
@@ -237,7 +237,7 @@ extension TLSStream {
         defer { library.leave() }
         guard let start = buffer.baseAddress, buffer.count > 0 else { return .bytes(0) }
         if !isEstablished, let interest = try handshake() { return .needs(interest) }
-        // A peer that reads no more may have sent the reason.
+        // A peer that no longer reads may have sent the reason.
         _ = try? flush()
         var count = 0
         io.pointee.may_block = mayBlock ? 1 : 0
@@ -276,7 +276,7 @@ extension TLSStream {
             let code = rp_tls_write(io, ssl, first.baseAddress, first.count, second.baseAddress, second.count, &count)
             acceptedBytes = count
             let interest = try interest(of: code, isHandshake: false)
-            // What has been made into records is sent before the remainder.
+            // Pending records are sent before new ones.
             guard try flush() else { return .needs(.writing) }
             if count == 0 { return .needs(interest ?? .writing) }
         }
@@ -295,11 +295,11 @@ extension TLSStream {
 
     /// Returns the state of an idle connection.
     ///
-    /// Tickets and key updates that have arrived are read, and are not stray bytes.
+    /// Tickets and key updates that have arrived are read; they are not unsolicited bytes.
     package func liveness() -> Socket.Liveness {
         guard (try? begin()) != nil else { return .closed }
         defer { library.leave() }
-        // A look at the socket is enough if OpenSSL has read no more than it has returned.
+        // Checking the socket is sufficient if OpenSSL has read no more than it has returned.
         if case .channel(let channel) = carrier, library.tls.pointee.SSL_has_pending(ssl) == 0,
             channel.socket.liveness() == .idle
         {

@@ -1,7 +1,7 @@
 import CRequestsPOSIX
 package import RequestsPOSIX
 
-/// A transport below TLS that is not a socket of its own, such as the TLS connection to a proxy.
+/// A transport below TLS other than a socket, such as the TLS connection to a proxy.
 package protocol TLSTransport: AnyObject {
     /// Receives the bytes that have arrived, without waiting.
     func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult
@@ -24,12 +24,12 @@ extension TLSTransport {
 }
 
 extension Channel: TLSTransport {
-    /// Receives the bytes that have arrived, with the faults that a test has planted.
+    /// Receives the bytes that have arrived, with the faults that a test has injected.
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> TransferResult {
         try read(into: buffer)
     }
 
-    /// Sends as many bytes as are accepted, with the faults that a test has planted.
+    /// Sends as many bytes as are accepted, with the faults that a test has injected.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> TransferResult {
         try write(bytes)
     }

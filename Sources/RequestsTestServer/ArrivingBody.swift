@@ -2,7 +2,7 @@ import RequestsPOSIX
 
 /// The bytes of one body while it arrives.
 ///
-/// A body of more than ``pageLimit`` bytes has memory of its own outside the heap, which grows without a copy and is
+/// A body of more than ``pageLimit`` bytes has separate memory outside the heap, which grows without a copy and is
 /// released as soon as nothing refers to the body (decision 0026).
 final class ArrivingBody {
     /// The number of bytes up to which a body is in the heap: pages would waste memory for short bodies.

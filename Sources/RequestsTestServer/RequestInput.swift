@@ -12,7 +12,7 @@ struct RequestInput {
     private var hasStarted = false
     /// The instant by which the bytes that are waited for must have arrived.
     private(set) var deadline: Deadline
-    /// Whether there can be bytes that the socket has not reported.
+    /// Whether bytes may have arrived that the socket has not reported.
     private var mayHaveBytes = false
     private var isAtEnd = false
 
@@ -57,7 +57,7 @@ struct RequestInput {
         onHead: (ReceivedRequest) throws(ConnectionEnd) -> Void, onBody: (Data) throws(ConnectionEnd) -> Void
     ) throws(ConnectionEnd) -> (request: ReceivedRequest, trailers: Header)? {
         var head: ReceivedRequest?
-        // The bytes of the body that arrived together: in chunks of one byte they would be many small pieces otherwise.
+        // The bytes of the body that arrived together, so that chunks of one byte are not delivered one by one.
         var arrived = Data()
         while true {
             // The requests of a pipeline arrive before they are read, so that the first bytes may be in the buffer.

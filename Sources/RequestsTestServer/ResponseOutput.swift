@@ -97,8 +97,8 @@ struct ResponseOutput {
 
     /// Sends the appended bytes in the middle of a body.
     ///
-    /// With unsolicited bytes, everything is sent at once: a client that receives them later cannot tell them from a
-    /// response.
+    /// With unsolicited bytes, everything is sent at once: a client that receives them later cannot distinguish them
+    /// from a response.
     mutating func flushPart(_ input: inout RequestInput) throws(ConnectionEnd) {
         if case .unsolicitedBytes = behavior.fault { return }
         try flush(&input)

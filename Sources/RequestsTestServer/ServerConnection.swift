@@ -164,7 +164,7 @@ extension ServerConnection {
             needed = nil
             return stream.information
         } catch {
-            // The client has an alert with the reason; it may be on its way.
+            // An alert with the reason has been sent to the client.
             throw .closed
         }
     }

@@ -201,7 +201,7 @@ extension ServerState {
     /// Counts bytes that a connection has received.
     func count(receivedBytes count: Int) {
         receivedBytes.add(count, ordering: .sequentiallyConsistent)
-        // A waiter that is not counted yet looks at the bytes after it is.
+        // A waiter that is not counted yet checks the bytes after it has been counted.
         if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { change { _ in } }
     }
 

@@ -86,7 +86,7 @@ struct Service {
                     state.release(kept.count)
                     throw .refused(503, "no memory for the body")
                 }
-                // At last, so that what the record shows is held.
+                // This is last, so that all recorded bytes are held.
                 if let number { state.recordBeginning(bytes, after: offset, of: number) }
             }
         } catch {
@@ -134,7 +134,7 @@ struct Service {
         } catch {
             switch error.reason {
             case .invalidRequest: throw .refused(400, error.description)
-            // What went wrong on a connection goes wrong on this one.
+            // An error of a connection ends this connection too.
             case .hostNotFound, .connectionFailed, .proxyRefused, .tlsUnavailable, .certificateRefused, .tlsFailed,
                 .connectionLost, .protocolViolation, .timedOut, .cancelled:
                 throw .closed

@@ -5,7 +5,7 @@ import RequestsPOSIX
 /// The threads that serve the connections of a server (decision 0045).
 ///
 /// One of them, the leader, waits for all connections without a request in progress, and serves those that become
-/// readable, one after the other: a thread for each connection would be a change of threads for each request. Before a
+/// readable, one after the other: with a thread for each connection, each request would need a thread switch. Before a
 /// thread waits for anything else, such as a slow client or a handler that suspends, it passes the lead on, so that its
 /// connection delays no other. A handler can block without notice, so another thread watches the leader.
 final class ServiceThreads: Sendable {
@@ -48,7 +48,8 @@ final class ServiceThreads: Sendable {
 
     init(_ limits: TestServer.Limits, _ stopSignal: StopSignal) throws(SystemError) {
         self.stopSignal = stopSignal
-        // A quarter of the shortest limit, so that a connection is closed in time, and no thread wakes often for it.
+        // A quarter of the shortest limit, so that connections are closed in time, and threads rarely wake for this
+        // check.
         let shortest = [limits.idleTime, limits.headTime].compactMap(\.self).min()
         checkInterval = shortest.map { max(.milliseconds(1), $0 / 4) }
         watched = try ReadableSet()
@@ -125,7 +126,7 @@ extension ServiceThreads {
         }
     }
 
-    /// Forgets a connection, which is closed with the last reference to it.
+    /// Removes a connection, which is closed with the last reference to it.
     private func remove(_ connection: ServedConnection) {
         let removed = state.withLock { state in
             let removed = state.connections.removeValue(forKey: connection.number)
@@ -148,7 +149,7 @@ extension ServiceThreads {
         }
     }
 
-    /// Gives the lead to another thread, if `term` is that of the leader; returns false if no thread can be started.
+    /// Passes the lead to another thread, if `term` is that of the leader; returns false if no thread can be started.
     @discardableResult
     func passLead(of term: LeaderTerm, _ server: ServerState) -> Bool {
         let next = LeaderTerm()
@@ -170,8 +171,8 @@ extension ServiceThreads {
         return true
     }
 
-    /// Gives the term for which no thread could be started to a thread that has become idle meanwhile, as the leader
-    /// itself may have; otherwise returns false, and the leader keeps the lead until its watch tries again.
+    /// Passes the term for which no thread could be started to a thread that has become idle meanwhile; returns false
+    /// if there is none, and the leader keeps the lead until its watch tries again.
     private func keepLead(_ term: LeaderTerm, insteadOf next: LeaderTerm) -> Bool {
         let isForIdle = state.withLock { state in
             guard state.term === next else { return false }

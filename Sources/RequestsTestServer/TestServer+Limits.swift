@@ -1,5 +1,5 @@
 extension TestServer {
-    /// The limits of requests, and of all clients together (decision 0026).
+    /// The limits of requests, and of all clients together.
     ///
     /// Every limit has a default that usual tests do not reach. Together they bound the memory that clients can occupy.
     /// Negative limits count as 0.
@@ -68,7 +68,7 @@ extension TestServer {
         }()
     }
 
-    /// The limits of the requests that a server keeps for ``TestServer/exchanges`` (decision 0026).
+    /// The limits of the requests that a server keeps for ``TestServer/exchanges``.
     ///
     /// Beyond a limit, the oldest requests are removed, a tenth of the limit at a time; ``Record/requestCount`` counts
     /// all requests. Negative limits count as 0.

@@ -64,7 +64,7 @@ package struct TestCertificates: Sendable {
 
     /// The authority of this process.
     package static func shared() throws -> TestCertificates {
-        // A failure is not remembered.
+        // A failure is not stored, so the next call tries again.
         try made.withLock { made -> Result<TestCertificates, any Error> in
             let result = Result { try made ?? TestCertificates() }
             made = try? result.get()

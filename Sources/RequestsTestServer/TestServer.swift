@@ -1,7 +1,7 @@
 /// A strict HTTP/1.1 test server on the loopback or a unix socket that serves any executor and injects faults.
 ///
-/// It exists inside `withTestServer(serving:on:limits:behaving:_:)`. It has its own threads, so it also reads and
-/// writes while a client under test occupies every thread of the cooperative pool.
+/// `withTestServer(serving:on:limits:behaving:_:)` runs it. It has its own threads, so it also works while a client
+/// under test occupies every thread of the cooperative pool.
 public struct TestServer: Sendable {
     let state: ServerState
 

@@ -5,10 +5,10 @@ import RequestsPOSIX
 /// When the function returns, every thread of the server has ended and every descriptor is closed. An exchange that the
 /// executor still performs is cancelled; an executor that ignores cancellation delays the end.
 ///
-/// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. It
-/// responds to others with their description: with 400 if the request is invalid, with 429 or 503 if middleware that
-/// protects the executor refuses the request, with Retry-After if the delay is known, with 501 if no repetition can
-/// help, such as if no stub of a mock matches, and otherwise with 500.
+/// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. For
+/// other errors it responds with the description of the error and a status: 400 if the request is invalid; 429 or 503,
+/// with Retry-After if the delay is known, if middleware that protects the executor refuses the request; 501 if
+/// repeating the request cannot help, for example if no stub of a mock matches; otherwise 500.
 ///
 /// - Parameters:
 ///   - executor: The executor that responds to the requests, which specify a streamed delivery and no time limits.

@@ -23,7 +23,7 @@ final class SessionExchange: Sendable {
 
     struct State {
         var timeLimits: SessionTimeLimits
-        /// When the registry checks the time limits of this exchange, at the latest.
+        /// The latest instant at which the registry checks the time limits of this exchange.
         var nextCheck: Deadline?
         var metrics = RawResponse.Metrics()
         var head: ResponseHead?

@@ -20,7 +20,7 @@ struct Upload: Sendable {
         case data(Data)
         /// A whole file, sent with Content-Length.
         case file(path: String)
-        /// A stream that never waits, made anew for each transmission and sent chunked.
+        /// A stream that never waits; each transmission creates a new one and sends it chunked.
         case stream(@Sendable () -> sending InputStream?)
     }
 

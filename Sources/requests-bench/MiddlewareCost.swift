@@ -23,7 +23,7 @@ struct MiddlewareCost: Sendable {
         }
     }
 
-    /// What is measured.
+    /// The measured chain.
     enum Chain: String, CaseIterable, Sendable {
         case bare, passing, retry, fixed, refreshable, whole, signed, signedAnew, observed, counted, measured, traced
         case cookies, limited, cached, intercepted, coalesced, budgeted, quiet, standing

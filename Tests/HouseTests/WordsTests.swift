@@ -20,7 +20,10 @@ struct WordsTests {
         ("goes on", "continues"), ("go on", "continue"), ("asks for", "requests"), ("asked for", "requested"),
         ("is told", "receives"), ("tells", "reports"), ("stands", "is, is established"), ("borne", "tolerated"),
         ("gives back", "returns"), ("looked at", "checked"), ("takes note", "records"), ("told", "notified"),
-        ("ask", "request"), ("asks", "requests"), ("in vain", "without effect"),
+        ("ask", "request"), ("asks", "requests"), ("in vain", "without effect"), ("anew", "again, new"),
+        ("answered", "responded, handled"), ("give back", "return"), ("given back", "returned"),
+        ("on its way", "has not arrived"), ("on their way", "have not arrived"), ("speak", "use"), ("speaks", "uses"),
+        ("change of threads", "thread switch"),
     ]
 
     /// The allowed uses: the file, the phrase, and the reason.
@@ -56,6 +59,7 @@ struct WordsTests {
                     let isException = Self.exceptions.contains { path.hasSuffix($0.file) && $0.phrase == phrase }
                     #expect(isException, "\(path):\(index + 1): “\(phrase)” → “\(term)”")
                 }
+                #expect(!line.hasPrefix("<<<<<<<") && !line.hasPrefix(">>>>>>>"), "\(path):\(index + 1): a conflict")
             }
         }
     }
@@ -69,6 +73,16 @@ struct WordsTests {
                 for (phrase, term) in Self.phrases where Self.contains(phrase, in: String(text)) {
                     Issue.record("\(file.path):\(index + 1): “\(phrase)” → “\(term)”")
                 }
+            }
+        }
+    }
+
+    @Test("no documentation comment begins with a relative clause")
+    func subjects() throws {
+        let clause = /^\s*\/\/\/ +(?:- \w+: )?(?:What|Who|How|Why)\b/
+        for file in try Repository.here.swiftFiles(in: "Sources") {
+            for (index, line) in file.lines.enumerated() where line.firstMatch(of: clause) != nil {
+                Issue.record("\(file.path):\(index + 1): \(line.trimmingCharacters(in: .whitespaces))")
             }
         }
     }

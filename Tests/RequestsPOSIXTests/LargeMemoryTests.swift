@@ -15,18 +15,18 @@ struct LargeMemoryTests {
             #expect(Int(bitPattern: start) % LargeMemory.unit == 0)
             start.storeBytes(of: 1, as: UInt8.self)
             start.storeBytes(of: 2, toByteOffset: size - 1, as: UInt8.self)
-            memory.giveBack(start, size)
+            memory.recycle(start, size)
         }
     }
 
     @Test("a returned block is reused unless it is too small or more than twice as large")
     func again() throws {
         let first = try #require(memory.take(5 << 20))
-        memory.giveBack(first, 5 << 20)
+        memory.recycle(first, 5 << 20)
         #expect(memory.take(6 << 20) != first)
         #expect(memory.take(2 << 20) != first)
         #expect(memory.take(3 << 20) == first)
-        memory.giveBack(first, 3 << 20)
+        memory.recycle(first, 3 << 20)
         #expect(memory.take(5 << 20) != first)
         #expect(memory.take(3 << 20) == first)
         #expect(memory.take(3 << 20) != first)
@@ -37,7 +37,7 @@ struct LargeMemoryTests {
         let pieces = try (0..<3).map { _ in try #require(memory.take(7 << 20)) }
         for piece in pieces {
             piece.storeBytes(of: 9, as: UInt8.self)
-            memory.giveBack(piece, 7 << 20)
+            memory.recycle(piece, 7 << 20)
         }
         #expect(memory.take(7 << 20) == pieces[2])
         #expect(memory.take(7 << 20) == pieces[1])
@@ -51,10 +51,10 @@ struct LargeMemoryTests {
         start.storeBytes(of: 7, toByteOffset: 99_999, as: UInt8.self)
         memory.cut(start, from: 8 << 20, to: 100_000)
         #expect(start.load(fromByteOffset: 99_999, as: UInt8.self) == 7)
-        memory.giveBack(start, 100_000)
+        memory.recycle(start, 100_000)
         let next = try #require(memory.take(2 << 20))
         #expect(next.load(fromByteOffset: 99_999, as: UInt8.self) == 0)
-        memory.giveBack(next, 2 << 20)
+        memory.recycle(next, 2 << 20)
     }
 
     @Test("a block occupies only the pages that are written")

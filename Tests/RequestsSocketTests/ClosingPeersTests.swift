@@ -22,12 +22,12 @@ struct ClosingPeersTests {
             let origin = Int.random(in: 0..<40, using: &random)
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<6:
-                peers.noteClosing(by: origin, at: Deadline(nanoseconds: now))
+                peers.recordClosing(by: origin, at: Deadline(nanoseconds: now))
                 // A closing after the memory has ended counts as the first one.
                 if let last = closings[origin]?.last, last + Peers.memory <= now { closings[origin] = [] }
                 closings[origin, default: []].append(now)
             case 6:
-                peers.noteReuse(by: origin)
+                peers.recordReuse(by: origin)
                 closings[origin] = nil
             default: now += Int64.random(in: 0...(Peers.memory / 8), using: &random)
             }
@@ -46,7 +46,7 @@ struct ClosingPeersTests {
     func bound() {
         var peers = Peers()
         for origin in 0..<1_000 {
-            for _ in 0..<2 { peers.noteClosing(by: origin, at: Deadline(nanoseconds: Int64(origin))) }
+            for _ in 0..<2 { peers.recordClosing(by: origin, at: Deadline(nanoseconds: Int64(origin))) }
         }
         #expect(peers.count == 64)
         #expect(!peers.contains(935, at: Deadline(nanoseconds: 1_000)))

@@ -11,13 +11,13 @@ private struct Steps: ~Copyable {
 
     init(
         _ request: PreparedRequest, _ arrivals: [ScriptedCarrier.Arrival],
-        accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, looksAtOnce: Bool = true,
+        accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, receivesAtOnce: Bool = true,
         sendsFiles: Bool = false, hasPartialWrite: Bool = false
     ) throws {
         var carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
         carrier.hasPartialWrite = hasPartialWrite
         exchange = Exchange(
-            try OutgoingRequest(request), on: carrier, isReused: isReused, looksAtOnce: looksAtOnce)
+            try OutgoingRequest(request), on: carrier, isReused: isReused, receivesAtOnce: receivesAtOnce)
     }
 
     /// Advances until nothing more is needed or `count` needs were recorded, providing each need at once.
@@ -96,7 +96,7 @@ struct ExchangeTests {
 
     @Test("without a look, the exchange needs the response before it receives")
     func noLook() throws {
-        var steps = try Steps(Self.request(), [.bytes(Self.ok)], looksAtOnce: false)
+        var steps = try Steps(Self.request(), [.bytes(Self.ok)], receivesAtOnce: false)
         try steps.advance()
         #expect(steps.log == ["read firstByte"] && steps.body == "ok")
     }
@@ -263,7 +263,7 @@ struct ExchangeTests {
         #expect(steps.log == ["connection"] && isStale)
         let carrier = ScriptedCarrier([.bytes(Self.ok)], for: method)
         steps.exchange.restart(
-            on: carrier, stamps: RawResponse.Metrics.Stamps(), looksAtOnce: true)
+            on: carrier, stamps: RawResponse.Metrics.Stamps(), receivesAtOnce: true)
         try steps.advance()
         let metrics = steps.exchange.response().metrics
         #expect(metrics.transmissions == 2 && !metrics.isReusedConnection)

@@ -100,7 +100,7 @@ struct TLSRecordTests {
         #expect(client.liveness() == .closed)
     }
 
-    @Test("a peer that speaks plain HTTP, or something else, is named at once (S-38)")
+    @Test("a peer that uses plain HTTP, or another protocol, is reported at once (S-38)")
     func plainHTTP() throws {
         for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.0 200 OK\r\n", "GET / HTTP/1.1\r\n"] {
             let (client, link, _) = try fedClient()
@@ -109,7 +109,7 @@ struct TLSRecordTests {
         }
         let (client, link, _) = try fedClient()
         let error = failure(of: client, receiving: Array("220 mail.example.com ESMTP\r\n".utf8), at: link)
-        #expect(error?.problem == .notTLS && error?.detail.contains("does not speak TLS") == true)
+        #expect(error?.problem == .notTLS && error?.detail.contains("does not use TLS") == true)
 
         // A plain client at a TLS server.
         let (near, far) = MemoryLink.pair()

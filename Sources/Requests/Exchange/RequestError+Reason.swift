@@ -31,7 +31,7 @@ extension RequestError {
         case tlsUnavailable
         /// The certificate of the server was refused; nothing was sent.
         case certificateRefused(CertificateProblem)
-        /// TLS failed for another reason: the peers have no version in common, the server does not speak TLS, or it
+        /// TLS failed for another reason: the peers have no version in common, the server does not use TLS, or it
         /// refused the connection, as without a client certificate.
         case tlsFailed
         /// The connection was lost before the response was complete.
@@ -107,7 +107,7 @@ extension RequestError.Reason: CustomStringConvertible {
         case .connectionFailed: "could not connect"
         case .proxyRefused: "the proxy refused to connect"
         case .tlsUnavailable: "TLS is unavailable"
-        case .certificateRefused(let problem): "certificate of the server refused: \(problem)"
+        case .certificateRefused(let problem): "server certificate refused: \(problem)"
         case .tlsFailed: "TLS failed"
         case .connectionLost: "connection lost before the response was complete"
         case .protocolViolation: "HTTP protocol violation"

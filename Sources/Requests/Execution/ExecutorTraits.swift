@@ -1,4 +1,4 @@
-/// What middleware must know of the executor behind it.
+/// The properties of an executor that middleware around it must know.
 ///
 /// An executor declares its traits with ``RequestExecutor/traits``. Middleware passes them on, unless it changes what
 /// they say (``Middleware/traits(before:)``).

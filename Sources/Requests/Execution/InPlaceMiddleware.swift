@@ -3,7 +3,7 @@
 package protocol InPlaceMiddleware: Middleware {
     /// Performs as much of ``Middleware/intercept(_:next:)`` as possible on the calling thread, which may block.
     ///
-    /// What must suspend is deferred, such as the delay before a repetition.
+    /// Work that must suspend is deferred, such as the delay before a repetition.
     func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution

@@ -4,7 +4,7 @@
 ///
 /// - One call sends one request. The only exception is a second transmission on a fresh connection when a pooled one
 ///   turns out to be closed; ``RawResponse/Metrics/transmissions`` counts it.
-/// - A response is returned whatever its status is. Redirects are not followed and challenges are not answered; no
+/// - A response is returned whatever its status is. Redirects are not followed and challenges are not handled; no
 ///   credentials, cookies or proxies are taken from the environment.
 /// - Host, Content-Length, Transfer-Encoding and Connection belong to the executor. It refuses CR, LF and NUL in
 ///   everything that it would write, before it writes anything.
@@ -23,7 +23,7 @@ public protocol RequestExecutor: Sendable {
     /// - Throws: ``RequestError`` with the request and a reason that is the same for every executor.
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse
 
-    /// What middleware before this executor must know of it; empty by default.
+    /// The properties of this executor that middleware around it must know; empty by default.
     ///
     /// The value must not change, because middleware reads it once.
     var traits: ExecutorTraits { get }

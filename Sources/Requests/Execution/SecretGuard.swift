@@ -1,6 +1,6 @@
 /// The next executor of middleware that has received a request whose call has left its origin.
 ///
-/// It removes the secrets of requests that the middleware creates anew (decision 0020).
+/// It removes the secrets of new requests that the middleware creates (decision 0020).
 struct SecretGuard<Base: RequestExecutor>: RequestExecutor {
     let base: Base
     /// The request that the middleware received.
@@ -29,8 +29,8 @@ extension RequestExecutor {
 extension PreparedRequest {
     /// Returns this request as middleware passes it on that has received `original`, whose call has left its origin.
     ///
-    /// A request that was created anew for the origin of `original` has no record of the redirects, so it receives that
-    /// of `original` and loses its secrets, as if `original` had been changed.
+    /// A new request for the origin of `original` has no record of the redirects, so it receives that of `original` and
+    /// loses its secrets, as if `original` had been changed.
     fileprivate func continuing(_ original: PreparedRequest) -> PreparedRequest {
         guard !hasLeftOrigin, target.hasSameOrigin(as: original.target) else { return self }
         var (received, next) = (original.parts, parts)

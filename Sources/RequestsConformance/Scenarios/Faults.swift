@@ -163,7 +163,6 @@ extension Scenario {
     }
 }
 
-/// The bytes of a body that have been received.
 private final class ReceivedBytes {
     private(set) var data = Data()
 

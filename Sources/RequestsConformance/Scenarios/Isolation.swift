@@ -63,7 +63,6 @@ private final class QueueRecorder: Sendable {
     private static let key = DispatchSpecificKey<Bool>()
     private let queues = Lock<[Queue]>([])
 
-    /// The queue of the caller.
     static var current: Queue { DispatchQueue.getSpecific(key: key) == true ? .marked : .elsewhere }
 
     var all: [Queue] { queues.withLock { $0 } }
@@ -98,7 +97,6 @@ private struct EncodingProbe: Encodable, Sendable {
     }
 }
 
-/// The decoded value.
 private struct DecodingProbe: Decodable, Sendable {
     let text: String
 

@@ -1,4 +1,5 @@
-/// A checksum that detects damage, and that cannot be made without the secret of the folder by chance.
+/// A checksum that detects damage, and that depends on the secret of the folder, so that a foreign file does not have
+/// it.
 enum CacheChecksum {
     /// Returns the checksum of `bytes` in four lanes of words, each multiplied and mixed.
     static func of(_ bytes: UnsafeRawBufferPointer, _ secret: [UInt8]) -> UInt64 {

@@ -14,7 +14,7 @@ extension CacheExchange {
         }
         let now = settings.time
         status?.timeToLive = Self.seconds(updated.freshness.remaining(at: now))
-        // The stored header lacks nothing but fields that may not be stored.
+        // The stored header lacks only the fields that may not be stored.
         guard var result = stored(updated, at: now) else { return response }
         result.metrics = response.metrics
         result.metrics.cacheStatus = status
@@ -25,7 +25,7 @@ extension CacheExchange {
     private func replace(_ found: Found, with updated: StoredResponse, _ forwarded: ForwardedExchange) async -> Bool {
         guard !settings.flights.hasInvalidated(key, since: forwarded.invalidations) else { return false }
         guard VariantList.names(in: updated.header) == VariantList.names(in: found.response.header) else {
-            // The new fields select it by other fields of requests.
+            // The new Vary field names other request fields.
             await settings.store.removeEntry(for: found.key)
             return await save(updated, forwarded.invalidations)
         }
@@ -39,8 +39,8 @@ extension CacheExchange {
         return await keepsStored(since: forwarded.invalidations)
     }
 
-    /// Returns whether what was just stored is still valid, and otherwise removes it: an unsafe request may have ended
-    /// meanwhile.
+    /// Returns whether the response just stored is still valid, and removes it otherwise, because an unsafe request may
+    /// have ended meanwhile.
     private func keepsStored(since invalidations: Int) async -> Bool {
         guard settings.flights.hasInvalidated(key, since: invalidations) else { return true }
         await settings.store.removeEntry(for: key)

@@ -105,7 +105,7 @@ struct CacheExchange: Sendable {
 
     /// Returns the lookup of the only response for the URI.
     private func only(_ response: StoredResponse) -> Lookup {
-        // It belongs to requests without credentials, whatever their other fields are.
+        // A response without variants belongs to requests without credentials.
         fields.contains(.credentials) ? .missing(.varyMiss) : .found(Found(response: response, key: key))
     }
 
@@ -118,7 +118,7 @@ struct CacheExchange: Sendable {
 // MARK: Forwarding
 
 extension CacheExchange {
-    /// Whether identical requests at the same time can be answered by one.
+    /// Whether identical requests at the same time can use one response.
     private var canShare: Bool {
         // A streamed response arrives only as fast as its caller reads it, so no other request can wait for it.
         if case .streamed = request.delivery { return false }
@@ -128,8 +128,8 @@ extension CacheExchange {
 
     /// Forwards the request, or waits for an identical one and uses its response if that is permitted.
     ///
-    /// `endings` is the number of requests that had ended before the lookup; it shows whether another lookup can find
-    /// more.
+    /// If `endings`, the number of requests that had ended before the lookup, has changed, another lookup may find a
+    /// response.
     private func fetch(
         _ reason: ForwardReason, _ found: Found?, since endings: Int
     ) async throws(RequestError) -> RawResponse {
@@ -213,7 +213,7 @@ extension CacheExchange {
             if found.response.isConfirmed(by: response.header) {
                 return try await confirmed(found, by: response, forwarded)
             }
-            // The server has another representation (RFC 9111 §4.3.4), which has to be requested.
+            // The server has another representation (RFC 9111 §4.3.4), which must be requested.
             await settings.store.removeEntry(for: found.key)
             return try await forward(reason, nil)
         }
@@ -223,7 +223,7 @@ extension CacheExchange {
         return await received(response, storage, replacing: found, forwarded)
     }
 
-    /// What a cache notes of a request that it forwards.
+    /// The data that a cache records for a request that it forwards.
     struct ForwardedExchange: Sendable {
         /// The times of the request and of the response, in seconds since 1970.
         let requestTime: Double
@@ -278,13 +278,12 @@ extension CacheExchange {
         return response
     }
 
-    /// Validates a response in the background.
     private func validateInBackground(_ found: Found) {
         var request = request
         request.delivery = .collected(limit: settings.rules.maximumBodySize)
         request.method = .get
         request.progressHandler = nil
-        // The call ends before, but the validation must end too.
+        // The validation continues after the call, so it needs its own deadline.
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
         let exchange = CacheExchange(self, request)

@@ -9,7 +9,7 @@ final class CacheFlights: Sendable {
         case ended
         /// The exchange failed in a way that concerns all identical requests.
         case failed(RequestError)
-        /// The exchange ended for a reason of its own, so another request must take its place.
+        /// The exchange ended for a reason that does not concern the other requests, one of which must take its place.
         case abandoned
     }
 
@@ -76,7 +76,7 @@ final class CacheFlights: Sendable {
 
     /// The number of requests that have ended.
     ///
-    /// While it does not change, a new request need not look up the response of one that has just ended.
+    /// While it does not change, a new request need not check again for the response of one that has just ended.
     var endings: Int { ended.load(ordering: .acquiring) }
 
     /// Waits for the end of a request, or begins an identical one if it has ended already.
@@ -127,10 +127,9 @@ final class CacheFlights: Sendable {
 // MARK: Invalidation
 
 extension CacheFlights {
-    /// The number of invalidations so far.
     var invalidations: Int { state.withLock { $0.invalidations } }
 
-    /// Records that the responses for a URI are invalid, also those that are still on their way.
+    /// Records that the responses for a URI are invalid, including those that have not arrived yet.
     func invalidate(_ key: Caching.Key) {
         state.withLock { state in
             state.invalidations += 1
@@ -139,10 +138,10 @@ extension CacheFlights {
         }
     }
 
-    /// Records that all responses are invalid, also those that are still on their way.
+    /// Records that all responses are invalid, including those that have not arrived yet.
     func invalidateAll() {
         state.withLock { state in
-            // Requests that were sent before are older than all that is remembered.
+            // With an empty list, `hasInvalidated` treats every request that was sent before as invalidated.
             state.invalidations += 1
             state.invalidated = []
         }

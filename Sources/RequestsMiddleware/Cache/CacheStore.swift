@@ -1,7 +1,7 @@
 /// A place for the responses of a cache, such as ``Caching/MemoryStore`` or ``Caching/DiskStore``.
 ///
-/// Several tasks use a store at the same time. It may forget an entry at any time, and must not return an entry for
-/// another key. A store that fails does so silently: the cache then sends requests as if nothing was stored.
+/// Several tasks use a store at the same time. It may remove an entry at any time, and must not return an entry for
+/// another key. Its functions do not throw: if a store fails, the cache sends requests as if nothing were stored.
 public protocol CacheStore: Sendable {
     /// Returns the entry for a key; nil if there is none.
     func entry(for key: Caching.Key) async -> Caching.Entry?

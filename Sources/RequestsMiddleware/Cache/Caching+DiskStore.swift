@@ -11,17 +11,16 @@ extension Caching {
     /// ```
     ///
     /// A file appears whole or not at all, so a process can end at any time. Several processes can use one folder. The
-    /// entries that were not used for the longest time are removed; the time of a use is recorded at most once a
-    /// minute. A file that is truncated, damaged, malformed or not private is removed. Names of files and checksums are
-    /// made with a secret key in the file `key`, so neither URLs nor credentials are in the folder, except for those
-    /// that a response contains; bodies and headers are not encrypted.
+    /// least recently used entries are removed; the time of a use is recorded at most once a minute. A file that is
+    /// truncated, damaged, malformed or not private is removed. The names and the checksums of files depend on a secret
+    /// key in the file `key`, so the folder contains no URLs or credentials of requests. Bodies and headers of
+    /// responses are not encrypted.
     ///
-    /// If the disk is full, or the folder cannot be created, read or written, requests are sent as if nothing was
-    /// stored; ``lastProblem`` has the reason. An invalid entry that cannot be removed, because the folder is only
-    /// readable, is not used by this store again; other processes do not know of it. After 4,096 such entries the store
-    /// uses none. While the folder cannot be listed, no entry beyond the capacity is added. The folder is created when
-    /// the first entry is stored, also after it was removed. On Linux, the hash function is that of the system's
-    /// OpenSSL.
+    /// If the disk is full, or the folder cannot be created, read or written, requests are sent as if nothing were
+    /// stored, and ``lastProblem`` contains the reason. If the folder cannot be written, an invalid entry remains; this
+    /// store does not use it again, but other processes can. After 4,096 such entries the store uses none. While the
+    /// folder cannot be listed, no entry beyond the capacity is added. The first entry creates the folder, also after
+    /// it was removed. On Linux, the hash function is that of the system's OpenSSL.
     public final class DiskStore: CacheStore {
         /// The path of the folder.
         public let folder: String
@@ -40,13 +39,13 @@ extension Caching {
             var isTrimming = false
             /// The times of the last recorded uses in seconds since 1970.
             var uses: [String: Int] = [:]
-            /// The files that should have been removed and could not be.
+            /// The invalid files that could not be removed.
             var unremovable: Set<String> = []
-            /// Whether there are more of them than are kept, so that no file is used.
+            /// Whether there are too many of them to record, so that no file is used.
             var hasTooManyUnremovable = false
-            /// The number of requested removals of all entries, which one entry that cannot be found now needs too.
+            /// The number of requested removals of all entries; an entry without a known file needs one.
             var requestedRemovals = 0
-            /// The number of those that have been done; no entry is used while it is smaller.
+            /// The number of completed removals; while it is smaller, no entry is used.
             var doneRemovals = 0
             /// Whether the files could not be listed when some had to be removed.
             var isUnlisted = false
@@ -82,8 +81,9 @@ extension Caching {
 
         /// Removes all entries; other files remain.
         ///
-        /// While the folder cannot be listed, as without free descriptors, or one of its files cannot be examined, this
-        /// store uses no entry, and removes all with the next use after that; other processes do not know of it.
+        /// If the folder cannot be listed now, for example without free descriptors, or one of its files cannot be
+        /// examined, this store uses no entry until a later use has removed all. Other processes may use them until
+        /// then.
         public func removeAll() async { removeAllNow() }
     }
 }
@@ -115,7 +115,7 @@ extension Caching.DiskStore {
             record("\(FileError.malformed(path: path))")
         } catch {
             record("\(error)")
-            // A file that cannot be opened now, such as without free descriptors, may be intact.
+            // A file that cannot be opened now, for example without free descriptors, may be intact.
             if case .system = error { return nil }
         }
         remove(name)
@@ -127,24 +127,25 @@ extension Caching.DiskStore {
         if let name = name(for: key, creating: false) {
             remove(name)
         } else if !PrivateFolder.isMissing(path("key")) {
-            // Without the key, as without free descriptors, the name of the entry is unknown.
+            // Without the key, which cannot be read without free descriptors, the name of the entry is unknown.
             state.withLock { $0.requestedRemovals += 1 }
         }
     }
 
-    /// Removes all entries, on the calling thread, or notes that none must be used before that.
+    /// Removes all entries, on the calling thread, or records that none may be used before that.
     package func removeAllNow() {
         state.withLock { $0.requestedRemovals += 1 }
         removeAsRequested()
     }
 
-    /// Does the removals of all entries that have been requested so far.
+    /// Removes all entries if that was requested and has not been completed.
     private func removeAsRequested() {
         let number = state.withLock { $0.requestedRemovals }
         guard let files = files() else { return }
         for file in files where isEntry(file) { remove(file.name) }
         state.withLock { state in
-            // A removal that was requested after the list was made may mean an entry that is not in it.
+            // An entry may have been added after the list was made, so a removal that was requested later is not
+            // complete.
             state.doneRemovals = max(state.doneRemovals, number)
             (state.size, state.isUnlisted) = (0, false)
         }
@@ -215,7 +216,7 @@ extension Caching.DiskStore {
         return content.map(Caching.Entry.init)
     }
 
-    /// Removes the file of an entry, or notes that it must not be used if it cannot be removed.
+    /// Removes the file of an entry; if that fails, records that the file must not be used.
     private func remove(_ name: String) {
         guard let error = PrivateFolder.remove(path(name)) else { return }
         state.withLock { state in
@@ -336,7 +337,7 @@ extension Caching.DiskStore {
         if isDue { trim(to: capacity) }
     }
 
-    /// Returns whether a file of `count` bytes can be written; false while others cannot be removed for it.
+    /// Returns whether there is space for a file of `count` bytes, after removing others if necessary.
     private func hasSpace(for count: Int) -> Bool {
         guard state.withLock({ $0.isUnlisted && $0.size + count > capacity }) else { return true }
         trim(to: capacity)

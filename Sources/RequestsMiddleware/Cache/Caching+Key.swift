@@ -102,7 +102,7 @@ extension Field.Name {
 
     private static func haveCredentialWord(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for start in bytes.indices {
-            // The first letters of the words, so that most positions need no more.
+            // The first letters of the words; most positions fail this check.
             switch bytes[start] | 0x20 {
             case UInt8(ascii: "a"), UInt8(ascii: "c"), UInt8(ascii: "k"), UInt8(ascii: "s"), UInt8(ascii: "t"),
                 UInt8(ascii: "u"):

@@ -1,10 +1,10 @@
 @_spi(Lock) internal import Requests
 
 extension Caching {
-    /// A store in memory, which removes the entries that were not used for the longest time.
+    /// A store in memory, which removes the least recently used entries.
     ///
-    /// Its entries end with the process. Caches can share it: their entries remain separate unless their
-    /// ``Partition`` is the same.
+    /// The entries are lost when the process ends. Caches can share a store; their entries are separate unless they
+    /// have the same ``Partition``.
     public final class MemoryStore: CacheStore {
         /// The maximum size of all entries in bytes, with their headers and keys.
         public let capacity: Int

@@ -7,12 +7,12 @@
 /// A stored response is used while it is fresh. A stale one is validated with If-None-Match and If-Modified-Since, and
 /// used again if the server confirms it. The cache respects Vary, the directives of RFC 9111 for private caches,
 /// `stale-while-revalidate` and `stale-if-error` (RFC 5861), `immutable` (RFC 8246), and the
-/// ``/Requests/PreparedRequest/cachePolicy`` of requests. A request with an unsafe method, such as POST, makes the
-/// responses for its URI invalid. Of several identical requests at the same time, one is sent.
+/// ``/Requests/PreparedRequest/cachePolicy`` of requests. A request with an unsafe method, such as POST, invalidates
+/// the responses for its URI. Of several identical requests at the same time, one is sent.
 ///
 /// The middleware handles GET and HEAD requests without a body whose response is collected or streamed; others are
-/// forwarded. A streamed body is stored once it has been read to its end, and if it is released before, it is not
-/// stored. Responses with status 206 are not stored; a single byte range is served from a complete fresh response.
+/// forwarded. A streamed body is stored only if it has been read to its end. Responses with status 206 are not stored;
+/// a single byte range is served from a complete fresh response.
 ///
 /// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
 /// after middleware that manages cookies. The metrics of a response have its
@@ -23,7 +23,7 @@ public struct Caching: Middleware {
 
     final class Settings: Sendable {
         let store: any CacheStore
-        /// The store again, if lookups need no suspension.
+        /// The same store if it is in memory, so that lookups do not suspend.
         let memory: MemoryStore?
         let partition: Partition
         let rules: Rules
@@ -117,7 +117,7 @@ public struct Caching: Middleware {
 
     /// Removes all responses from the store, also those of other caches in it.
     ///
-    /// The responses to requests that this cache has sent before are not stored.
+    /// Responses to requests that this cache has already sent are not stored either.
     public func removeAll() async {
         settings.flights.invalidateAll()
         await settings.store.removeAll()

@@ -97,13 +97,13 @@ package struct Freshness: Hashable, Sendable {
 }
 
 extension Freshness {
-    /// What a cache does with a stored response.
+    /// The way in which a cache uses a stored response.
     package enum Use: Hashable, Sendable {
-        /// It returns the response.
+        /// The cache returns the response.
         case respond
-        /// It returns the response and validates it afterwards.
+        /// The cache returns the response and validates it afterwards.
         case respondAndValidate
-        /// It validates the response first; the reason is the one of RFC 9211.
+        /// The cache validates the response first, for this reason of RFC 9211.
         case validate(RawResponse.Metrics.CacheStatus.ForwardReason)
     }
 

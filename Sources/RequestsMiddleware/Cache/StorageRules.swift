@@ -55,7 +55,7 @@ extension Caching {
 }
 
 extension Caching.Rules {
-    /// Returns the places for the response to `request` (RFC 9111 §3); HTTP permits storing it.
+    /// Returns the places for the response to `request`, which HTTP permits to be stored (RFC 9111 §3).
     func storage(of header: Header, for request: PreparedRequest) -> Caching.Storage {
         let isJSON = request.acceptedTypes.contains { MediaType.json.reads($0) }
         let standard = isJSON ? storageOfJSONWithoutDirectives : storageWithoutDirectives

@@ -75,7 +75,7 @@ struct StoredResponse: Sendable {
         var fields: [Field] = []
         // An entity tag is opaque, so it is sent as it was received.
         if let tag = header[.etag], !tag.isEmpty { fields.append(Field(name: .ifNoneMatch, value: tag)) }
-        // A date does not tell the response for one user from that for another.
+        // A date does not distinguish the responses for two users.
         if !needsValidation, let date = header[.lastModified], HTTPDate(date) != nil {
             fields.append(Field(name: .ifModifiedSince, value: date))
         }

@@ -1,6 +1,5 @@
 internal import RequestsPOSIX
 
-/// The file of a cookie store.
 struct CookieFile: Sendable {
     let path: String
 
@@ -95,7 +94,7 @@ extension CookieFile {
     /// Returns the lock of the file; nil if another process or task has it, unless this is the last attempt.
     func lockNow(isLast: Bool) throws(CookieStore.Failure) -> PartialFile? {
         try attempt { () throws(FileError) in
-            // Otherwise the name of the lock alone would be that of a file.
+            // Without a file name, the lock would be the file `.lock` in the folder.
             guard !path.isEmpty, !path.hasByteSuffix("/") else { throw .invalidPath }
             do throws(FileError) {
                 return try PartialFile.open("\(path).lock", creating: true)

@@ -23,9 +23,9 @@ public protocol CookieStoring: Sendable {
 /// to the next target if it belongs there. A cookie is a secret of its host, so this also applies after the call has
 /// left its origin.
 ///
-/// Cookies of the request itself are sent first, and replace stored ones of the same name. The field has at most 8,190
-/// bytes with its name unless the cookies of the request are longer: stored cookies from the first that exceeds this on
-/// are left out.
+/// Cookies of the request itself are always sent, before the stored ones, and replace stored ones of the same name. The
+/// Cookie field with its name has at most 8,190 bytes: the first stored cookie that exceeds this, and all after it, are
+/// left out.
 public struct CookieHandling: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private final class Settings: Sendable {
@@ -54,7 +54,7 @@ public struct CookieHandling: Middleware {
     ) async throws(RequestError) -> RawResponse {
         guard request.options.handlesCookies != false else { return try await next.execute(request) }
         guard let own = request.attributes[OwnCookies.self] else { return try await perform(request, next) }
-        // Further inside, middleware of this kind must not handle the request again.
+        // A second middleware of this kind must not handle the request again.
         guard !own.isHandled else { return try await next.execute(request) }
         var request = request
         request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)

@@ -10,8 +10,8 @@ extension CookieJar {
         /// Creates a set from a function.
         ///
         /// - Parameter contains: A function that returns whether a domain, in lower case, ASCII and without a dot at
-        ///   its ends, is a public suffix. It is called for each cookie with a domain, within a change of the store
-        ///   that has the jar, so it must return quickly and not use that store.
+        ///   its ends, is a public suffix. It is called for each cookie with a domain while the store of the jar is
+        ///   locked, so it must return quickly and not use that store.
         public init(_ contains: @escaping @Sendable (String) -> Bool) {
             function = contains
         }

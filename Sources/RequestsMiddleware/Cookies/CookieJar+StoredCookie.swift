@@ -113,7 +113,7 @@ extension CookieJar.StoredCookie {
         return ResponseHead(status: 200, header: [Field(name: .setCookie, value: setCookieValue)], target: target)
     }
 
-    /// What a free slot of a table has in place of a cookie.
+    /// The value in a free slot of a table.
     static let vacant = CookieJar.StoredCookie(
         name: "", value: "", domain: "", isHostOnly: true, path: "", isSecure: false, isHTTPOnly: false, sameSite: nil,
         expires: nil, created: .distantPast, lastUsed: .distantPast)

@@ -8,11 +8,11 @@
 /// let cookies = jar.cookies(for: target, at: now)
 /// ```
 ///
-/// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address is never a domain, and
-/// a public suffix such as `com` is none. A cookie with Secure is set and sent only over TLS or within this machine
-/// (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or shadow it; that includes
-/// a cookie without a name such as `=id=7`, which is sent as `id=7`. Names that begin with `__Secure-` or `__Host-`
-/// have the attributes that the prefix promises. A value with a control character, with more octets than
+/// Cookies belong to a host, or to a domain and the hosts below it, and to a path. An IP address or a public suffix,
+/// such as `com`, is never a domain. A cookie with Secure is set and sent only over TLS or within this machine
+/// (`localhost`, `127.0.0.0/8`, `[::1]`). A cookie from another connection cannot replace or shadow it; that includes a
+/// cookie without a name such as `=id=7`, which is sent as `id=7`. A cookie whose name begins with `__Secure-` or
+/// `__Host-` must have the attributes that the prefix requires. A value with a control character, with more octets than
 /// ``Limits/cookieSize``, or with octets that are not UTF-8 is ignored.
 public struct CookieJar: Sendable {
     /// The bounds of the jar.
@@ -43,19 +43,18 @@ public struct CookieJar: Sendable {
         public var cookieSize: Int
         /// The largest number of cookies.
         ///
-        /// Beyond it, expired ones are removed, then those that were not used for the longest time.
+        /// Beyond it, expired cookies are removed, then the least recently used ones.
         public var count: Int
         /// The largest number of cookies of one domain.
         ///
-        /// Beyond it, expired ones are removed, then those without Secure and then others that were not used for the
-        /// longest time.
+        /// Beyond it, expired cookies are removed, then the least recently used ones, those without Secure first.
         public var countPerDomain: Int
         /// The largest number of cookies that one response sets; further ones are ignored.
         public var countPerResponse: Int
         /// The largest number of cookies in one request; further ones are left out.
         public var countPerRequest: Int
-        /// The largest number of bytes of the Cookie field with its name; cookies from the first that exceeds it on are
-        /// left out.
+        /// The largest number of bytes of the Cookie field with its name; the first cookie that exceeds it, and all
+        /// after it, are left out.
         public var fieldSize: Int
         /// The longest lifetime of a cookie (RFC 6265bis §5.5).
         public var lifetime: Duration
@@ -109,7 +108,7 @@ extension CookieJar {
     private mutating func store(_ bytes: [UInt8], from target: TargetURI, at now: Date) -> Bool {
         guard let setCookie = SetCookie(bytes, limit: limits.cookieSize),
             let cookie = cookie(of: setCookie, from: target, at: now), permits(cookie, from: target, at: now),
-            setCookie.keepsPromise(of: cookie)
+            setCookie.hasRequiredAttributes(of: cookie)
         else { return false }
         if cookie.isSecure { removeNameless(takenFor: cookie) }
         set(cookie, at: now)
@@ -194,8 +193,8 @@ extension CookieJar {
 }
 
 extension SetCookie {
-    /// Returns whether a cookie has the attributes that its name promises (RFC 6265bis §4.1.3).
-    fileprivate func keepsPromise(of cookie: CookieJar.StoredCookie) -> Bool {
+    /// Returns whether a cookie has the attributes that the prefix of its name requires (RFC 6265bis §4.1.3).
+    fileprivate func hasRequiredAttributes(of cookie: CookieJar.StoredCookie) -> Bool {
         func begins(_ text: String, _ prefix: StaticString) -> Bool {
             text.utf8.prefix(prefix.utf8CodeUnitCount).map(ASCIIFolding.folded).elementsEqual(
                 UnsafeBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount))
@@ -344,7 +343,7 @@ extension CookieJar {
     /// Records changes again that could not be saved.
     mutating func restoreChanges(_ earlier: Changes) { changes?.add(earlier) }
 
-    /// Takes over the cookies of a file, except for those that have changed here.
+    /// Adds the cookies of a file, except for those that have changed here.
     mutating func merge(_ stored: [StoredCookie], besides own: Changes, at now: Date) {
         guard !own.hasAll else { return }
         let kept = changes
@@ -356,7 +355,7 @@ extension CookieJar {
             if let slot = table.slot(of: cookie.key), table[slot].isSame(as: cookie) { continue }
             insert(cookie, at: now)
         }
-        // What came from the file is not a change of this jar.
+        // Cookies from the file are not changes of this jar.
         changes = kept
     }
 }

@@ -19,7 +19,6 @@ public final class CookieStore: CookieProviding, CookieStoring {
 
     private struct State {
         var jar: CookieJar
-        /// The number of changes of the jar.
         var changeCount: UInt64 = 0
         /// Whether a task saves the changes, which then saves later ones as well.
         var isSaving = false
@@ -38,14 +37,15 @@ public final class CookieStore: CookieProviding, CookieStoring {
         report = { _ in }
     }
 
-    /// Creates a store in a file that its owner only can read (0600), and reads the file.
+    /// Creates a store in a file that only its owner can read (0600), and reads the file.
     ///
     /// The file contains the cookies with a date of expiry; session cookies are kept in memory only. After a change, a
-    /// task replaces the file as a whole, after it has been synchronized to the disk: if the program or the system ends
-    /// at any time, the file has the old or the new cookies. ``save()`` waits for that, as before a program ends.
+    /// task replaces the file as a whole, and synchronizes it to the disk first: if the program or the system ends at
+    /// any time, the file contains the old or the new cookies. Before a program ends, call ``save()``, which waits
+    /// until the changes are saved.
     ///
-    /// Several processes can use the file at the same time; each save has the lock of a file beside it, whose name ends
-    /// in `.lock` and which remains, and takes over the changes of the other processes.
+    /// Several processes can use the file at the same time: each save includes the changes of the others. It locks a
+    /// file beside it, whose name ends in `.lock` and which is not removed.
     ///
     /// The file is JSON with the version of its format. A file that is malformed, of an unknown version, not a regular
     /// file, or readable by others, is an error and is not replaced. The folder must exist.
@@ -149,7 +149,8 @@ extension CookieStore {
         }
     }
 
-    /// Writes the changes to the file, and takes over those of other processes; does nothing for a store in memory.
+    /// Writes the changes to the file, and adds those of other processes to the jar; does nothing for a store in
+    /// memory.
     ///
     /// - Throws: ``Failure`` with the path and the reason; also if another process has had the lock for 10 s, or if the
     ///   task is cancelled while it waits for it.
@@ -172,7 +173,7 @@ extension CookieStore {
         let now = now()
         let (cookies, changes) = state.withLock { state in
             let changes = state.jar.takeChanges()
-            // Without a file, such as before the first save, there is nothing to take over.
+            // Before the first save, there are no changes of other processes.
             if let stored { state.jar.merge(stored, besides: changes, at: now) }
             state.jar.removeExpired(at: now)
             return (state.jar.cookies.filter { $0.expires != nil }, changes)

@@ -17,7 +17,7 @@ struct CookieTable: Sendable {
         var isFree = false
     }
 
-    // Not of optional slots, so that one part of a cookie is read without a copy of the whole.
+    // The slots are not optional, so that one part of a cookie is read without a copy of the whole.
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
     /// The slots of each domain, in the order of creation.
@@ -73,7 +73,6 @@ extension CookieTable {
         count += 1
     }
 
-    /// Removes the cookie in a slot, and returns it.
     @discardableResult
     mutating func remove(_ slot: Int) -> Cookie {
         let cookie = self[slot]
@@ -176,10 +175,10 @@ extension CookieTable {
         return removed
     }
 
-    /// Removes the cookie that was not used for the longest time, and returns it.
+    /// Removes the least recently used cookie, and returns it.
     mutating func removeOldest() -> Cookie? { oldest >= 0 ? remove(oldest) : nil }
 
-    /// Removes the cookie of a domain that was not used for the longest time, one that is not secure if there is one.
+    /// Removes the least recently used cookie of a domain, one without Secure if there is one.
     mutating func removeOldest(of domain: String) -> Cookie? {
         let candidates = slots(of: domain).map { slot in
             (slot: slot, rank: (slots[slot].cookie.isSecure ? 1 : 0, slots[slot].use))

@@ -1,16 +1,15 @@
 /// Middleware that adds the credentials of an authenticator, and sends a request again after the authenticator has
 /// handled its rejection.
 ///
-/// Credentials are added to requests at or below the base URL of ``environment``, decided for the target of each
-/// redirect: they are never sent to another origin, nor after the call has left the origin of its first request. A
-/// request that has an Authorization field, or another one of the authenticator, keeps it, and its response is not
-/// handled.
+/// Credentials are added to requests at or below the base URL of ``environment``; the rule also applies to the target
+/// of each redirect. They are never sent to another origin, nor after the call has left the origin of its first
+/// request. A request that already has an Authorization field, or another field of the authenticator, is sent
+/// unchanged, and its response is not handled.
 ///
-/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without
-/// fields of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one
-/// request is sent at most 4 times: 1 + a challenge + a 401 + a 403. Several authenticators of one chain do not
-/// multiply: `n` of them send a request at most 1 + 3 × `n` times. The response that remains is returned whatever its
-/// status is.
+/// A 401 is handled once for each request and a 403 once; after a handled 403, a 401 is final. A request without fields
+/// of credentials, such as the first one of ``DigestAuthenticator``, may be challenged once in addition. So one request
+/// is sent at most 4 times: 1 + a challenge + a 401 + a 403. With `n` authenticators in one chain, a request is sent at
+/// most 1 + 3 × `n` times. The last response is returned, whatever its status is.
 ///
 /// Add this middleware after one that retries, so that it receives a request first: a retry then sends the same
 /// credentials again, and returns a 401 unchanged, because this middleware marks its requests. A body that can be sent
@@ -72,8 +71,8 @@ extension Authentication: InPlaceMiddleware {
         next.subtracting(.streamsEncodedBodies).union([.actsInPlace, .addsCredentials])
     }
 
-    /// Performs the exchange on the calling thread, if the credentials are available without a suspension; what follows
-    /// a rejection is deferred.
+    /// Performs the exchange on the calling thread, if the credentials are available without a suspension; the handling
+    /// of a rejection is deferred.
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
@@ -145,7 +144,7 @@ extension Authentication {
 }
 
 extension PreparedRequest {
-    /// Whether the request has a field of its own with the name of one of `fields`.
+    /// Whether the request already has a field with the name of one of `fields`.
     fileprivate func hasAny(of fields: Header) -> Bool { fields.contains { header.contains($0.name) } }
 }
 

@@ -1,4 +1,4 @@
-/// A type that signs requests in: it provides the fields of credentials, and handles their rejection.
+/// A type that provides the credentials of requests as fields, and handles their rejection.
 ///
 /// ```swift
 /// let client = Client(api, executor: SocketExecutor())
@@ -6,13 +6,13 @@
 /// ```
 ///
 /// ``Authentication`` calls an authenticator for each request that is at or below the base URL of its environment and
-/// has no credentials of its own. An authenticator is an object, such as an actor, because it has an identity:
-/// `withoutCredentials(_:)` suppresses one authenticator and no other. Many requests use it at the same time.
+/// has no credentials yet. An authenticator is an object, such as an actor, so that `withoutCredentials(_:)` can
+/// suppress it and no other. Many requests use it at the same time.
 public protocol Authenticator: AnyObject, Sendable {
     /// The type of a value that identifies the credentials of one request, such as the generation of a token.
     associatedtype Token: Sendable = Void
 
-    /// Returns whether `request` has credentials of its own, so that it is sent unchanged and its response not handled.
+    /// Returns whether `request` already has credentials, so that it is sent unchanged and its response is not handled.
     ///
     /// It is called first. The default implementation returns whether the request has an Authorization field.
     func hasCredentials(_ request: PreparedRequest) -> Bool
@@ -29,7 +29,7 @@ public protocol Authenticator: AnyObject, Sendable {
 
     /// Returns the same as ``credentials(for:)`` if that is possible without suspending; otherwise nil.
     ///
-    /// Every call uses it first. The default implementation returns nil.
+    /// It is called before ``credentials(for:)``. The default implementation returns nil.
     ///
     /// - Throws: `RequestError`, as ``credentials(for:)``.
     func availableCredentials(
@@ -58,7 +58,7 @@ public protocol Authenticator: AnyObject, Sendable {
     /// The default implementation does nothing.
     func receive(_ response: ResponseHead, token: Token)
 
-    /// Checks whether a response proves that the server knows the credentials, such as with a digest of its own.
+    /// Checks whether a response proves that the server knows the credentials, for example with a digest.
     ///
     /// It is called before ``receive(_:token:)``. The default implementation accepts every response.
     ///

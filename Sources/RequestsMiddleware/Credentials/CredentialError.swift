@@ -31,9 +31,10 @@ extension CredentialError: CustomStringConvertible {
         case .refreshRefused: "the credentials could not be renewed; sign in again"
         case .renewedCredentialExpired:
             "the renewed credentials have expired already; check the clock of this system and their lifetime"
-        case .refreshWithinRefresh: "the function that renews credentials waits for itself"
+        case .refreshWithinRefresh: "credentials were requested within the function that renews them"
         case .invalidSigningValue(let name): "invalid value for a signature: \(name)"
-        case .serverNotAuthenticated: "the server does not know the password: its own digest is wrong (RFC 7616 §3.5)"
+        case .serverNotAuthenticated:
+            "the server does not prove that it knows the password: wrong response digest (RFC 7616 §3.5)"
         case .storeFailed(let text): "could not use the stored credentials: \(text)"
         }
     }

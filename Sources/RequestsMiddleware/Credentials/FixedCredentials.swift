@@ -4,7 +4,7 @@
 /// let authenticator = FixedCredentials.bearerToken(token)
 /// ```
 ///
-/// A rejection is not handled, because the same credentials would be rejected again (PM-93).
+/// A rejection is not handled, because the same credentials would be rejected again.
 public final class FixedCredentials: Authenticator {
     private let fields: Header
     let ready: ReadyFields

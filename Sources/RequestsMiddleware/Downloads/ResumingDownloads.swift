@@ -12,13 +12,13 @@ internal import RequestsPOSIX
 /// If a call fails before the download is complete, the received bytes are kept in a file next to the destination,
 /// `/tmp/big.iso.partial`, and their resume point in `/tmp/big.iso.partial.json`. The same call made again requests the
 /// remaining bytes with Range and If-Range (RFC 9110 §14.2, §13.1.5). It does so only if a strong entity tag, or a date
-/// that is as reliable, identifies the bytes; otherwise, or if the server has a different representation by then, the
-/// download starts over, and the response's metrics have the reason (`restartReason`). Once all bytes have arrived, the
-/// file replaces an existing one at the destination in one step.
-/// The middleware does not repeat a failed call; the caller does, or a retry middleware before this one.
+/// that is as reliable, identifies the bytes. Otherwise, or if the server has a different representation by then, the
+/// download starts over, and the response's metrics contain the reason (`restartReason`). Once all bytes have arrived,
+/// the file replaces an existing one at the destination in one step. This middleware does not repeat a failed call; the
+/// caller does, or `retrying()` around this middleware.
 ///
 /// The middleware handles GET requests whose ``/Requests/ResponseBody/Delivery`` is a file and that have no Range;
-/// other requests pass unchanged. It adds `Accept-Encoding: identity` to requests without an Accept-Encoding, because
+/// others are passed on unchanged. It adds `Accept-Encoding: identity` to requests without an Accept-Encoding, because
 /// ranges count stored bytes. The response of a resumed download has status 200 and the fields of the last response,
 /// without Content-Range.
 ///

@@ -1,6 +1,6 @@
 @_spi(Lock) import Requests
 
-/// An observer that counts the running requests, as for a network activity indicator (PM-112).
+/// An observer that counts the running requests, as for a network activity indicator.
 ///
 /// ```swift
 /// let activity = ActivityCounter()

@@ -95,7 +95,7 @@ struct JSONSecrets {
 
     /// Whether the member with the quoted name `quoted` is secret.
     private func isSecret(_ quoted: ArraySlice<UInt8>) -> Bool {
-        // No secret name is longer, even with every character escaped twice.
+        // Every secret name is shorter, even with every character escaped twice.
         guard quoted.count < 1 << 10 else { return false }
         var name = String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)
         if quoted.contains(UInt8(ascii: "\\")), case .string(let text)? = try? JSONValue(parsing: Data(quoted)) {

@@ -9,14 +9,12 @@ struct LogLines {
     private let responseFields: Set<Field.Name>?
     private let bodyLimit: Int
     private let redaction: Redaction
-    /// The finder of the secrets of the request.
     private let secrets: SecretFinder
     /// Whether each line begins with the mark of its direction.
     private let isTrace: Bool
 
     /// The maximum number of bytes of a URL or a field value.
     private static let textLimit = 8 << 10
-    /// The maximum number of fields.
     private static let fieldLimit = 200
 
     init(
@@ -69,7 +67,6 @@ struct LogLines {
 
     // MARK: Responses
 
-    /// Returns the lines of the head of a response.
     func head(_ head: ResponseHead, note: String) -> [String] {
         let status = shown("\(head.status)")
         guard isTrace else {
@@ -115,7 +112,7 @@ struct LogLines {
 
     private func responseBody(_ report: Observing.Report) -> [String] {
         guard let response = report.response, !report.body.isEmpty else { return [] }
-        // A body can repeat the cookies that its header sets; looking for many would take long.
+        // A body can repeat the cookies that its header sets; searching for many would take long.
         let setCookies = response.header.values(of: .setCookie)
         guard setCookies.count <= 50 else { return ["body not written: the response sets more than 50 cookies"] }
         let cookies = setCookies.compactMap { cookie in

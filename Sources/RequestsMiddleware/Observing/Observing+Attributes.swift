@@ -146,7 +146,7 @@ extension Observing.Semantics {
     }
 
     private static func replacingPlaceholder(in url: String) -> String {
-        // A valid URL has no angle bracket of its own, and most have no secret.
+        // A valid URL contains no angle bracket, and most contain no secret.
         guard url.containsByte("<") else { return url }
         var bytes = Array(url.utf8)
         bytes.replace(Array(Redaction.placeholder.utf8), with: Array("REDACTED".utf8))

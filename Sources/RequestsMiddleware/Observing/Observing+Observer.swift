@@ -95,7 +95,7 @@ extension Observing {
         }
     }
 
-    /// An observer that passes the reports of requests to a function that can be replaced (PM-111).
+    /// An observer that passes the reports of requests to a function that can be replaced.
     ///
     /// It reports only requests that began while there was a function, and nothing after the function has been removed.
     public final class Reports: Observer {

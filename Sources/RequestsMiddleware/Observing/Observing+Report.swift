@@ -1,7 +1,7 @@
 import Requests
 
 extension Observing {
-    /// What is known of a request when it has ended.
+    /// The facts about a request that has ended.
     ///
     /// The end of a request with a streamed body is that of the body: read to its end, failed, or released before.
     public struct Report: Sendable {

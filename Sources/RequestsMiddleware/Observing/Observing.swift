@@ -10,8 +10,8 @@
 ///     .observing(.calls, by: tracing, RequestLogging { logger.info("\($0)") })
 /// ```
 ///
-/// Observers do not change the response. Of several observers the first is outermost: it is notified first of a
-/// beginning, and last of an end. Every beginning has exactly one end, whether the response is complete, an error is
+/// Observers do not change the response. Of several observers the first is outermost: it is notified first when a
+/// request begins, and last when it ends. Each request ends exactly once, whether the response is complete, an error is
 /// thrown, the task is cancelled, or a streamed body is released before its end.
 ///
 /// An observer that returns no function for a request costs one call.
@@ -22,7 +22,7 @@ public struct Observing: Middleware {
     private final class Settings: Sendable {
         let seat: Seat
         let observers: [any Observer]
-        /// For each observer, the same one if it only counts requests; empty if none does.
+        /// For each observer, itself if it only counts requests, otherwise nil; empty if all are nil.
         let counters: [(any CountingObserver)?]
         let clock: Retrying.Clock
 
@@ -49,7 +49,7 @@ public struct Observing: Middleware {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - seat: The position in the chain, for which you place the middleware.
+    ///   - seat: The position in the chain at which you add the middleware.
     ///   - observers: The observers, the outermost first.
     ///   - clock: The source of time.
     public init(_ seat: Seat, by observers: [any Observer], clock: Retrying.Clock = .system) {

@@ -10,7 +10,7 @@ import Synchronization
 /// let executor = SocketExecutor().retrying().observing(.calls, by: logging)
 /// ```
 ///
-/// By default, one line is written for a request and one for its response (HT-29, HT-30):
+/// By default, one line is written for a request and one for its response:
 ///
 /// ```
 /// [1] GET https://api.example.com/users?token=<redacted>
@@ -20,16 +20,16 @@ import Synchronization
 /// ``trace(bodies:redaction:sink:)`` writes the messages line by line, as curl does. An entry is written when the
 /// request begins, when the head of a streamed response arrives, and when the request ends.
 ///
-/// The values of the fields, query items, form fields and JSON members that `redaction` names are replaced, and so are
-/// the secrets of the request wherever else they occur, in each of the encodings in common use. Bodies are written only
-/// if ``RequestDetail/everything`` or ``ResponseDetail/everything`` requests it: at most ``bodyLimit`` bytes, and only
-/// of text in UTF-8 without a content coding. The bodies of exchanges with a token server are never written, nor are
-/// multipart bodies.
+/// The values of the fields, query items, form fields and JSON members that `redaction` names are replaced. The secrets
+/// of the request are also replaced wherever else they occur, in each of the encodings in common use. Bodies are
+/// written only if ``RequestDetail/everything`` or ``ResponseDetail/everything`` requests it: at most ``bodyLimit``
+/// bytes, and only of text in UTF-8 without a content coding. The bodies of exchanges with a token server are never
+/// written, nor are multipart bodies.
 ///
 /// Text cannot break a line: control characters and similar ones are escaped as `\n` or `\u{1B}`, and a backslash is
 /// doubled.
 public struct RequestLogging: Observing.Observer {
-    /// What is written of a request (HT-29).
+    /// The parts of a request that are written.
     @nonexhaustive
     public enum RequestDetail: Hashable, Sendable {
         /// Nothing.
@@ -42,7 +42,7 @@ public struct RequestLogging: Observing.Observer {
         case everything
     }
 
-    /// What is written of a response (HT-30).
+    /// The parts of a response that are written.
     @nonexhaustive
     public enum ResponseDetail: Hashable, Sendable {
         /// Nothing; nor are errors.
@@ -86,15 +86,15 @@ public struct RequestLogging: Observing.Observer {
         }
     }
 
-    /// What is written of requests; the default is ``RequestDetail/url``.
+    /// The parts of requests that are written; the default is ``RequestDetail/url``.
     public var requests: RequestDetail
 
-    /// What is written of responses; the default is ``ResponseDetail/status``.
+    /// The parts of responses that are written; the default is ``ResponseDetail/status``.
     public var responses: ResponseDetail
 
     /// The names of the response fields that are written; nil for all.
     ///
-    /// The default is Content-Type, Last-Modified and Set-Cookie (HT-30), the last without its value.
+    /// The default is Content-Type, Last-Modified and Set-Cookie, the last without its value.
     public var responseFields: Set<Field.Name>? = [.contentType, .lastModified, .setCookie]
 
     /// The maximum number of bytes of a body that are written, at most 1 MiB; the default is 4 KiB.
@@ -114,8 +114,8 @@ public struct RequestLogging: Observing.Observer {
     /// Creates an observer that passes the entries of its log to `sink`.
     ///
     /// - Parameters:
-    ///   - requests: What is written of requests.
-    ///   - responses: What is written of responses.
+    ///   - requests: The parts of requests that are written.
+    ///   - responses: The parts of responses that are written.
     ///   - sink: A function that writes an entry; it is called on the thread of the exchange.
     public init(
         requests: RequestDetail = .url, responses: ResponseDetail = .status, sink: @escaping @Sendable (Entry) -> Void

@@ -8,8 +8,8 @@ extension TraceContext {
     /// baggage["user.tier"] = "gold"
     /// ```
     ///
-    /// Every service on the way can read them, so they must not contain secrets. ``RequestTracing`` sends them only to
-    /// the origin of a call.
+    /// Every service that forwards them can read them, so they must not contain secrets. ``RequestTracing`` sends them
+    /// only to the origin of a call.
     public struct Baggage: Sendable, CustomStringConvertible {
         /// One value.
         public struct Entry: Sendable {
@@ -77,8 +77,8 @@ extension TraceContext {
 
         /// The value of the baggage field, at most 64 entries and 8192 bytes; nil for none.
         ///
-        /// Other bytes than those that the grammar allows are percent-encoded. An entry whose key is not a token, or
-        /// whose properties are malformed, is left out.
+        /// Bytes that the grammar does not allow are percent-encoded. An entry whose key is not a token, or whose
+        /// properties are malformed, is left out.
         public var fieldValue: String? {
             var (texts, length): ([String], Int) = ([], -1)
             for entry in entries where texts.count < Self.countLimit {

@@ -13,7 +13,7 @@ extension TraceContext {
 
         /// The maximum number of entries.
         private static let countLimit = 32
-        /// The maximum number of bytes of ``fieldValue``; a longer one may be dropped on its way (§3.3.1.5).
+        /// The maximum number of bytes of ``fieldValue``; other services may drop a longer one (§3.3.1.5).
         private static let lengthLimit = 512
 
         /// Creates a state without entries.
@@ -59,7 +59,8 @@ extension TraceContext {
 
         /// The value of the tracestate field.
         ///
-        /// Of more than 512 bytes, entries of more than 128 bytes are left out, and then the last ones (§3.3.1.5).
+        /// If it would exceed 512 bytes, entries of more than 128 bytes are left out first, and then the last ones
+        /// (§3.3.1.5).
         public var fieldValue: String {
             var texts = entries.map { "\($0.key.text)=\($0.value.text)" }
             var length = texts.reduce(0) { $0 + $1.utf8.count + 1 } - 1

@@ -6,7 +6,7 @@
 /// let executor = SocketExecutor().breakingCircuit()
 /// ```
 ///
-/// After ``Policy/failures`` failures in a row, the circuit of the origin is open: requests fail at once with
+/// After ``Policy/failures`` consecutive failures, the circuit of the origin is open: requests fail at once with
 /// ``ProtectionError/circuitOpen(_:)``. After a pause, ``Policy/probes`` requests are sent. If they succeed, the
 /// circuit is closed; if one fails, it is open again, for twice as long. Errors of the exchange or of its body, and
 /// statuses from 500 on, except for 501 and 505, are failures; cancellations, and errors before anything could be sent
@@ -17,7 +17,7 @@
 public struct CircuitBreaker: Middleware {
     /// The numbers and times of a circuit breaker.
     public struct Policy: Hashable, Sendable {
-        /// The number of failures in a row that open the circuit; at least 1.
+        /// The number of consecutive failures that open the circuit; at least 1.
         public var failures: Int
         /// The time for which the circuit is open at first.
         public var pause: Duration
@@ -89,7 +89,7 @@ public struct CircuitBreaker: Middleware {
     }
 
     private func admission(to origin: String) -> CircuitState.Admission {
-        // Without a failure there is nothing to look up, and no time to read.
+        // Without failures, neither the origin is looked up nor the clock read.
         if settings.circuits.withLock({ $0.isEmpty }) { return .admitted(0) }
         let now = settings.now()
         return settings.circuits.withLock { circuits in
@@ -151,7 +151,7 @@ extension HTTPStatus {
 }
 
 extension RequestError {
-    /// What the error says of the server.
+    /// The outcome of the request for the circuit of its server.
     fileprivate var outcome: CircuitState.Outcome { isServerFailure ? .failure : .neutral }
 
     /// Whether the server, or the way to it, failed.
@@ -177,7 +177,7 @@ struct OriginTable<State: OriginState>: Sendable {
 
     /// Changes the state of an origin, and returns the result of `change`.
     ///
-    /// Initial states are not stored. Beyond the limit, states that matter least are forgotten.
+    /// Initial states are not stored. Beyond the limit, those that can be forgotten are removed first.
     mutating func change<Result>(_ origin: String, new: @autoclosure () -> State, _ change: (inout State) -> Result)
         -> Result
     {

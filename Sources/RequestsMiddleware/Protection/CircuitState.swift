@@ -37,7 +37,6 @@ struct CircuitState: Sendable {
     /// After an opening it is not, because its number separates earlier requests from later ones.
     var isInitial: Bool { if case .closed(failures: 0) = phase { number == 0 } else { false } }
 
-    /// Whether the circuit is closed.
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
     /// Decides about a request.

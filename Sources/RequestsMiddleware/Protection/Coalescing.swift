@@ -1,6 +1,7 @@
 @_spi(Lock) internal import Requests
 
-/// Middleware that sends identical requests only once while the first one runs, and gives each of them its response.
+/// Middleware that sends identical requests only once while the first one runs, and returns its response for each of
+/// them.
 ///
 /// ```swift
 /// let executor = SocketExecutor().coalescing()
@@ -8,8 +9,8 @@
 ///
 /// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
 /// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
-/// the same limits. So add it before middleware that adds credentials or cookies: behind that, it would give the
-/// response for one user to another. Add it after ``MemoryBudget``, which streams what it collects.
+/// the same limits. So add it before middleware that adds credentials or cookies: added after them, it would return the
+/// response for one user to another. Add it after ``MemoryBudget``, which requests streams.
 ///
 /// All receive the response or the error of the exchange. If the call that sends the request is cancelled, or its
 /// deadline passes, one of the others sends it again.

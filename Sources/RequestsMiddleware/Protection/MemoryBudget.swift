@@ -6,11 +6,11 @@
 /// let executor = SocketExecutor().collecting(within: .shared)
 /// ```
 ///
-/// The limit of a request (64 MiB by default) bounds one body; 256 connections with such bodies have no bound. A budget
-/// bounds their sum: a body whose length is known waits for its space before it is read, in the order of arrival, and
-/// while it waits its sender waits too. A body of unknown length waits for its first 64 KiB, and fails with
-/// ``ProtectionError/memoryExhausted(budget:)`` when the budget or the half of its origin is used up, because calls
-/// that wait for each other would never end. So does a body that is longer than the whole budget.
+/// The limit of a request (64 MiB by default) bounds one body; a budget bounds the sum of all bodies. A body of known
+/// length waits for its space before it is read, in the order of arrival, which also slows its sender. A body of
+/// unknown length waits for its first 64 KiB. When the budget, or the half for its origin, is used up, it fails with
+/// ``ProtectionError/memoryExhausted(budget:)``: if it waited, calls could wait for each other without end. A body that
+/// is longer than the whole budget fails in the same way.
 ///
 /// The bodies of one origin use at most half of the budget. A longer body is collected only while it is the only one of
 /// its origin. To keep a slow origin from stopping the calls to others, use a budget of at least twice the limit of the
@@ -76,7 +76,7 @@ public final class MemoryBudget: Middleware {
             guard chunk.count <= limit - body.count else { throw tooLarge(limit) }
             let missing = body.count + chunk.count - space.count
             if missing > 0 {
-                // A step at a time, so that small chunks do not use the lock.
+                // The space grows in steps, so that small chunks do not use the lock.
                 let step = max(missing, min(Self.step, limit - space.count))
                 guard space.grow(by: step) || space.grow(by: missing) else { throw exhausted() }
             }

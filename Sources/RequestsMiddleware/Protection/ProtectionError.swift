@@ -8,7 +8,7 @@ public enum ProtectionError: Error, Hashable, Sendable {
     case rateLimited(Duration)
     /// A ``CircuitBreaker`` is open for the remaining time, or waits for its probes; nothing was sent.
     case circuitOpen(Duration)
-    /// A ``MemoryBudget`` of this many bytes has no space for the body, or the half of the origin has none.
+    /// A ``MemoryBudget`` of this many bytes, or the half of it for one origin, has no space for the body.
     case memoryExhausted(budget: Int)
 }
 
@@ -17,9 +17,9 @@ extension ProtectionError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .rateLimited(let delay):
-            "the rate limit delays this request for \(delay); send fewer requests, or allow a longer delay"
+            "the rate limit would delay the request for \(delay); send fewer requests, or allow a longer delay"
         case .circuitOpen(let delay):
-            "the server failed repeatedly; no request is sent for \(delay)"
+            "the circuit of the server is open after repeated failures; send the request again after \(delay)"
         case .memoryExhausted(let budget):
             "the memory budget of \(ErrorText.bytes(budget)), half of it for one server, has no space for the body; "
                 + "stream the body, or raise the budget"

@@ -7,13 +7,13 @@
 ///     .limitingRate(to: 10, per: .seconds(1), burst: 20)
 /// ```
 ///
-/// Each origin has a bucket of tokens; a request takes one, and waits for it. A request that would wait longer than
+/// Each origin has a bucket of tokens, and each request waits for one. A request that would wait longer than
 /// ``maximumDelay``, or beyond its deadline, fails at once and takes none.
 ///
 /// A response with status 429 or 503 and Retry-After stops the requests to its origin for that time, an hour at most.
-/// So does a response whose `RateLimit` field has no remaining requests (draft-ietf-httpapi-ratelimit-headers), or its
-/// `RateLimit-Remaining`, until the reset that it names, in seconds or as Unix time. After such a pause, requests
-/// follow one by one.
+/// So does a response whose `RateLimit` or `RateLimit-Remaining` field has no remaining requests
+/// (draft-ietf-httpapi-ratelimit-headers), until its reset, which is in seconds or a Unix time. After such a pause,
+/// requests follow one by one.
 ///
 /// Copies share the buckets. Add it before `retrying(_:budget:clock:)`, so that each attempt takes a token.
 public struct RateLimit: Middleware {
@@ -52,7 +52,7 @@ public struct RateLimit: Middleware {
     ) {
         let day = Duration.seconds(86_400)
         let count = max(1, count)
-        // A larger burst would only overflow; a day has fewer requests.
+        // Limited, so that sums do not overflow.
         let burst = min(max(1, burst ?? count), 1_000_000_000)
         self.maximumDelay = max(.zero, maximumDelay)
         settings = Settings(min(max(.zero, duration), day) / count, burst, clock)
@@ -95,7 +95,7 @@ public struct RateLimit: Middleware {
             // A response may have stopped the requests meanwhile.
             let now = clock.now()
             guard change(origin, { $0.pause(at: now) }) > .zero else { return }
-            // Then a new token is taken, so that the requests follow one by one.
+            // A new token is then taken, so that the requests follow one by one.
             let left = limit - start.duration(to: now)
             guard let next = change(origin, { $0.take(at: now, waitingAtMost: left) }) else {
                 throw rejection(of: request, origin, at: now)

@@ -2,11 +2,11 @@
 /// arrival.
 ///
 /// The quantity can be permits, of which a call uses one, or bytes. A call that waits because its origin uses too much
-/// does not delay calls to other origins; one that waits because too little is left in all does.
+/// does not delay calls to other origins. A call that waits because too little remains in total delays all later ones.
 struct ShareLedger: Sendable {
     private struct OriginQueue: Sendable {
         var used = 0
-        /// The waiting calls, each with what it needs; those before `first` have left.
+        /// The waiting calls, each with the amount that it needs; those before `first` no longer wait.
         var waiting: [(call: UInt64, count: Int)] = []
         var first = 0
         var isIdle: Bool { used == 0 && first == waiting.count }
@@ -14,12 +14,12 @@ struct ShareLedger: Sendable {
 
     let total: Int
     private let perOrigin: Int
-    /// What is used in all.
+    /// The amount in use.
     private(set) var used = 0
     private var queues: [String: OriginQueue] = [:]
     /// The calls that wait, each with its origin.
     private var origins: [UInt64: String] = [:]
-    /// The first waiting calls of the origins that may use more, and some that are it no longer.
+    /// The first waiting calls of the origins that may use more, and some outdated ones.
     private var candidates = CallHeap()
     private var lastCall: UInt64 = 0
 
@@ -27,13 +27,13 @@ struct ShareLedger: Sendable {
     ///
     /// - Parameters:
     ///   - total: The whole quantity, at least 0.
-    ///   - perOrigin: What the calls to one origin may use; one call may use more if it is the only one of its origin.
+    ///   - perOrigin: The amount that the calls to one origin may use; one call may use more if it is the only one of
+    ///     its origin.
     init(total: Int, perOrigin: Int) {
         self.total = total
         self.perOrigin = perOrigin
     }
 
-    /// The number of waiting calls.
     var waitingCount: Int { origins.count }
 
     /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
@@ -75,7 +75,7 @@ struct ShareLedger: Sendable {
         return true
     }
 
-    /// Gives shares to the calls that have waited longest.
+    /// Grants shares to the calls that have waited longest.
     private mutating func grant() -> [UInt64] {
         var granted: [UInt64] = []
         while let (call, count, origin) = firstCandidate(), count <= total - used {
@@ -117,14 +117,14 @@ struct ShareLedger: Sendable {
         queues[origin].map { $0.first < $0.waiting.count } ?? false
     }
 
-    /// Returns the first waiting call to an origin if the origin may use what it needs.
+    /// Returns the first waiting call to an origin if the origin may use the amount that it needs.
     private func firstPermittedCall(of origin: String) -> (call: UInt64, count: Int)? {
         guard let queue = queues[origin], queue.first < queue.waiting.count else { return nil }
         let first = queue.waiting[queue.first]
         return mayUse(first.count, origin) ? first : nil
     }
 
-    /// Notes the first waiting call to an origin, if it could have its share now.
+    /// Records the first waiting call to an origin, if it could have its share now.
     private mutating func addCandidate(of origin: String) {
         guard let call = firstPermittedCall(of: origin)?.call else { return }
         candidates.insert(call)
@@ -135,7 +135,7 @@ struct ShareLedger: Sendable {
         }
     }
 
-    /// Returns the call that has waited longest of those whose origin may use what they need.
+    /// Returns the call that has waited longest of those whose origin may use the amount that they need.
     private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: String)? {
         while let call = candidates.first {
             if let origin = origins[call], let first = firstPermittedCall(of: origin), first.call == call {

@@ -28,7 +28,7 @@ final class Shares: Sendable {
         state = Lock(State(ledger: ShareLedger(total: total, perOrigin: perOrigin)))
     }
 
-    /// What is used in all.
+    /// The amount in use.
     var used: Int { state.withLock { $0.ledger.used } }
 
     /// A part of the quantity, until its last reference is released.

@@ -1,6 +1,6 @@
-/// The rate of the requests to one origin, as the instant at which the next one would be on time.
+/// The rate of the requests to one origin, as the instant at which the next one is on time.
 ///
-/// It needs one instant in place of a number of tokens and a time (the generic cell rate algorithm, ITU-T I.371).
+/// This is the generic cell rate algorithm (ITU-T I.371).
 struct TokenBucket: Sendable, OriginState {
     typealias Instant = ContinuousClock.Instant
 
@@ -9,7 +9,7 @@ struct TokenBucket: Sendable, OriginState {
     private let tolerance: Duration
     /// The instant at which the next request is on time; nil before the first one.
     private var next: Instant?
-    /// The instants of tokens that were given back and precede those of later ones, oldest first.
+    /// The instants of tokens that were returned and precede those of later ones, oldest first.
     private var free: [Instant] = []
     /// The instant before which the server accepts no requests; nil for none.
     private var blockedUntil: Instant?
@@ -20,7 +20,6 @@ struct TokenBucket: Sendable, OriginState {
         tolerance = interval * (max(1, burst) - 1)
     }
 
-    /// A token that was taken.
     struct Token: Sendable {
         /// The time to wait for it.
         let delay: Duration
@@ -37,7 +36,7 @@ struct TokenBucket: Sendable, OriginState {
         } else {
             blockedUntil = nil
         }
-        // A token of the past would let more requests into one window of time than the rate allows.
+        // A token of the past would allow more requests in one period than the rate does.
         free.removeAll { $0 < now }
         let place = free.firstIndex { $0 >= earliest }
         let due = place.map { free[$0] } ?? max(next ?? earliest, earliest)
@@ -50,7 +49,7 @@ struct TokenBucket: Sendable, OriginState {
     /// Makes the token of a request that was not sent available to the next request.
     mutating func restore(_ token: Token) {
         free.insert(token.due, at: free.firstIndex { $0 > token.due } ?? free.endIndex)
-        // The newest tokens are as if they had not been taken.
+        // The newest tokens are restored as if they had not been taken.
         while let last = free.last, last + interval == next {
             next = last
             free.removeLast()
@@ -70,6 +69,6 @@ struct TokenBucket: Sendable, OriginState {
 
     var isInitial: Bool { next == nil && blockedUntil == nil }
 
-    /// The buckets that are full again at any instant after this one are as good as unknown ones.
+    /// Buckets that are full again are equivalent to new ones.
     var isForgettable: Bool { blockedUntil == nil && (next.map { $0 <= .now } ?? true) }
 }

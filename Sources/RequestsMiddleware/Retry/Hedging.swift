@@ -8,8 +8,8 @@
 /// It applies to requests that are idempotent (``/Requests/PreparedRequest/isIdempotent``), whose body can be produced
 /// again, and whose response is not written to a file; others pass unchanged. The second request takes a token of the
 /// ``RetryBudget``. The first response with a status below 500 is used. The other exchange is cancelled, and has ended
-/// when the response is returned, so its connection is closed or back in the pool by then. If both fail, the failure of
-/// the first request is returned. If the first request fails before the delay has passed, its failure is returned.
+/// when the response is returned, so its connection has been closed or returned to the pool. If both requests fail, or
+/// if the first one fails before the delay has passed, the failure of the first one is returned.
 ///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
 /// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.
@@ -37,7 +37,7 @@ public struct Hedging: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         if next.traits.contains(.retries) {
-            // The retry behind this middleware hedges its attempts; two requests with retries of their own would
+            // The retry behind this middleware hedges its attempts. If each of two requests had retries, they would
             // exceed the bound on the requests of a call.
             var request = request
             request.attributes[HedgingOfAttempts.self] = self
@@ -132,7 +132,7 @@ extension PreparedRequest {
         if case .file = delivery { true } else { false }
     }
 
-    /// The second request, without a report of its progress, which the first one makes.
+    /// The second request, without a progress handler, because the first one reports progress.
     fileprivate var second: PreparedRequest {
         var copy = self
         copy.progressHandler = nil

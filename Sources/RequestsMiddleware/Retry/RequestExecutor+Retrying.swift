@@ -1,11 +1,11 @@
 extension RequestExecutor {
     /// Returns this executor with middleware that sends failed requests again.
     ///
-    /// Add it before `authenticating(with:within:)`. In the other order each attempt begins with the rules of the
-    /// authenticator anew, and a call can send four times as many requests.
+    /// Add it before `authenticating(with:within:)`. In the other order the authenticator handles rejections in each
+    /// attempt, and a call can send four times as many requests.
     ///
     /// - Parameters:
-    ///   - policy: The policy of requests that have none of their own. The default is ``RetryPolicy/standard``.
+    ///   - policy: The policy of requests without their own policy. The default is ``RetryPolicy/standard``.
     ///   - budget: The limit on the retries of all requests; by default that of the hedging of this executor, or else a
     ///     new one, which copies of the result share.
     ///   - clock: The sources of time and randomness.

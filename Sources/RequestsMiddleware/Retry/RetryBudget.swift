@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// A limit on the retries of all calls of a client together, so that retries do not add much load to a server that
-/// fails.
+/// A limit on the retries of all calls of a client together, so that retries add little load to a failing server.
 ///
 /// It is a bucket of tokens. Each request adds a fraction of a token, and each retry takes a whole one. So `n` requests
 /// have at most `initial + ratio × n` retries. Copies share one bucket, so pass one budget to several executors to
@@ -32,7 +31,7 @@ public struct RetryBudget: Sendable {
         self.bucket = bucket
     }
 
-    /// Creates a budget with a bucket of its own.
+    /// Creates a budget with a new bucket.
     ///
     /// - Parameters:
     ///   - initial: The number of tokens at the beginning; the default is 10. It is limited to 0 to 1,000,000.

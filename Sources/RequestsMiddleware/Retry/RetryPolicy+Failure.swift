@@ -23,7 +23,7 @@ extension RetryPolicy {
         /// The time until the deadline of the call; nil if there is none.
         public var timeLeft: Duration?
 
-        /// Creates the failure of an attempt at `request`.
+        /// Creates the failure of an attempt at `request`, as for a test of a policy; `attempt` counts from 0.
         public init(
             _ error: RequestError, of request: PreparedRequest, attempt: Int = 0, retryAfter: Duration? = nil,
             timeLeft: Duration? = nil
@@ -39,7 +39,6 @@ extension RetryPolicy {
         /// Whether the request can be sent again although the server may have received it.
         public var isIdempotent: Bool { request.isIdempotent }
 
-        /// The cause for the metrics.
         var cause: RawResponse.Metrics.Retry.Cause {
             if case .status(let status) = category { .status(status) } else { .failure(error.reason) }
         }

@@ -3,7 +3,7 @@ extension RetryPolicy {
     public struct Strategy: Sendable {
         /// A function that returns the delay before a request is sent again, or nil to give up.
         ///
-        /// A negative delay counts as 0, one of more than 1,000,000,000 s as that.
+        /// A negative delay counts as 0, and one of more than 1,000,000,000 s as 1,000,000,000 s.
         public typealias Function = @Sendable (Failure) async -> Duration?
 
         private enum Kind: Sendable {
@@ -23,10 +23,10 @@ extension RetryPolicy {
             self.maximumRetries = min(max(0, maximumRetries), 1_000_000)
         }
 
-        /// Creates a strategy from a function, which is consulted for at most `maximumRetries` retries.
+        /// Creates a strategy from a function, which is called for at most `maximumRetries` retries.
         ///
-        /// The function may suspend, for example until a network is available. It is not consulted about failures that
-        /// the policy of the strategy does not contain.
+        /// The function may suspend, for example until a network is available. It is called only for failures that the
+        /// policy of the strategy contains.
         public init(maximumRetries: Int = 9, _ function: @escaping Function) {
             self.init(.function(function), maximumRetries: maximumRetries)
         }
@@ -42,8 +42,8 @@ extension RetryPolicy {
             Strategy(.delays([.zero, delay]), maximumRetries: 2)
         }
 
-        /// Returns a strategy of retries with random delays, so that clients that failed together do not return
-        /// together (exponential backoff with full jitter).
+        /// Returns a strategy of retries with random delays, so that clients that failed at the same time do not retry
+        /// at the same time (exponential backoff with full jitter).
         ///
         /// - Parameters:
         ///   - maximumRetries: The maximum number of retries; the default is 2.

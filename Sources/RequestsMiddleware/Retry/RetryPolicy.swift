@@ -60,7 +60,7 @@ public struct RetryPolicy: Sendable {
     /// A longer Retry-After counts as this duration.
     public var maximumRetryAfter: Duration = .seconds(60)
 
-    /// Creates a policy that consults `strategy` after each failure of an idempotent request.
+    /// Creates a policy that calls `strategy` after each failure of an idempotent request.
     ///
     /// - Parameters:
     ///   - maximumRetries: The maximum number of retries; negative numbers count as 0.
@@ -133,10 +133,10 @@ extension RetryPolicy {
         RetryPolicy(idempotent: .statuses(Set(statuses.map(\.code))), strategy)
     }
 
-    /// Returns a policy that sends a request again if one of `policies` does; they are consulted in order.
+    /// Returns a policy that sends a request again if one of `policies` does; they decide in order.
     ///
-    /// Each keeps its own treatment of idempotence. An empty list sends no request again. The ``maximumRetryAfter`` is
-    /// the longest of all.
+    /// Each policy treats idempotence in its own way. With an empty list, no request is sent again. The
+    /// ``maximumRetryAfter`` is the longest of all.
     public static func any(of policies: [RetryPolicy]) -> RetryPolicy {
         var policy = RetryPolicy(idempotent: .none, .retryOnce)
         policy.rules = policies.flatMap(\.rules)

@@ -104,7 +104,7 @@ extension Retrying: RepeatsExchanges {
     package var repetition: Repetition? {
         { (error, request, earlier) async throws(RequestError) in
             var failure = failure(.failure(error), of: request, attempt: earlier)
-            // The server has received the request, even if an error of the decoder belongs to a request of its own.
+            // The server has received the request, even if the error is that of a request that the decoder has sent.
             if failure.category == .notSent { failure.category = .permanent }
             guard let delay = await delay(after: failure, by: policy(for: request)) else { return nil }
             try await wait(delay)

@@ -4,10 +4,9 @@
 /// let client = Client(api, executor: SocketExecutor().retrying())
 /// ```
 ///
-/// It sees two kinds of failures. Those of the exchange are repeated here: the next executor receives the request that
-/// this middleware has received, unchanged, once for each attempt. A response that the decoder of a call finds
-/// truncated is repeated by the call itself, through all middleware, those before this one included. Redirects that led
-/// to the request are not repeated, nor are failures while a stream is read that the call has returned.
+/// After a failure of the exchange, the middleware passes the same request to the next executor again. After a decoder
+/// has found truncated JSON, the call repeats the request through all middleware. Redirects that led to the request are
+/// not repeated, nor are failures while a returned stream is read.
 ///
 /// The result of the last attempt is returned, with the others in the
 /// ``/Requests/RawResponse/Metrics-swift.struct/retries`` of its metrics or in ``/Requests/RequestError/retries`` of
@@ -34,7 +33,7 @@ public struct Retrying: Middleware {
     /// Creates the middleware.
     ///
     /// - Parameters:
-    ///   - policy: The policy of requests that have none of their own (`Request.retrying(_:)`).
+    ///   - policy: The policy of requests without their own policy (`Request.retrying(_:)`).
     ///   - budget: The limit on the retries of all requests; by default a new one.
     ///   - clock: The sources of time and randomness.
     public init(_ policy: RetryPolicy = .standard, budget: RetryBudget = RetryBudget(), clock: Clock = .system) {
@@ -112,7 +111,7 @@ public struct Retrying: Middleware {
 }
 
 extension Retrying: InPlaceMiddleware {
-    /// Performs the first attempt on the calling thread; what follows a failure is deferred.
+    /// Performs the first attempt on the calling thread; the handling of a failure is deferred.
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {

@@ -4,9 +4,9 @@ import RequestsPOSIX
 extension HARArchive {
     /// Reads an archive of this library, a browser or a proxy.
     ///
-    /// Only what a replay needs is required: `log.entries`, and of each entry `startedDateTime`, the method and URL of
-    /// the request and the status of the response. Every other member may be missing, but not have the wrong type.
-    /// Entries with another scheme than http and https, such as those for data URLs, are left out.
+    /// Only the members that a replay needs are required: `log.entries`, and of each entry `startedDateTime`, the
+    /// method and URL of the request and the status of the response. Any other member may be missing, but must not have
+    /// the wrong type. Entries with a scheme other than http and https, such as those for data URLs, are left out.
     ///
     /// - Throws: ``HARError`` with the path of the member.
     public init(parsing data: Data) throws(HARError) {

@@ -82,7 +82,7 @@ extension HARArchive {
         var lines = ["\(entries.count) exchanges in \(WaterfallScale.text(scale.total))", legend]
         for entry in entries {
             let name = entry.shownName.unicodeScalars
-            // The end of a URL says more than its beginning.
+            // The end of a URL is more specific than its beginning.
             let shown = name.count > nameWidth ? "…" + String(name.suffix(nameWidth - 1)) : String(name)
             let padding = String(repeating: " ", count: max(0, nameWidth - shown.unicodeScalars.count))
             var bar = [UInt8](repeating: 0x20, count: barWidth)

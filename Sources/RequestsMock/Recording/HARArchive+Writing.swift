@@ -12,7 +12,7 @@ extension HARArchive {
         ]
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        // All numbers are finite and all texts are strings, so that it cannot fail.
+        // Encoding cannot fail, because all numbers are finite and all texts are strings.
         return (try? encoder.encode(log)) ?? Data()
     }
 
@@ -20,8 +20,8 @@ extension HARArchive {
     ///
     /// The file appears whole or not at all, and only its owner can read it.
     ///
-    /// - Throws: ``HARError``: with ``HARError/Problem/fileExists`` if the file exists, so that of two recorders with
-    ///   one file neither loses its recording.
+    /// - Throws: ``HARError``, with ``HARError/Problem/fileExists`` if the file exists, so that no recording is
+    ///   replaced.
     public func write(to path: String) throws(HARError) {
         do throws(FileError) {
             var writer = try FileWriter(replacing: path)

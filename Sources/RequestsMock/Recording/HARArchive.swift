@@ -136,7 +136,7 @@ public struct HARError: Error, Hashable, CustomStringConvertible {
         case tooLarge
         /// The file cannot be read or written.
         case inaccessible
-        /// The file exists; it is not replaced, so that two recorders lose nothing.
+        /// The file exists; it is not replaced, so that no recording is lost.
         case fileExists
     }
 

@@ -2,10 +2,10 @@
 
 /// Middleware that records the exchanges of any executor, without their secrets.
 ///
-/// An exchange is recorded when its response has been read to its end, or when it has failed. Secret fields, query
-/// items, and members of JSON and forms with their names have ``/Requests/Redaction/placeholder`` as value before they
-/// are kept; secrets of the request are also replaced in every other text. Bodies that contain a password by their
-/// purpose, such as those of OAuth, are not kept. Copies share their recording.
+/// An exchange is recorded when its response has been read to its end, or when it has failed. Before that, the values
+/// of secret fields, query items, and members of JSON and forms are replaced by ``/Requests/Redaction/placeholder``,
+/// and secrets of the request in every other text. Bodies of token requests, which contain passwords, are not kept.
+/// Copies share their recording.
 public struct HARRecorder: Middleware {
     /// The limits of a recording; negative limits count as 0.
     public struct Limits: Hashable, Sendable {
@@ -55,6 +55,8 @@ public struct HARRecorder: Middleware {
     public var recordedCount: Int { book.entries.withLock { $0.total } }
 
     /// Performs the exchange and records it.
+    ///
+    /// - Throws: The ``/Requests/RequestError`` of `next`, which is recorded too.
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {

@@ -6,9 +6,9 @@ extension MockExecutor {
     public enum ReplayOrder: Hashable, Sendable {
         /// Requests in any order.
         ///
-        /// Of several entries for the same method and URL, the first with an equal request body responds, such as that
-        /// of a GraphQL query; if no body is equal, the first one does. JSON is compared by value, and secrets as the
-        /// standard redaction writes them.
+        /// Of several entries for the same method and URL, the first with an equal request body responds, which
+        /// distinguishes GraphQL queries; if no body is equal, the first entry responds. JSON is compared by value, and
+        /// secrets as the standard redaction writes them.
         case strict
         /// The requests of the recording in its order; any other request is an error, which no retry repeats.
         case ordered
@@ -16,14 +16,13 @@ extension MockExecutor {
 
     /// Creates a mock that responds as recorded.
     ///
-    /// A request matches an entry with the same method and URL. The query items must be the same in any order. Values
-    /// and path components that the recording lacks, because they contained secrets, are not compared. If a request
-    /// matches several such URLs, the first recorded entry that has not been replayed responds. Fields are not
-    /// compared, and bodies only as ``ReplayOrder/strict`` says. A request without an entry, and one more request than
-    /// was recorded, fails with the report of the mock; `verify()` fails while an entry has not been replayed. Content
-    /// codings were decoded when the responses were recorded. An exchange that failed while it was recorded fails with
-    /// the reason `connectionLost`, and one whose body was not recorded, because it was too long or not read, with
-    /// `other`.
+    /// A request matches an entry with the same method and URL, and the same query items in any order. Values and path
+    /// components that were redacted are not compared. If a request matches several such URLs, the first recorded entry
+    /// that has not been replayed responds. Fields are not compared, and bodies only as ``ReplayOrder/strict``
+    /// specifies. A request without a remaining entry fails with the report of the mock; `verify()` fails while an
+    /// entry has not been replayed. Recorded bodies have no content coding. An exchange that failed while it was
+    /// recorded fails with the reason `connectionLost`, and one whose body was not recorded, because it was too long or
+    /// not read, with `other`.
     ///
     /// - Parameters:
     ///   - archive: The recording.
@@ -181,7 +180,6 @@ private final class ReplaySequence: Sendable {
 }
 
 extension HARArchive.Entry {
-    /// Returns the response of the entry.
     fileprivate func mockResponse() throws(RequestError) -> MockResponse {
         guard let status else {
             throw RequestError(.connectionLost, detail: "the recorded exchange \(comment ?? "failed")")

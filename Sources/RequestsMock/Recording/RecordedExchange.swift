@@ -1,6 +1,5 @@
 @_spi(Lock) import Requests
 
-/// An exchange that is being recorded.
 final class RecordedExchange: Sendable {
     private struct State: Sendable {
         var entry: HARArchive.Entry
@@ -83,7 +82,8 @@ final class RecordedExchange: Sendable {
 }
 
 extension HARArchive.Timings {
-    /// Creates the timings that an executor measured; what it did not measure is part of the wait for the response.
+    /// Creates the timings that an executor measured; times that it did not measure are part of the wait for the
+    /// response.
     package init(_ metrics: RawResponse.Metrics, headAt head: Duration, endAt end: Duration) {
         self.init()
         var last = Duration.zero

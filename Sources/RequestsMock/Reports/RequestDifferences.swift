@@ -4,7 +4,7 @@ import Requests
 struct RequestDifferences {
     /// The lines, such as `path: expected “/a”, received “/b”`.
     private(set) var lines: [String] = []
-    /// How much the request differs; smaller values are nearer.
+    /// The extent of the differences; smaller values are nearer.
     private(set) var distance = 0
 
     private let request: PreparedRequest
@@ -192,7 +192,7 @@ struct RequestDifferences {
     }
 
     private func shown(_ value: String?) -> String {
-        // Redacted before it is cut, because part of a secret would not be found.
+        // Redaction comes before cutting, because a part of a secret would not be found.
         value.map { ErrorText.quoted(redact($0), limit: ErrorText.peerTextLimit) } ?? "nothing"
     }
 

@@ -33,7 +33,7 @@ public struct MockResult<Resource>: Sendable {
         .response(.data(Data(json.utf8), contentType: .json, status: status))
     }
 
-    /// Returns a response with `text` in UTF-8 as `text/plain; charset=utf-8` (PM-120).
+    /// Returns a response with `text` in UTF-8 as `text/plain; charset=utf-8`.
     public static func text(_ text: String, status: HTTPStatus = 200) -> MockResult {
         .response(.data(Data(text.utf8), contentType: .utf8Text, status: status))
     }
@@ -62,7 +62,7 @@ public struct MockResult<Resource>: Sendable {
             })
     }
 
-    /// Returns the result that `make` returns for each request; its error ends the exchange.
+    /// Returns a result that `make` creates for each request; its error ends the exchange.
     public static func make(_ make: @escaping MockExecutor.Handler) -> MockResult {
         MockResult(.make(make))
     }
@@ -80,7 +80,7 @@ public struct MockResult<Resource>: Sendable {
     /// Returns one result for each call of the stub, in order.
     ///
     /// After the last, a call fails with a report. With ``MockExecutor/Unmatched/intercepting``, it receives a 500 with
-    /// the text `Mock sequence exhausted` instead (PM-121).
+    /// the text `Mock sequence exhausted` instead.
     ///
     /// - Parameters:
     ///   - results: The results.
@@ -99,9 +99,9 @@ public struct MockResult<Resource>: Sendable {
 extension MockResult where Resource: Encodable & Sendable {
     /// Returns a 200 response from which the decoder of the endpoint decodes `value`.
     ///
-    /// The value is encoded once, with the JSON encoder of the API, if the decoder reads JSON. A `String` or a `Data`
-    /// is sent as it is to a decoder that does not. For every other decoder, the call fails; use
-    /// ``data(_:contentType:status:)``.
+    /// If the decoder reads JSON, the value is encoded once, with the JSON encoder of the API. Otherwise a `String` or
+    /// a `Data` is sent unchanged, and the call fails for a value of any other type; use
+    /// ``data(_:contentType:status:)`` there.
     public static func value(_ value: Resource) -> MockResult {
         let encoded = EncodedValue(value)
         return MockResult(.encoded { request in try encoded.response(to: request) })

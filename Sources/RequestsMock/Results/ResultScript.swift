@@ -1,6 +1,6 @@
 import Requests
 
-/// What a ``MockResult`` does in each call, whatever its resource is.
+/// The results of a ``MockResult`` in each call, without the type of its resource.
 indirect enum ResultScript: Sendable {
     case response(MockResponse)
     case make(MockExecutor.Handler)

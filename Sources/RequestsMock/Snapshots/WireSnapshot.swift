@@ -73,7 +73,6 @@ package enum WireSnapshot {
 // MARK: Files
 
 extension WireSnapshot {
-    /// The file of a snapshot.
     package struct File {
         private let path: String
         private let isRecording: Bool
@@ -112,7 +111,7 @@ extension WireSnapshot {
         /// Writes `text`, unless the file contains it, or this or another running process has recorded another text in
         /// it.
         private func record(_ text: String) throws(WireSnapshotError) {
-            // Under the lock, so that of two recorders one finds the text of the other.
+            // Under the lock, so that the second of two recorders finds the text of the first.
             try Self.recorded.withLock { recorded throws(WireSnapshotError) in
                 if let other = recorded[ByteText(path)], !other.text.hasSameBytes(as: text) {
                     throw WireSnapshotError(
@@ -121,7 +120,7 @@ extension WireSnapshot {
                 if recorded[ByteText(path)] != nil, let existing = try contents(), existing.hasSameBytes(as: text) {
                     return
                 }
-                // The file was changed or removed since this process wrote it, so that there is nothing to keep.
+                // The file was changed or removed since this process wrote it, so it may be replaced.
                 recorded[ByteText(path)] = nil
                 do {
                     recorded[ByteText(path)] = (text, try write(text))

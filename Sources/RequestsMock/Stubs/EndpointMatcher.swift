@@ -111,7 +111,7 @@ final class ParsedBody: Sendable {
     }
 }
 
-/// A request that stubs are compared with, and what they need of it, which is computed once.
+/// A request that stubs are compared with; the values that they need are computed once.
 final class MatchContext {
     let request: PreparedRequest
     private(set) lazy var target = ReceivedTarget(request)

@@ -35,7 +35,7 @@ final class Stub: Sendable {
         var description: String { "\(fileID):\(line)" }
     }
 
-    /// What is expected of a stub's calls.
+    /// The expected calls of a stub.
     enum Expectation: Sendable {
         case used
         case optional
@@ -92,7 +92,7 @@ final class Stub: Sendable {
         }
     }
 
-    /// The calls of the stub and what is expected of them.
+    /// The calls of the stub and the expected ones.
     var usage: Usage { state.withLock { $0 } }
 
     /// Changes ``usage``.

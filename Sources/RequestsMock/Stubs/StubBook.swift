@@ -18,7 +18,6 @@ final class StubBook: Sendable {
 
     private let state = Lock(State())
 
-    /// Adds a stub and returns it.
     func add(
         _ condition: Stub.Condition, _ reaction: Stub.Reaction, _ location: Stub.Location, _ supply: (any StubSupply)?
     ) -> Stub {
@@ -58,12 +57,12 @@ final class StubBook: Sendable {
         }
     }
 
-    /// Removes all stubs and forgets the requests that matched none.
+    /// Removes all stubs, and the record of the requests that matched none.
     func removeAll() {
         state.withLock { state in
             let number = state.nextNumber
             state = State()
-            // Records name stubs by their numbers, so that no number is used again.
+            // The record identifies stubs by their numbers, so no number is used again.
             state.nextNumber = number
         }
     }
@@ -139,7 +138,7 @@ extension StubBook {
         }
     }
 
-    /// What must be done, besides checking the candidates, to find the stub for a request.
+    /// The work, besides checking the candidates, that finds the stub for a request.
     fileprivate struct Tasks: OptionSet {
         let rawValue: UInt8
 
@@ -154,8 +153,8 @@ extension StubBook.State {
         (endpoints[type]?.pending ?? []).compactMap { stubs[$0] }
     }
 
-    /// Returns the stubs other than those for patterns that may match `request`, in any order, and what else must be
-    /// done.
+    /// Returns the stubs other than those for patterns that may match `request`, in any order, and the work that
+    /// remains.
     func candidates(for request: PreparedRequest) -> (stubs: [Stub], tasks: StubBook.Tasks) {
         var found = predicates.isEmpty ? [] : predicates.compactMap { stubs[$0] }
         if !types.isEmpty, let type = request.endpointType, let numbers = types[ObjectIdentifier(type)] {

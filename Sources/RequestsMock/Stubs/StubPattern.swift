@@ -2,7 +2,6 @@ import Requests
 
 /// The URL pattern of a stub, with the rules of PMHTTP (PM-124, PM-125).
 struct StubPattern: Sendable {
-    /// One component of the path.
     enum Component: Sendable {
         case literal(ByteText)
         case parameter(String)
@@ -128,7 +127,6 @@ struct StubPattern: Sendable {
         path.splitBytes(at: "/").map(decoded)
     }
 
-    /// Returns the items of an encoded query.
     static func items(of query: some StringProtocol) -> [QueryItem] {
         String(query).splitBytes(at: "&").map { item in
             let parts = item.splitBytes(at: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -170,7 +168,6 @@ extension StubPattern {
         Dictionary(items.map { ($0, 1) }, uniquingKeysWith: +)
     }
 
-    /// Returns whether the path components match.
     func matchesPath(_ components: ArraySlice<ByteText>) -> Bool {
         self.components.count == components.count
             && zip(self.components, components).allSatisfy { expected, component in

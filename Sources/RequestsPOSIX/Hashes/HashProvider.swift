@@ -1,6 +1,5 @@
 package import Requests
 
-/// A hash function.
 package enum HashAlgorithm: String, CaseIterable, Sendable {
     case md5 = "MD5"
     case sha1 = "SHA-1"

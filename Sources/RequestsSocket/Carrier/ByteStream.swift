@@ -9,7 +9,7 @@ import RequestsTLS
 struct ByteStream: ~Copyable {
     let channel: Channel
     private let secured: TLSStream?
-    /// What the last read and the last write of TLS wait for.
+    /// The directions that the last read and the last write of TLS wait for.
     private var directionsToRead = Interest.reading
     private var directionsToWrite = Interest.writing
 
@@ -151,7 +151,7 @@ extension ByteStream {
         return directions
     }
 
-    /// Returns what is known of an idle connection: also what has arrived and was not read.
+    /// Returns the state of an idle connection, which includes bytes that have arrived and were not read.
     func liveness() -> Socket.Liveness {
         secured?.liveness() ?? channel.socket.liveness()
     }

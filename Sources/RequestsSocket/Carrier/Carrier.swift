@@ -2,7 +2,7 @@ import Requests
 package import RequestsHTTP1
 package import RequestsPOSIX
 
-/// What carries one exchange: here a connection with HTTP/1.1, elsewhere a script for tests.
+/// A carrier of one exchange: a connection with HTTP/1.1, or a script for tests.
 ///
 /// No function waits. Bytes of a response stay in the carrier until they are taken.
 package protocol Carrier: ~Copyable, Sendable {

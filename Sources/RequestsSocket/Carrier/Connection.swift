@@ -20,10 +20,10 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     private var hasStandingReports = false
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
-    /// Whether a response is received at once when the request has been sent, as in ``Exchange/looksAtOnce``.
+    /// Whether a response is received at once when the request has been sent, as in ``Exchange/receivesAtOnce``.
     ///
     /// A TLS handshake may have received bytes that no wait reports.
-    var looksAtOnce: Bool { wasAlone || stream.isSecured && !isReused }
+    var receivesAtOnce: Bool { wasAlone || stream.isSecured && !isReused }
     /// The result of the TLS handshake; nil without TLS.
     let tls: TLSConfiguration.Negotiation?
     /// The instant until which the connection may be used again.
@@ -68,7 +68,7 @@ extension Connection {
         return self
     }
 
-    /// Returns the state at `now`, after a look at what has arrived.
+    /// Returns the state at `now`, after checking whether bytes have arrived.
     func idleState(at now: Deadline) -> IdleState {
         guard now < idleUntil else { return .unusable }
         return switch stream.liveness() {
@@ -159,7 +159,7 @@ extension Connection {
         for wanted: Interest, by deadline: Deadline, on thread: CallingThread
     ) async throws(WaitError) {
         guard let poll = thread.poll else { return try await channel.wait(for: wanted, by: deadline) }
-        // On an actor with an executor of its own, this is not the blocked thread.
+        // On an actor with its own executor, this is not the blocked thread.
         let isolation: (any Actor)? = #isolation
         if isolation == nil, !Task.isCancelled,
             thread.waitInPlace({ poll.waitInPlace(for: wanted, on: channel, by: deadline) })

@@ -18,7 +18,7 @@ final class ReceiveBuffer {
     }
 
     deinit {
-        giveBack()
+        releaseStorage()
         defaultStorage.deallocate()
     }
 
@@ -62,7 +62,7 @@ final class ReceiveBuffer {
     /// Returns the memory that a long head or chunks needed; the buffer must be empty.
     func shrink() {
         guard storage.count > defaultStorage.count, isEmpty else { return }
-        giveBack()
+        releaseStorage()
         (start, end) = (0, 0)
         storage = defaultStorage
     }
@@ -78,14 +78,14 @@ final class ReceiveBuffer {
 
     private func move(to larger: UnsafeMutableRawBufferPointer) {
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
-        giveBack()
+        releaseStorage()
         storage = larger
         (start, end) = (0, end - start)
     }
 
-    private func giveBack() {
+    private func releaseStorage() {
         if storage.count == WideMemory.size {
-            WideMemory.giveBack(storage)
+            WideMemory.recycle(storage)
         } else if storage.count > defaultStorage.count {
             storage.deallocate()
         }
@@ -109,7 +109,7 @@ private enum WideMemory {
         return kept ?? UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
     }
 
-    static func giveBack(_ piece: UnsafeMutableRawBufferPointer) {
+    static func recycle(_ piece: UnsafeMutableRawBufferPointer) {
         let isKept = spare.withLock { spare in
             guard spare.pieces.count < maximumCount else { return false }
             spare.pieces.append(piece)

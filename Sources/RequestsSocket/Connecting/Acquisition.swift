@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 
 /// The acquisition of a connection for one call, as a state machine that never waits: it takes an idle connection of
-/// the pool, has a place in the queue of the pool, or establishes a new connection (decision 0041).
+/// the pool, is in the queue of the pool, or establishes a new connection (decision 0041).
 struct Acquisition: ConnectionSource, ~Copyable, Sendable {
     private enum Stage: Sendable {
         case beginning

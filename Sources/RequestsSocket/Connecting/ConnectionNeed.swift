@@ -1,13 +1,13 @@
 import Requests
 import RequestsPOSIX
 
-/// The next wait of a call on its way to a connection.
+/// The next wait of a call that acquires a connection.
 enum ConnectionNeed {
     /// A signal of another thread, or that of the reactor for several sockets, until an instant.
     case signal(WakeEvent, until: Deadline, in: RequestError.Phase)
     /// The readiness of a socket in one of these directions until an instant.
     case socket(Channel, Interest, until: Deadline, in: RequestError.Phase)
-    /// A turn for other tasks, before an instant; bytes may have arrived that no wait reports.
+    /// A yield to other tasks, before an instant; bytes may have arrived that no wait reports.
     case turn(Channel, until: Deadline, in: RequestError.Phase)
 
     /// The phase that a time-out names.

@@ -2,7 +2,7 @@ import Requests
 import RequestsPOSIX
 import RequestsTLS
 
-/// What follows on a connected socket until it can carry requests, as a state machine that never waits: TLS to a proxy,
+/// The steps on a connected socket until it can carry requests, as a state machine that never waits: TLS to a proxy,
 /// the request for a tunnel, and TLS to the origin server.
 struct Establishment: ~Copyable {
     /// One of the steps, in their order.

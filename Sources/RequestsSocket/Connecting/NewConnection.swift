@@ -3,7 +3,7 @@ import RequestsPOSIX
 import RequestsTLS
 
 /// A connection that is being established, as a state machine that never waits: the settings of TLS, the addresses of
-/// the peer, their race, and what follows on the socket (decision 0041).
+/// the peer, their race, and the steps on the socket (decision 0041).
 struct NewConnection: ConnectionSource, ~Copyable, @unchecked Sendable {  // one call owns it
     private enum Stage {
         /// The settings of TLS to a proxy are needed; then those of TLS to the origin server.

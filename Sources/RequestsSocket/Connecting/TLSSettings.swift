@@ -4,7 +4,7 @@ import RequestsTLS
 
 /// The TLS settings of an executor, which are loaded when the first connection needs them.
 ///
-/// Trusted certificates and keys are read on a thread of their own, once for all connections that wait for them.
+/// Trusted certificates and keys are read on a separate thread, once for all connections that wait for them.
 final class TLSSettings: Sendable {
     private let makeContext: @Sendable (TLSConfiguration) -> TLSContext
     private let state: Lock<State>
@@ -40,7 +40,7 @@ final class TLSSettings: Sendable {
     /// Returns the settings, or begins to load them; `loading` is the result of an earlier call, whose event was
     /// signalled.
     ///
-    /// - Throws: The error of loading, which is not remembered: a file that was missing may exist the next time.
+    /// - Throws: The error of loading, which is not stored: a file that was missing may exist the next time.
     func access(_ loading: Loading?, on reactor: Reactor) throws(RequestError) -> Access {
         guard let loading = loading ?? begin(on: reactor) else { return .context(state.withLock { $0.context }) }
         guard let result = loading.result else { return .loading(loading) }
@@ -87,7 +87,7 @@ final class TLSSettings: Sendable {
         let loading = Loading(ContextLoading(of: makeContext(configuration)), on: reactor)
         try Self.check(try await loading.end(timeLimits))
         state.withLock { state in
-            // One that began later, and ended before, stays in use.
+            // A replacement that began later and has ended already remains in use.
             guard number > state.inUse else { return }
             state = State(
                 configuration: configuration, context: loading.work.context, isLoaded: true, begun: state.begun,
@@ -97,7 +97,7 @@ final class TLSSettings: Sendable {
 }
 
 extension TLSSettings {
-    /// The interest of one call in the loading of a context.
+    /// The wait of one call for the loading of a context.
     final class Loading: Sendable {
         fileprivate let work: ContextLoading
         /// The event that is signalled when the loading has ended.
@@ -116,7 +116,6 @@ extension TLSSettings {
         /// The result; nil while the loading is in progress.
         fileprivate var result: Result<Void, TLSError>? { work.result }
 
-        /// Waits for the result.
         fileprivate func end(_ timeLimits: SocketTimeLimits) async throws(RequestError) -> Result<Void, TLSError> {
             while true {
                 if let result { return result }
@@ -172,7 +171,7 @@ private final class ContextLoading: Sendable {
         do throws(SystemError) {
             try DetachedThread.start(named: "requests-tls") { self.finish(Self.load(self.context)) }
         } catch {
-            // Without a thread, the caller's blocks while the files are read.
+            // If no thread can be started, the caller's thread blocks while the files are read.
             finish(Self.load(context))
         }
     }

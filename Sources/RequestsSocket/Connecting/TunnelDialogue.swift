@@ -84,10 +84,10 @@ struct ConnectDialogue: TunnelDialogue {
                 skipped += range.count
                 if skipped > Self.longestChallenge { return reconnect() }
             case .head(let head) where head.line.status.isSuccess:
-                // TLS begins with a message of the client, so that nothing can follow yet.
+                // TLS begins with a message of the client, so the proxy can send nothing yet.
                 guard buffer.isEmpty else {
                     throw RequestError(
-                        .protocolViolation, detail: "the proxy sent bytes behind the head of its response")
+                        .protocolViolation, detail: "the proxy sent bytes after the head of its response")
                 }
                 _ = try continues(after: head)
                 return .establish
@@ -274,8 +274,8 @@ struct SOCKSDialogue: TunnelDialogue {
         default: throw violation("its reply has address type \(buffer[3])")
         }
         if buffer.count < length { return false }
-        // The client begins, so that nothing can follow yet.
-        guard buffer.count == length else { throw violation("it sent bytes behind its reply") }
+        // The client sends first, so the proxy can send nothing yet.
+        guard buffer.count == length else { throw violation("it sent bytes after its reply") }
         return true
     }
 

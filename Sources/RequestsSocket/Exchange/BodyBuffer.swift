@@ -28,7 +28,7 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
     }
 
     deinit {
-        isLarge ? LargeMemory.shared.giveBack(start, capacity) : HeapMemory.free(start)
+        isLarge ? LargeMemory.shared.recycle(start, capacity) : HeapMemory.free(start)
     }
 
     /// Whether more bytes need more memory.
@@ -58,7 +58,7 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
         let (start, count, capacity, isLarge) = (start, count, capacity, isLarge)
         discard self
         guard count > Self.copiedSize else {
-            defer { isLarge ? LargeMemory.shared.giveBack(start, capacity) : HeapMemory.free(start) }
+            defer { isLarge ? LargeMemory.shared.recycle(start, capacity) : HeapMemory.free(start) }
             return Data(UnsafeRawBufferPointer(start: start, count: count))
         }
         if isLarge {
@@ -66,7 +66,7 @@ struct BodyBuffer: ~Copyable, @unchecked Sendable {  // one exchange owns the me
             // The deallocator runs after the block was cut: it returns what remains.
             return Data(
                 bytesNoCopy: start, count: count,
-                deallocator: .custom { start, _ in LargeMemory.shared.giveBack(start, count) })
+                deallocator: .custom { start, _ in LargeMemory.shared.recycle(start, count) })
         }
         let memory = count < capacity ? HeapMemory.resize(start, to: count) : start
         return Data(bytesNoCopy: memory, count: count, deallocator: .free)

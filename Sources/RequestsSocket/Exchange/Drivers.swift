@@ -159,14 +159,14 @@ private enum Beginning: ~Copyable {
 // MARK: A blocked thread
 
 extension SocketExchange {
-    /// Sends `request` on the calling thread, which blocks; what remains needs a task (decision 0010).
+    /// Sends `request` on the calling thread, which blocks; the remaining work needs a task (decision 0010).
     static func performInPlace(
         _ request: PreparedRequest, over handle: PoolHandle
     ) throws(RequestError) -> BlockingExecution {
         let plan = try PlannedExchange(request, over: handle)
         let connection = if let idle = plan.idleConnection() { idle } else { try connectionInPlace(for: plan) }
         connection.endReports()
-        var exchange = plan.exchange(on: connection, looksAtOnce: false)
+        var exchange = plan.exchange(on: connection, receivesAtOnce: false)
         guard try exchange.runInPlace() else {
             let remaining = RemainingExchange(UniqueBox(exchange), of: request)
             return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
@@ -190,7 +190,7 @@ extension SocketExchange {
             case .event(let wanted, let limit, let phase): try waitInPlace(for: wanted, until: limit, in: phase)
             case .turn: try checkTurn()
             case .connection: try reconnectInPlace()
-            // A source suspends.
+            // The source of a body suspends.
             case .piece: return false
             }
         }

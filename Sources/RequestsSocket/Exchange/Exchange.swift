@@ -42,9 +42,9 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     var continueTimeout: Duration?
     /// Whether the response is received without a wait when the request has been sent.
     ///
-    /// A peer on the same machine may have responded by then, and suspending costs more. Among many calls it has rarely
-    /// responded, and a wait in place receives anyway.
-    var looksAtOnce: Bool
+    /// A peer on the same machine may have responded by then, and suspending takes longer than receiving. Among many
+    /// calls it has rarely responded, and a wait in place receives in any case.
+    var receivesAtOnce: Bool
     /// The bytes of a body that is collected.
     var collection: BodyCollection?
     /// The file to which a body is written.
@@ -62,7 +62,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     package init(
         _ outgoing: consuming OutgoingRequest, on carrier: consuming C, isReused: Bool,
         stamps: RawResponse.Metrics.Stamps = RawResponse.Metrics.Stamps(), tls: TLSConfiguration.Negotiation? = nil,
-        looksAtOnce: Bool
+        receivesAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
@@ -70,14 +70,14 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
         metrics.stamps = stamps
         metrics.tls = tls
-        self.looksAtOnce = looksAtOnce
+        self.receivesAtOnce = receivesAtOnce
         self.outgoing = outgoing
     }
 
     /// Begins the second transmission on `carrier`, which is new.
     package mutating func restart(
         on carrier: consuming C, stamps: RawResponse.Metrics.Stamps, tls: TLSConfiguration.Negotiation? = nil,
-        looksAtOnce: Bool
+        receivesAtOnce: Bool
     ) {
         upload = outgoing.upload(sendsFiles: outgoing.isLargeFile && carrier.sendsFiles)
         transfer = Transfer(outgoing.request, sending: outgoing.length, over: carrier, outgoing.timeLimits)
@@ -86,7 +86,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         metrics.stamps = stamps
         metrics.tls = tls
         metrics.transmissions += 1
-        self.looksAtOnce = looksAtOnce
+        self.receivesAtOnce = receivesAtOnce
         stage = .sending
     }
 }
@@ -221,7 +221,7 @@ extension Exchange where C: ~Copyable {
         stage = .receivingHead
         let now = Deadline.now
         metrics.stamps.requestSent = outgoing.timeLimits.stamp(at: now)
-        return looksAtOnce ? nil : try transfer.needOfResponse(at: now)
+        return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
     }
 
     private var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
@@ -338,7 +338,6 @@ extension Exchange where C: ~Copyable {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
-    /// The head of the response.
     package var head: ResponseHead {
         transfer.head ?? ResponseHead(status: 0, header: .empty, target: outgoing.request.target)
     }

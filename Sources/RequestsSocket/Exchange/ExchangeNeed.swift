@@ -1,11 +1,11 @@
 package import Requests
 package import RequestsPOSIX
 
-/// What an exchange needs before it can continue.
+/// The event, the turn or the value that an exchange needs before it can continue.
 package enum ExchangeNeed: Equatable, Sendable {
     /// An event of its carrier; after the instant, the exchange has timed out in the phase.
     case event(Interest, until: Deadline, in: RequestError.Phase)
-    /// That other tasks run first, because much work was done without a wait.
+    /// A yield to other tasks, because much work was done without a wait.
     case turn
     /// The next piece of the body that the request produces.
     case piece

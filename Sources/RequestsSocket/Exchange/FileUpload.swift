@@ -3,7 +3,7 @@ import RequestsPOSIX
 
 /// A body from a file, which is read in pieces, or sent by the carrier without reading it.
 struct FileUpload: Sendable {
-    /// What comes next of the file.
+    /// The next part of the file.
     enum Next {
         /// The next piece, after the head that comes with it.
         case piece(head: [UInt8], Data)
@@ -38,7 +38,7 @@ struct FileUpload: Sendable {
     /// Whether all pieces have been returned, or sent.
     var isComplete: Bool { position == end && head.isEmpty }
 
-    /// Returns what comes next; the memory of the piece before it is used again.
+    /// Returns the next part; the memory of the piece before it is reused.
     mutating func next() throws(RequestError) -> Next {
         guard isRead else {
             if isWhole, end - position <= Self.sentSize { try checkEnd() }
@@ -94,7 +94,7 @@ struct FileUpload: Sendable {
 
 /// The way in which the bytes of a larger file are sent.
 package enum FileSending: CaseIterable, Sendable {
-    /// With sendfile, which lends the file's pages to the connection.
+    /// With sendfile, which passes the file's pages to the connection.
     case byKernel
     /// Read in pieces into one buffer, and sent from there.
     case copied

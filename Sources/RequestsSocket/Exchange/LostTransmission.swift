@@ -2,7 +2,7 @@ import Requests
 
 /// A transmission of a request that failed before the head of a response arrived.
 ///
-/// The one place that decides whether a request is transmitted again (RFC 9112 §9.3.1).
+/// Only this type decides whether a request is transmitted again (RFC 9112 §9.3.1).
 struct LostTransmission {
     let error: RequestError
     /// Whether the connection had carried an exchange before.

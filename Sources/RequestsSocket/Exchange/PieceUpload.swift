@@ -11,8 +11,8 @@ struct PieceUpload: Sendable {
     private var missing: Int
     /// The piece that completes a body of known length.
     ///
-    /// It is held back until the source has ended, so that the server never takes the beginning of a longer body for
-    /// the whole.
+    /// It is sent only when the source has ended, so that the server never treats the beginning of a longer body as the
+    /// whole.
     private var last: Data?
     private var encoder = ChunkEncoder()
     /// Whether all pieces have been received.

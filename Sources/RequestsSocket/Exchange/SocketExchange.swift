@@ -60,20 +60,20 @@ extension PlannedExchange {
             isIdempotent: outgoing.request.isIdempotent, isBlocking: isBlocking)
     }
 
-    /// Returns the exchange on `connection`; `looksAtOnce` as in ``Exchange/looksAtOnce``.
-    consuming func exchange(on connection: Connection, looksAtOnce: Bool) -> SocketExchange {
+    /// Returns the exchange on `connection`; `receivesAtOnce` as in ``Exchange/receivesAtOnce``.
+    consuming func exchange(on connection: Connection, receivesAtOnce: Bool) -> SocketExchange {
         let carrier = place.pool.carrier(on: connection, for: outgoing.request.method)
         return SocketExchange(
             place,
             exchange: Exchange(
                 outgoing, on: carrier,
                 isReused: connection.isReused, stamps: connection.stamps, tls: connection.tls,
-                looksAtOnce: looksAtOnce))
+                receivesAtOnce: receivesAtOnce))
     }
 
     /// Returns the exchange on `connection`, for a task.
     consuming func exchange(on connection: Connection) -> SocketExchange {
-        exchange(on: connection, looksAtOnce: connection.looksAtOnce)
+        exchange(on: connection, receivesAtOnce: connection.receivesAtOnce)
     }
 }
 
@@ -124,7 +124,7 @@ extension SocketExchange {
     /// Continues as far as possible, and returns what the exchange needs next; nil when it has nothing more to do.
     @inline(never)
     mutating func advance() throws(RequestError) -> ExchangeNeed? {
-        defer { noteClosing() }
+        defer { recordClosing() }
         if let need = try exchange.advance() { return need }
         returnConnection()
         return nil
@@ -135,25 +135,25 @@ extension SocketExchange {
     mutating func fail(
         _ error: WaitError, until limit: Deadline, in phase: RequestError.Phase
     ) throws(RequestError) {
-        defer { noteClosing() }
+        defer { recordClosing() }
         try exchange.fail(error, until: limit, in: phase)
     }
 
     /// Records that a need of the exchange could not be met; see ``Exchange/fail(_:)-(RequestError)``.
     @inline(never)
     mutating func fail(_ error: RequestError) throws(RequestError) {
-        defer { noteClosing() }
+        defer { recordClosing() }
         try exchange.fail(error)
     }
 
     /// Notifies the pool if the peer had closed the reused connection of the exchange.
-    private mutating func noteClosing() {
+    private mutating func recordClosing() {
         guard exchange.hasMetStaleConnection else { return }
         exchange.hasMetStaleConnection = false
-        place.pool.noteClosing(by: place.origin)
+        place.pool.recordClosing(by: place.origin)
     }
 
-    /// Gives the connection back to the pool if the response has ended and another exchange can follow.
+    /// Returns the connection to the pool if the response has ended and another exchange can follow.
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
         let keepAlive = exchange.transfer.carrier.keepAlive
@@ -193,7 +193,7 @@ extension SocketExchange {
     mutating func restart(on connection: Connection) {
         let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request.method)
         exchange.restart(
-            on: carrier, stamps: connection.stamps, tls: connection.tls, looksAtOnce: connection.looksAtOnce)
+            on: carrier, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.

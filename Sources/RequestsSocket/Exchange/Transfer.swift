@@ -47,13 +47,13 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     /// The current time, or the time at which the head arrived if nothing was waited for since.
     var now: Deadline { isLater ? .now : arrived ?? .now }
 
-    /// Records that a wait begins, after which the budget of work is whole again.
+    /// Records that a wait begins, which resets the budget of work.
     mutating func pause() {
         budget = WorkBudget()
         isLater = true
     }
 
-    /// Records that the caller continues, who may have done other work.
+    /// Records that the caller continues; it may have done other work.
     mutating func resume() {
         isLater = true
         nextByteLimit = nil
@@ -210,7 +210,7 @@ extension Transfer where C: ~Copyable {
 
     /// Returns the error of a carrier that failed with `error` while it received.
     ///
-    /// A failure of TLS, such as an alert, says more than that of sending, which it may have caused.
+    /// A failure of TLS, such as an alert, is more specific than that of sending, which it may have caused.
     func lost(_ error: StreamError) -> RequestError { .lost(error.isConnectionLoss ? sendFailure ?? error : error) }
 
     /// Records that the peer has closed, which ends a body without a length and truncates any other message.
@@ -317,7 +317,7 @@ extension Transfer where C: ~Copyable {
         return .event(.reading, until: limit, in: .firstByte)
     }
 
-    /// What the transfer needs while the carrier accepts no more: space, or the response.
+    /// The need of the transfer while the carrier accepts no more: space, or the response.
     mutating func needOfSpace() -> ExchangeNeed {
         .event(.both, until: limitOfNextByte(from: .now), in: .sending)
     }

@@ -4,9 +4,9 @@ import RequestsPOSIX
 
 /// The bytes of a request that remain to be sent: the head, and the body from its source.
 ///
-/// A value without a carrier: ``prepare()`` returns what comes next, and ``advance(_:)`` records what was sent.
+/// A value without a carrier: ``prepare()`` returns the next bytes, and ``advance(_:)`` records what was sent.
 struct UnsentRequest: Sendable {
-    /// What comes after the parts that were sent.
+    /// The bytes that follow the parts that were sent.
     enum Next {
         /// New parts.
         case parts
@@ -16,7 +16,7 @@ struct UnsentRequest: Sendable {
         case piece
     }
 
-    /// What provides the body after the parts.
+    /// The source of the body after the parts.
     private enum Source {
         case none
         case memory(Data)
@@ -83,7 +83,7 @@ struct UnsentRequest: Sendable {
         offset += count
     }
 
-    /// Returns what comes after the parts.
+    /// Returns the bytes that follow the parts.
     mutating func prepare() throws(RequestError) -> Next {
         switch source {
         case .none: break

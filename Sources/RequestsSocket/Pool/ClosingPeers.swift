@@ -31,7 +31,7 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     package var count: Int { entries.count }
 
     /// Records that `origin` has closed a connection that it could have kept.
-    package mutating func noteClosing(by origin: Origin, at now: Deadline) {
+    package mutating func recordClosing(by origin: Origin, at now: Deadline) {
         entries.removeAll { $0.end <= now }
         let end = now.advanced(byNanoseconds: Self.memory)
         var entry = Entry(origin: origin, closings: 0, end: end)
@@ -44,7 +44,7 @@ package struct ClosingPeers<Origin: Hashable & Sendable>: Sendable {
     }
 
     /// Records that a connection to `origin` has carried a further exchange.
-    package mutating func noteReuse(by origin: Origin) {
+    package mutating func recordReuse(by origin: Origin) {
         if entries.isEmpty { return }
         entries.removeAll { $0.origin == origin }
     }

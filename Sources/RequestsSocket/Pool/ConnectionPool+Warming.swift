@@ -24,7 +24,7 @@ extension ConnectionPool {
         guard count > 0 else { return }
         try timeLimits.check()
         var leases: [Lease] = []
-        // A call that waits for one of these connections would be in the way of the connections that follow.
+        // A call that waits for one of these connections would prevent the following ones.
         while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
         let connector = try connector(timeLimits)
         let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in

@@ -41,8 +41,7 @@ final class ConnectionPool: Sendable {
         return .failure(RequestError(.invalidRequest(.invalidLocalAddress), detail: ErrorText.quoted(text)))
     }
 
-    /// Returns what the connections of a call with `timeLimits` are established with; `isBlocking` as in
-    /// ``reactor(isBlocking:)``.
+    /// Returns the connector of a call with `timeLimits`; `isBlocking` as in ``reactor(isBlocking:)``.
     func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool = false) throws(RequestError) -> Connector {
         Connector(
             configuration: configuration, localAddress: try localAddress?.get(),
@@ -55,7 +54,7 @@ final class ConnectionPool: Sendable {
         try Origin(of: request, by: destination, through: try proxies.route(to: request.target))
     }
 
-    /// Whether this is a child that was forked without exec, and the connections are its parent's.
+    /// Whether this is a child that was forked without exec, so that the connections belong to its parent.
     private var isInherited: Bool { ForkCount.current != forks }
 
     /// Closes the idle connections, which refer to their pool, and keeps none from now on.
@@ -130,7 +129,7 @@ final class PoolHandle: Sendable {
 extension ConnectionPool {
     /// Takes a usable idle connection, and closes unusable ones; returns nil if there is none.
     func takeIdle(_ origin: Origin, at now: Deadline) -> Connection? {
-        // Checked before the lock, which a thread that a forked child does not have may have held.
+        // Checked before the lock, which may have been held at the fork by a thread that does not exist in the child.
         if isInherited { return nil }
         while let connection = state.withLock({ $0.ledger.takeIdle(origin) }) {
             if isUsable(connection, at: now) { return connection }
@@ -210,12 +209,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Looks for calls that hold connections and are not being run, on behalf of a blocked thread (decision 0018).
+    /// Searches for calls that hold connections and are not being run, for a blocked thread (decision 0018).
     func intervene(for waiter: Ledger.Waiter, _ watch: inout StallWatch) {
         let origin = waiter.origin
         let (next, holdings, oldestUntaken, grants) = state.withLock { state in
             let next = state.ledger.takeOver(origin, upTo: watch.grants)
-            // With the limit of its origin reached, only connections to that origin are in the way.
+            // If the limit of its origin is reached, only connections to that origin matter.
             let place = state.ledger.allows(origin) ? nil : state.ledger.place(of: origin)
             let holdings = state.holdings.filter { place == nil || $0.place == place }
             return (next, holdings, state.ledger.oldestUntaken, state.ledger.grants)
@@ -241,7 +240,7 @@ extension ConnectionPool {
     /// Returns whether an idle connection can carry another request; records that its peer has closed it.
     private func isUsable(_ connection: Connection, at now: Deadline) -> Bool {
         let state = isCurrent(connection) ? connection.idleState(at: now) : .unusable
-        if state == .closed { noteClosing(by: connection.slot.origin) }
+        if state == .closed { recordClosing(by: connection.slot.origin) }
         return state == .usable
     }
 
@@ -264,8 +263,8 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Records that `origin` has closed an idle connection.
-    func noteClosing(by origin: Origin) {
-        state.withLock { $0.ledger.closingPeers.noteClosing(by: origin, at: .now) }
+    func recordClosing(by origin: Origin) {
+        state.withLock { $0.ledger.closingPeers.recordClosing(by: origin, at: .now) }
     }
 
     /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
@@ -275,7 +274,7 @@ extension ConnectionPool {
     }
 }
 
-// MARK: Giving back
+// MARK: Returning connections
 
 extension ConnectionPool: SlotOwner {
     /// Keeps a connection after a successful exchange, for less than `lifetime` if the server has set one.
@@ -298,7 +297,7 @@ extension ConnectionPool: SlotOwner {
     /// After the successful reuse of a connection, its peer is no longer one that closes connections after responses.
     private func putBack(_ connection: Connection, afterReuse: Bool = false) {
         let waiter: Ledger.Waiter? = state.withLock { state in
-            if afterReuse { state.ledger.closingPeers.noteReuse(by: connection.slot.origin) }
+            if afterReuse { state.ledger.closingPeers.recordReuse(by: connection.slot.origin) }
             if state.isClosed { return nil }
             switch state.ledger.putBack(connection) {
             case .granted(let waiter): return waiter

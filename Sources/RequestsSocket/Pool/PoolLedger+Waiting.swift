@@ -100,7 +100,7 @@ extension PoolLedger {
     }
 }
 
-// MARK: Giving back
+// MARK: Returning connections
 
 extension PoolLedger {
     /// Grants a connection that is idle again to the call that has waited longest for its origin, or keeps it.

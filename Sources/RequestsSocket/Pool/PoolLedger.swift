@@ -10,7 +10,6 @@ package protocol PooledConnection: AnyObject {
     var wasAlone: Bool { get set }
 }
 
-/// The limits of a pool.
 package struct PoolLimits: Sendable {
     /// The maximum number of connections in total, at least 1.
     package let total: Int
@@ -69,7 +68,6 @@ extension PoolLedger {
     /// Whether all the connections that the total limit allows are open.
     package var isFull: Bool { open >= limits.total }
 
-    /// The number of idle connections.
     package var idle: Int { lanes.reduce(0) { $0 + $1.idle.count } }
 
     /// Returns the number of connections to `origin` that are open or being established.

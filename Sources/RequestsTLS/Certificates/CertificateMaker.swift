@@ -25,7 +25,6 @@ package struct MadeCertificate: Sendable {
 
 /// The content of a certificate to make for a test (RFC 5280 §4).
 package struct CertificateMaker: Sendable {
-    /// The common name of the subject.
     package var commonName: String
     /// The names that the certificate is for.
     package var names: [Name] = []

@@ -1,7 +1,7 @@
 @_spi(Lock) import Requests
 
 extension TestServer {
-    /// Waits until a request to `path` has received its whole response, and returns the request (PM-132).
+    /// Waits until a request to `path` has received its whole response, and returns the request.
     ///
     /// Requests that arrived before the call count too. Together with `async let`, the wait can begin before the
     /// request:

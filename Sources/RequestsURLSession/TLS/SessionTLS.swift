@@ -96,8 +96,7 @@ extension SessionTLS {
             return Self.refusal(Self.problem(of: status), text, readers)
         }
         let applicable = pins.pins(for: name)
-        // Without verification anyone can send the pinned certificate behind one of their own, so only the first
-        // counts.
+        // Without verification, any peer can send the pinned certificate after its own, so only the first one counts.
         let counted = isVerifying ? readers[...] : readers.prefix(1)
         if !applicable.isEmpty, !counted.contains(where: { $0.map { Self.matches($0, applicable) } ?? false }) {
             let found = readers.first.flatMap { $0?.publicKeyFingerprint }.map { "; its key is \($0)" } ?? ""

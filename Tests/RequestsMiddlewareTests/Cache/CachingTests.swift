@@ -131,7 +131,7 @@ struct CachingTests {
         #expect(try await executor.execute(request).data == Data("sid=1".utf8))
     }
 
-    @Test("a response that is on its way when all are removed is not stored")
+    @Test("a response that has not arrived when all are removed is not stored")
     func removedOnTheWay() async throws {
         let caching = Caching()
         let removes = Lock(true)

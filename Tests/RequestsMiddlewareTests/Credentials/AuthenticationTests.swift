@@ -144,7 +144,7 @@ struct AuthenticationTests {
     }
 
     @Test(
-        "each target of a redirect decides anew, and a call that left its origin has no credentials (R-27, R-28, R-36)")
+        "the target of each redirect decides, and a call that left its origin has no credentials (R-27, R-28, R-36)")
     func redirects() async throws {
         let served = MockExecutor { request in
             switch request.target.absoluteString {

@@ -43,7 +43,7 @@ struct DigestProofTests {
                 Issue.record("another error: \(error)")
                 continue
             }
-            #expect("\(error)".hasSuffix("its own digest is wrong (RFC 7616 §3.5)"))
+            #expect("\(error)".hasSuffix("wrong response digest (RFC 7616 §3.5)"))
             #expect(!error.debugDescription.contains("planted-"))
         }
     }

@@ -70,7 +70,7 @@ struct RefreshTests {
     @Test("a request with a token that was replaced meanwhile is sent again without another refresh (T-52)")
     func staleToken() async {
         let authenticator = RefreshableAuthenticator(bearerToken: "planted-1") { _ in server.renew() }
-        // The token is replaced while the request is on its way.
+        // The token is replaced while the request is in progress.
         let executor = server.executor.intercepting { request, next in
             if request.header[.authorization] == "Bearer planted-1" {
                 authenticator.replaceCredential(with: "planted-new")

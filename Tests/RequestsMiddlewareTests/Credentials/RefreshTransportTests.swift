@@ -51,7 +51,7 @@ struct RefreshTransportTests {
                 for _ in 0..<2 { group.addTask { #expect(await get(client)?.status == 401) } }
             }
             #expect(count.withLock { $0 } == 1)
-            // The token is replaced while a request with the old one is on its way.
+            // The token is replaced while a request with the old one is in progress.
             let replaced = executor.intercepting { request, next in
                 if request.header[.authorization] == "Bearer planted-1" {
                     authenticator.replaceCredential(with: "planted-other")

@@ -59,7 +59,7 @@ struct SigningTests {
         #expect(url.absoluteString.hasSuffix("&X-Amz-SignedHeaders=host&X-Amz-Signature=\(signature)"))
     }
 
-    @Test("the canonical form has sorted names, trimmed values, and a query that is encoded anew")
+    @Test("the canonical form has sorted names, trimmed values, and a query that is encoded again")
     func canonicalForm() throws {
         let header = Header([
             Field(name: "X-B", value: "2"), Field(name: "My-Header2", value: "a   b \t c"),

@@ -124,7 +124,7 @@ struct ObservingTests {
         #expect(attempts.reports.map { $0.response?.status.code } == [503, 503, 200])
         #expect(calls.reports.count == 1 && calls.reports[0].metrics?.retries.count == 2)
         #expect(calls.reports[0].resendCount == 0)
-        // Another call counts anew.
+        // Another call counts from 0.
         _ = try await executor.perform(api.get(.json([Int].self), from: "/x"))
         #expect(attempts.reports.last?.resendCount == 0)
     }

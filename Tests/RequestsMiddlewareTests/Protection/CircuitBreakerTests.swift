@@ -41,7 +41,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("failures in a row open the circuit of their origin, a probe closes it, and a failed probe doubles the pause")
+    @Test("consecutive failures open the circuit of an origin, a probe closes it, and a failed probe doubles the pause")
     func states() async throws {
         let (clock, server) = (SetClock(), Server())
         let mock = server.executor

@@ -44,7 +44,7 @@ struct CircuitStateTests {
 
     static let rows: [Row] = [
         Row(
-            name: "failures in a row open the circuit; it closes when a probe succeeds",
+            name: "consecutive failures open the circuit; it closes when a probe succeeds",
             events: [
                 (0, .sent("a")), (0, .end("a", .failure)), (0, .sent("b")), (0, .end("b", .failure)),
                 (3, .rejected(seconds: 7)), (10, .sent("c")), (10, .rejected(seconds: 0)), (11, .end("c", .success)),

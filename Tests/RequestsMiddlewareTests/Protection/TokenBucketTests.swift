@@ -86,7 +86,7 @@ struct TokenBucketTests {
         }
     }
 
-    @Test("tokens that are given back are the next ones, in their order")
+    @Test("tokens that are returned are the next ones, in their order")
     func givenBack() {
         let start = ContinuousClock.now
         var bucket = TokenBucket(interval: .seconds(2), burst: 1)
@@ -120,7 +120,7 @@ struct TokenBucketTests {
     }
 
     @Test(
-        "in any sequence, with tokens given back, no window of time has more requests than its intervals and the burst",
+        "in any sequence, with tokens returned, no period has more requests than its intervals and the burst",
         arguments: 0..<16)
     func bound(number: Int) {
         var random = SplitMix64(state: UInt64(number))

@@ -199,7 +199,7 @@ struct SecuredExchangeTests {
         }
         let error = await SecuredCall.awaited.failure(of: try plain.securedRequest(), over: try Secured.executor())
         #expect(error?.reason == .tlsFailed)
-        #expect(error?.detail == "the peer speaks plain HTTP on this port, and TLS was expected")
+        #expect(error?.detail == "the peer uses plain HTTP on this port, and TLS was expected")
         #expect(error?.mayHaveReachedServer == false)
         let secured = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in line.respondToAll(ok) }
         let violation = await SocketExecutor().failure(of: try secured.request())

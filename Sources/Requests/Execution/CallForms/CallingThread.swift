@@ -143,7 +143,7 @@ extension CallingThread {
                 job.runSynchronously(on: asUnownedTaskExecutor())
                 turns &+= 1
                 // Jobs that create jobs must not keep the thread from the other events that it waits for.
-                if turns & 63 == 0, !look(&monitor) { return false }
+                if turns & 63 == 0, !processEvents(&monitor) { return false }
             case .idle(let pause, let deadline):
                 guard monitor.shouldContinue() else { return false }
                 // The flag is cleared first, because jobs that the wait itself adds need not wake the thread.
@@ -153,10 +153,10 @@ extension CallingThread {
     }
 
     /// Processes the events that have occurred; returns false when the limits have ended.
-    private func look(_ monitor: inout CallMonitor) -> Bool {
+    private func processEvents(_ monitor: inout CallMonitor) -> Bool {
         let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
-        pause.look()
+        pause.processEvents()
         return monitor.shouldContinue()
     }
 

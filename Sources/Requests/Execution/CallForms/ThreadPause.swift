@@ -11,7 +11,7 @@ package protocol ThreadPause: AnyObject, Sendable {
     func wait(until deadline: Deadline?, then awake: () -> Void)
 
     /// Processes the events that have occurred, without blocking.
-    func look()
+    func processEvents()
 
     /// Ends the current wait of the thread, or the next one if it is not waiting.
     func wake()
@@ -33,7 +33,7 @@ final class SemaphorePause: ThreadPause {
         _ = semaphore.wait(timeout: .now() + .milliseconds(Int(milliseconds)))
     }
 
-    func look() {}
+    func processEvents() {}
 
     var isUsable: Bool { true }
 

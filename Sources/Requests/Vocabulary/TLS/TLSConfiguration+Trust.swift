@@ -3,7 +3,7 @@ extension TLSConfiguration {
     ///
     /// A certificate that is trusted here ends a chain, whether it is a root, an intermediate, or that of one server.
     public struct Trust: Sendable {
-        /// Where trusted certificates are found.
+        /// The source of trusted certificates.
         package enum Source: Sendable {
             case system(readsEnvironment: Bool)
             case bytes(Data)

@@ -8,10 +8,10 @@ package import RequestsPOSIX
 ///     with: DigestAuthenticator(username: "me", password: secret))
 /// ```
 ///
-/// The first request has no credentials; the server challenges it with a 401. Of several challenges the strongest one
-/// is met whose hash this system has. Later requests have credentials at once: parallel requests share the server's
-/// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. A request
-/// is sent at most three times because of 401 responses, whatever the server sends.
+/// The first request has no credentials; the server challenges it with a 401. Of several challenges, the strongest one
+/// whose hash this system has is met. Later requests have credentials at once: parallel requests share the server's
+/// nonce, each with its own count. A server can replace the nonce with `stale` or with Authentication-Info. Because of
+/// 401 responses, a request is sent at most three times.
 ///
 /// With `auth-int`, the credentials protect the body too. It is used if the server offers nothing else or
 /// ``prefersIntegrity`` is true; a body that is a file or a stream is then read once more before it is sent, and one
@@ -49,13 +49,13 @@ public final class DigestAuthenticator: Authenticator {
 
     /// A token that identifies the session of one request.
     ///
-    /// It is never printed, because it contains a key that is as good as the password.
+    /// It is never printed, because it contains a key that is equivalent to the password.
     public struct Token: Sendable, CustomStringConvertible, CustomReflectable {
         /// The generation of the session; 0 without credentials.
         let generation: Int
         /// The nonce; nil without credentials.
         let nonce: String?
-        /// The values that the server proves its knowledge of the password with; nil without credentials.
+        /// The values with which the server proves that it knows the password; nil without credentials.
         var proof: DigestCredentials.Proof?
 
         /// A placeholder without the values.
@@ -84,7 +84,7 @@ public final class DigestAuthenticator: Authenticator {
     let hashes: any HashProvider
     let makeClientNonce: @Sendable () -> String
     let state = Lock(State.none)
-    /// An authenticator for each proxy, because a proxy has challenges of its own.
+    /// An authenticator for each proxy, because proxies have separate challenges.
     let proxies = Lock<[String: DigestAuthenticator]>([:])
 
     /// Whether `auth-int` is used where the server offers both qualities of protection.

@@ -1,6 +1,6 @@
 /// The tokens that an authorization server has issued (RFC 6749 §5.1).
 ///
-/// No description or dump contains a token. Encoding does: a ``CredentialStore`` keeps what is encoded.
+/// No description or dump contains a token. The encoded form contains them, because a ``CredentialStore`` keeps it.
 public struct OAuthCredential: Hashable, Sendable {
     /// The access token, which requests are sent with.
     public var accessToken: String
@@ -11,7 +11,7 @@ public struct OAuthCredential: Hashable, Sendable {
     /// The refresh token, which ``OAuthServer/refresh(_:scope:)`` renews the access token with; nil if there is none.
     public var refreshToken: String?
 
-    /// When the access token expires; nil if that is unknown.
+    /// The date at which the access token expires; nil if it is unknown.
     public var expiration: Date?
 
     /// The granted scope, separated by spaces; nil if it is the requested one.
@@ -94,6 +94,8 @@ extension OAuthCredential: Codable {
     }
 
     /// Decodes a credential; the expiry is a number of seconds since 1970, whatever the strategy of the decoder is.
+    ///
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         accessToken = try values.decode(String.self, forKey: .accessToken)
@@ -105,6 +107,8 @@ extension OAuthCredential: Codable {
     }
 
     /// Encodes the credential with its tokens, which are secrets.
+    ///
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(accessToken, forKey: .accessToken)

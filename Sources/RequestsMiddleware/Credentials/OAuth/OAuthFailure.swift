@@ -13,10 +13,10 @@ extension OAuthServer {
         case invalidParameter(String)
         /// The redirect is not a response to the authorization request; the text describes the problem.
         case invalidRedirect(String)
-        /// The state of the redirect is missing or another one: it belongs to another authorization request
-        /// (RFC 6749 §10.12).
+        /// The state of the redirect is missing or different, so it belongs to another authorization request (RFC 6749
+        /// §10.12).
         case stateMismatch
-        /// The issuer of the redirect is missing or another one (RFC 9207 §2.4).
+        /// The issuer of the redirect is missing or different (RFC 9207 §2.4).
         case issuerMismatch
         /// The user did not sign in before the device code expired.
         case deviceCodeExpired

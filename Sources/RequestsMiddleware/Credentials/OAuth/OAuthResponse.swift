@@ -99,7 +99,7 @@ extension OAuthCredential {
     ///   - response: The response.
     ///   - old: The credential that is renewed, whose refresh token, ID token and scope are kept unless there are
     ///     others.
-    ///   - date: When the response was received.
+    ///   - date: The date at which the response was received.
     /// - Throws: `RequestError` for a missing, empty or malformed token, an unknown type, or a negative lifetime.
     init(_ response: OAuthResponse, renewing old: OAuthCredential?, receivedAt date: Date) throws(RequestError) {
         let accessToken = try response.requiredText("access_token")

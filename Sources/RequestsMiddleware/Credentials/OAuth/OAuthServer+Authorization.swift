@@ -157,7 +157,6 @@ private struct RedirectText {
     }
 }
 
-/// The parameters in the query of a redirect.
 private struct RedirectParameters {
     private let items: [(name: String, value: String)]
 

@@ -12,7 +12,7 @@ extension OAuthServer {
         /// The address that contains the user code, for a QR code; nil if there is none.
         public let completeVerificationURI: URL?
 
-        /// When the codes expire, at most 24 hours after the response.
+        /// The date at which the codes expire, at most 24 hours after the response.
         public let expiration: Date
 
         /// The least time between two requests, from 1 s to 1 hour.
@@ -34,9 +34,9 @@ extension OAuthServer {
             guard let lifetime = try response.seconds("expires_in") else {
                 throw response.failure("“expires_in” is not a number of seconds")
             }
-            // A server that sends years would make the app poll that long.
+            // The limit ends polling if a server sends a lifetime of years.
             expiration = date.addingTimeInterval(min(lifetime, Self.longestLifetime))
-            // RFC 8628 §3.2: 5 s if there is none. A server that sends 0 would be flooded.
+            // RFC 8628 §3.2: 5 s if there is none. An interval of 0 would send requests without a pause.
             interval = .seconds(min(max(1, try response.seconds("interval") ?? 5), 3_600))
         }
 
@@ -64,11 +64,11 @@ extension OAuthServer.DeviceAuthorization: CustomStringConvertible, CustomReflec
 extension Client where API == OAuthServer {
     /// Waits until the user has signed in with a device code, and returns the tokens (RFC 8628 §3.4).
     ///
-    /// It requests them each ``OAuthServer/DeviceAuthorization/interval``, on the clock of the server. The interval
-    /// grows by 5 s when the server responds with `slow_down`, and doubles when a request times out (RFC 8628 §3.5). It
-    /// ends when the codes expire, and when it has waited as long as they were valid at the beginning, even if the date
-    /// of the system is set back; so it sends at most `lifetime / interval` requests. Cancel the task to end it
-    /// earlier.
+    /// The function sends a request after each ``OAuthServer/DeviceAuthorization/interval``, measured by
+    /// ``OAuthServer/clock``. The interval grows by 5 s when the server responds with `slow_down`, and doubles when a
+    /// request times out (RFC 8628 §3.5). The function ends when the codes expire, and at the latest when it has waited
+    /// for their lifetime, even if the date of the system is set back; so it sends at most `lifetime / interval`
+    /// requests. To end it earlier, cancel the task.
     ///
     /// ```swift
     /// let device = try await tokens.perform { $0.deviceAuthorization() }

@@ -149,7 +149,7 @@ extension OAuthServer {
                     try decode(try OAuthResponse(head, body, secrets: secrets))
                 }, method: .post)
             return request.sending(.form(QueryItems(form))).authenticated(with: clientAuthentication)
-                // The response of a refusal has a status of its own, and the decoder reads it.
+                // The decoder reads the response of a refusal too, which has an error status.
                 .validating(.none).with(redirectPolicy: .none).with(timeouts: Timeouts(total: .seconds(60)))
                 .setting(attribute: SecretBodies.self, to: secrets)
         } catch {

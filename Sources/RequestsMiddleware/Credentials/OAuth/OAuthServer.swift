@@ -12,9 +12,9 @@ package import RequestsPOSIX
 /// }
 /// ```
 ///
-/// Each function returns a request that has not been sent. Its bodies and the client's secret appear in no description
-/// or error. It accepts JSON, does not follow redirects, which would send the secrets elsewhere, and has a total limit
-/// of 60 s, which `with(timeouts:)` replaces.
+/// Each function returns a request without sending it. The request accepts JSON, does not follow redirects, which would
+/// send the secrets elsewhere, and has a total limit of 60 s, which `with(timeouts:)` replaces. Its bodies and the
+/// secret of the client appear in no description or error.
 ///
 /// A request fails with `credentialsUnavailable` if the server refuses it, `unacceptableStatus` for another status than
 /// 2xx without an error code, and `decodingFailed` for a response without valid tokens. `RequestError.oauthFailure`
@@ -97,8 +97,8 @@ extension OAuthServer {
             ClientCredentials(id, .body(secret: secret))
         }
 
-        /// Returns an identity that is proven by a signed assertion, made anew for each request that is
-        /// described (RFC 7523 §2.2).
+        /// Returns an identity that is proven by a signed assertion, a new one each time a request is described (RFC
+        /// 7523 §2.2).
         public static func assertion(id: String, _ assertion: Assertion) -> ClientCredentials {
             ClientCredentials(id, .assertion(assertion))
         }

@@ -36,13 +36,17 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     .authenticating(with: authenticator)
     /// ```
     ///
-    /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
-    /// another process has renewed, that one is used. If the store cannot be read, it is not used for that refresh. A
-    /// new credential is stored before requests use it. If it cannot be stored, it is used nevertheless, because the
-    /// server may have revoked the old one, and the store is not read again until a later one is stored. Neither is it
-    /// after ``replaceCredential(with:)``, so that signing out does not bring a stored credential back; clear the store
-    /// yourself. Two processes that begin a refresh at the same moment both send the refresh token; a server that
-    /// accepts each only once refuses one of them.
+    /// A refresh first reads the store: if it contains another credential that has not expired, such as one that
+    /// another process has renewed, that one is used. Otherwise the tokens are renewed, and the new credential is
+    /// stored before requests use it.
+    ///
+    /// - If the store cannot be read, the refresh does not use it.
+    /// - If a credential cannot be stored, requests use it nevertheless, because the server may have revoked the old
+    ///   one. The store is then not read until a later credential has been stored.
+    /// - After ``replaceCredential(with:)``, the store is not read either, so that signing out does not restore a
+    ///   stored credential. Clear the store yourself.
+    /// - If two processes begin a refresh at the same moment, both send the refresh token. A server that accepts each
+    ///   token only once refuses one of them.
     ///
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request reads the store.
@@ -91,7 +95,7 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     }
 }
 
-/// What an authenticator knows of its store.
+/// The state of an authenticator's store.
 private final class Storing: Sendable {
     struct State {
         /// Whether the store must not be read: it lacks a credential that could not be stored, or contains that of

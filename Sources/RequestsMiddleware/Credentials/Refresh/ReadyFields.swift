@@ -12,7 +12,7 @@ final class ReadyFields: Sendable {
         let fields: Header
         let generation: Int
         let endedRefreshes: Int
-        /// When the credentials must be checked again; nil if they do not expire.
+        /// The date at which the credentials must be checked again; nil if they do not expire.
         let end: Date?
 
         init(fields: Header, generation: Int, endedRefreshes: Int, end: Date?) {

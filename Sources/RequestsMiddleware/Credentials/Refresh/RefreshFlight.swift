@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// A task that a refresh creates can continue after its end, and is then no longer part of it.
 final class RefreshMark: Sendable {
-    /// The identity of the flight.
     private let flight: ObjectIdentifier
     private let hasEnded = Atomic(false)
 
@@ -27,8 +26,8 @@ final class RefreshMark: Sendable {
 
 /// Refreshable credentials, the active refresh, and the requests that wait for it.
 ///
-/// A refresh runs on a thread of its own: it is not a child of the request that began it, so cancelling that request
-/// does not cancel it, and it continues even if blocking calls occupy every thread of the cooperative pool.
+/// A refresh runs on a separate thread. It is not a child of the request that began it, so cancelling that request does
+/// not cancel it, and it continues even if blocking calls occupy every thread of the cooperative pool.
 final class RefreshFlight<Credential: Sendable>: Sendable {
     typealias Refresh = @Sendable (Credential?) async throws -> Credential?
     typealias Outcome = RefreshState<Credential>.Outcome
@@ -64,7 +63,7 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
         return !marks.isEmpty && marks.contains { $0.marks(self) }
     }
 
-    /// Performs a step of the rules.
+    /// Applies a rule to the state.
     func step<Step: Sendable>(_ body: (inout RefreshState<Credential>) -> Step) -> Step {
         state.withLock { state in
             let changes = state.rules.changes
@@ -77,7 +76,7 @@ final class RefreshFlight<Credential: Sendable>: Sendable {
 // MARK: Refreshing
 
 extension RefreshFlight {
-    /// Begins the refresh that the rules have begun.
+    /// Starts the thread of a refresh that the state has begun.
     func start() {
         let mark = RefreshMark(of: self)
         // The thread has no task, so the marks of the one that begins the refresh are passed on.
@@ -91,7 +90,7 @@ extension RefreshFlight {
         do {
             try DetachedThread.start(named: "refresh") { _ = CallingThread.run(limits: nil) { await run() } }
         } catch {
-            // The system allows no more threads, so a thread of the pool must do.
+            // The system allows no more threads, so the refresh runs on one of the pool.
             Task { await run() }
         }
     }

@@ -66,7 +66,7 @@ struct RefreshState<Credential: Sendable>: Sendable {
     /// - Parameters:
     ///   - validity: The validity of the credentials.
     ///   - holds: Whether requests wait for an active refresh.
-    ///   - hasWaited: Whether the request has waited already; it then is sent with whatever credentials there are.
+    ///   - hasWaited: Whether the request has waited already; it is then sent with the present credentials.
     /// - Returns: The action; nil if there are no credentials after waiting.
     mutating func stepBefore(validity: Validity, holds: Bool, hasWaited: Bool) -> StepBefore? {
         guard let credential, validity != .expired || hasWaited else {

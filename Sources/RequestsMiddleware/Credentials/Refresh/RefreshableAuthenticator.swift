@@ -11,15 +11,14 @@
 ///     .authenticating(with: authenticator)
 /// ```
 ///
-/// There is one refresh at a time. A 401 to credentials that have been replaced since is sent again at once; every
-/// other 401 begins the refresh or waits for it, and shares its outcome: with new credentials the requests are sent
-/// again; after a refresh that returned nil they return their 401; after one that threw an error they fail with
+/// There is one refresh at a time. A request whose credentials have been replaced meanwhile is sent again at once. Any
+/// other request that receives a 401 begins a refresh or waits for it. If the refresh returns new credentials, the
+/// request is sent again; if it returns nil, the request returns its 401; if it throws an error, the request fails with
 /// `credentialsUnavailable` and that error. A request that was sent before a refresh failed does not begin another one.
 ///
-/// The refresh belongs to no request: cancelling one that waits ends only its own wait, and so does its deadline.
-/// Requests that the refresh itself performs are sent without these credentials, so they never wait for it. Tasks that
-/// it creates are part of it until it ends, except for detached ones, which are not recognized. When the authenticator
-/// is released, the refresh is cancelled.
+/// The cancellation or the deadline of a waiting request ends only its own wait. Requests that the refresh performs are
+/// sent without these credentials, so they never wait for it. Tasks that it creates are part of it until it ends,
+/// except for detached ones. When the authenticator is released, the refresh is cancelled.
 ///
 /// Requests that begin during a refresh are sent with the old credentials unless `holdsDuringRefresh` is true. Without
 /// credentials, or with expired ones, requests wait for a refresh before they are sent. A refresh that returns

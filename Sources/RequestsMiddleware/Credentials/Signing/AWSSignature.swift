@@ -21,7 +21,7 @@ public struct AWSSignature: Sendable {
         public var secretAccessKey: String
         /// The token of temporary credentials, or nil.
         public var sessionToken: String?
-        /// When temporary credentials expire; nil if that is unknown.
+        /// The date at which temporary credentials expire; nil if it is unknown.
         ///
         /// Only ``/RequestsMiddleware/RequestSigner/aws(_:leeway:credentials:)`` uses it.
         public var expiration: Date?
@@ -127,10 +127,10 @@ extension RequestSigner {
     /// let signer = RequestSigner.aws(signature) { try await role.credentials() }
     /// ```
     ///
-    /// The function is called when the first request is signed, and again `leeway` before the credentials expire,
-    /// beside the requests. Requests wait for it only if there are no valid credentials. It is called once at a time,
-    /// however many requests need it; if it throws, the requests that wait fail with `credentialsUnavailable`, and
-    /// nothing is sent. Requests that the function performs with this signer are not signed.
+    /// The function is called when the first request is signed, and again `leeway` before the credentials expire. Its
+    /// calls do not overlap, and requests wait for it only if there are no valid credentials. If it throws an error,
+    /// the waiting requests fail with `credentialsUnavailable`, and nothing is sent. Requests that the function
+    /// performs with this signer are not signed.
     ///
     /// - Parameters:
     ///   - signature: The signature, whose own credentials are not used.

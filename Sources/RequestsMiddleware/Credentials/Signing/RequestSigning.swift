@@ -7,12 +7,12 @@ internal import RequestsPOSIX
 ///     .signing(with: .aws(signature), within: environment)
 /// ```
 ///
-/// Add it first, next to the executor: middleware that receives a request later would change what was signed, and a
-/// retry is signed anew. Only the fields that the executor sets are not part of a signature: Content-Length,
-/// Transfer-Encoding, Connection and, except for its value, Host.
+/// Add it first, next to the executor, so that no other middleware changes a signed request, and each retry has its own
+/// signature. Only the fields that the executor sets are not part of a signature: Content-Length, Transfer-Encoding,
+/// Connection and, except for its value, Host.
 ///
-/// Requests at or below the base URL of ``environment`` are signed, decided for the target of each redirect: others,
-/// and those of a call that has left its origin, are sent without a signature.
+/// Requests at or below the base URL of ``environment`` are signed; the rule also applies to the target of each
+/// redirect. Other requests, and those of a call that has left its origin, are sent without a signature.
 public struct RequestSigning: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings

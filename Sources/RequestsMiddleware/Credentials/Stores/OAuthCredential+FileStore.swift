@@ -2,15 +2,15 @@
 internal import RequestsPOSIX
 
 extension OAuthCredential {
-    /// A store in a file that its owner only can read (0600).
+    /// A store in a file that only its owner can read (0600).
     ///
     /// ```swift
     /// let store = OAuthCredential.FileStore(path: "/home/me/.config/app/token")
     /// ```
     ///
     /// The file is replaced as a whole, after it has been synchronized to the disk: if the program or the system ends
-    /// at any time, the file contains the old or the new credential. Several processes can use it at the same time;
-    /// each change has the lock of a file beside it, whose name ends in `.lock` and which remains. A program that is
+    /// at any time, the file contains the old or the new credential. Several processes can use it at the same time:
+    /// each change locks a file beside it, whose name ends in `.lock` and which is not removed. A program that is
     /// killed while it writes can leave a file `.requests-….part` there, which has the same mode. The tokens are not
     /// encrypted.
     ///
@@ -75,7 +75,6 @@ extension OAuthCredential {
 }
 
 extension OAuthCredential.FileStore {
-    /// The content of the file.
     private struct Content: Codable {
         static let currentVersion = 1
 
@@ -87,7 +86,7 @@ extension OAuthCredential.FileStore {
 
     /// Returns the lock of the file; nil if another process or task has it, unless this is the last attempt.
     private func lock(isLast: Bool) throws(FileError) -> PartialFile? {
-        // Otherwise the name of the lock alone would be that of a file.
+        // Without a file name, the lock would be the file `.lock` in the folder.
         guard !path.isEmpty, !path.hasByteSuffix("/") else { throw .invalidPath }
         do throws(FileError) {
             return try PartialFile.open("\(path).lock", creating: true)
@@ -131,7 +130,7 @@ extension OAuthCredential.FileStore {
         } catch let error as StoreProblem {
             throw .storeFailed("\(ErrorText.quoted(path)): \(error.text)")
         } catch {
-            // Only encoding is left: a credential with a number that JSON does not have.
+            // The only other error is that of the encoder, for a number that JSON cannot represent.
             throw .storeFailed("\(ErrorText.quoted(path)): the credential cannot be encoded")
         }
     }
@@ -145,7 +144,6 @@ extension OAuthCredential.FileStore: CustomStringConvertible, CustomReflectable 
     public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 }
 
-/// A problem with the content of a store.
 private struct StoreProblem: Error {
     let text: String
 

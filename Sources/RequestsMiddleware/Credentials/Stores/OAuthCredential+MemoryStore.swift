@@ -10,10 +10,10 @@ extension OAuthCredential {
             self.credential = Lock(credential)
         }
 
-        /// Returns the stored credential; nil if there is none.
+        /// Returns the stored credential, nil if there is none; never throws.
         public func load() async throws(CredentialError) -> OAuthCredential? { credential.withLock { $0 } }
 
-        /// Replaces the stored credential by the result of `change`, and returns it.
+        /// Replaces the stored credential by the result of `change`, and returns it; never throws.
         public func update(
             _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
         ) async throws(CredentialError) -> OAuthCredential? {
