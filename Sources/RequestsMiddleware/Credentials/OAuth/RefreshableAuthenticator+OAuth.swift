@@ -36,13 +36,13 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     .authenticating(with: authenticator)
     /// ```
     ///
-    /// With a store, a refresh first reads it: if it contains another credential that has not expired, such as one that
-    /// another process has renewed, that one is used. If the store cannot be read, it is not used for that refresh. A
-    /// new credential is stored before requests use it. If it cannot be stored, it is used nevertheless, because the
-    /// server may have revoked the old one, and the store is not read again until a later one is stored. Neither is it
-    /// after ``replaceCredential(with:)``, so that signing out does not bring a stored credential back; clear the store
-    /// yourself. Two processes that begin a refresh at the same moment both send the refresh token; a server that
-    /// accepts each only once refuses one of them.
+    /// With a store, a refresh first reads it: if it contains another access token that has not expired, such as one
+    /// that another process has obtained, that one is used. If the store cannot be read, it is not used for that
+    /// refresh. A new credential is stored before requests use it. If it cannot be stored, it is used nevertheless,
+    /// because the server may have revoked the old one, and the store is not read again until a later one is stored.
+    /// Neither is it after ``replaceCredential(with:)``, so that signing out does not bring a stored credential back;
+    /// clear the store yourself. Two processes that begin a refresh at the same moment both send the refresh token; a
+    /// server that accepts each only once refuses one of them.
     ///
     /// - Parameters:
     ///   - credential: The credential; with nil, the first request reads the store.
@@ -73,7 +73,9 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
                 onStoreFailure?(error)
                 stored = nil
             }
-            if let stored, stored != old, !stored.isExpired(at: clock.date()) { return stored }
+            // Only another access token helps; a store may keep other values less exactly.
+            let isOther = stored.map { old?.accessToken.hasSameBytes(as: $0.accessToken) != true } ?? false
+            if isOther, let stored, !stored.isExpired(at: clock.date()) { return stored }
             guard let current = stored ?? old else { throw RequestError(OAuthServer.Failure.signInRequired) }
             let new = try await tokens.perform { $0.refresh(current) }
             do throws(CredentialError) {
