@@ -1,6 +1,6 @@
 extension RequestEnvironment {
     /// Returns whether credentials for this environment may be sent to `target`: the origin is the same, and the path
-    /// is the base path or below it, without a dot segment that could leave it.
+    /// is the base path or below it, without a dot segment that could leave it on any server.
     package func covers(_ target: TargetURI) -> Bool {
         guard target.hasSameOrigin(as: self.target) else { return false }
         let (path, prefix) = (target.path.utf8, self.target.path.utf8)
@@ -10,9 +10,9 @@ extension RequestEnvironment {
         }
         // Nearly every path has neither a dot nor an escape.
         guard path.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return true }
-        return !path.split(separator: UInt8(ascii: "/")).contains { segment in
-            let text = PercentEncoding.decode(Substring(segment))
-            return text.hasSameBytes(as: ".") || text.hasSameBytes(as: "..")
-        }
+        // Some servers take an encoded slash or a backslash for a slash, and drop what follows a semicolon.
+        return !PercentEncoding.decode(target.path).utf8.split { byte in
+            "/\\;".utf8.contains(byte)
+        }.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
     }
 }

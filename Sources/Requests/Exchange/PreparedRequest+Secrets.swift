@@ -3,9 +3,14 @@ extension PreparedRequest {
     ///
     /// It finds those that later middleware has added if its values were collected; see
     /// ``collectSeenValues(separately:)``.
-    package func secrets(_ redaction: Redaction = .standard) -> SecretFinder {
+    ///
+    /// - Parameters:
+    ///   - redaction: The names of secrets.
+    ///   - credentials: Further fields, which are secrets whatever their names are.
+    /// - Returns: The finder.
+    package func secrets(_ redaction: Redaction = .standard, with credentials: Set<Field> = []) -> SecretFinder {
         let redaction = redaction.including(redirectPolicy.sensitiveFields)
-        var secrets: [String] = []
+        var secrets = credentials.flatMap(Self.secrets)
         let fields = Array(header) + (seenValues?.fields ?? [])
         for field in fields where redaction.isSecret(field.name) { secrets += Self.secrets(of: field) }
         let queries = [target.query, target.fragment].compactMap(\.self) + (seenValues?.queries ?? [])

@@ -123,6 +123,7 @@ public struct RawResponse: Sendable {
             var restartReason: String?
             var cacheStatus: CacheStatus?
             var retries: [Retry] = []
+            var sentCredentials = SentCredentials()
         }
 
         private var extraValues: ExtraValues {
@@ -160,6 +161,12 @@ public struct RawResponse: Sendable {
         public var retries: [Retry] {
             get { extras == nil ? [] : extraValues.retries }
             set { extraValues.retries = newValue }
+        }
+
+        /// The fields that middleware has added to the request, if the response is an error that can repeat them.
+        var sentCredentials: SentCredentials {
+            get { extras == nil ? SentCredentials() : extraValues.sentCredentials }
+            set { extraValues.sentCredentials = newValue }
         }
 
         /// Creates metrics without durations.

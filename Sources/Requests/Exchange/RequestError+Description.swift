@@ -13,7 +13,7 @@ extension RequestError: CustomStringConvertible, CustomDebugStringConvertible, C
     /// Without RequestsFoundation, an `any Error` that stores this error has the platform's generic text instead.
     public var localizedDescription: String { description }
 
-    private var secrets: SecretFinder { request?.secrets() ?? SecretFinder([]) }
+    private var secrets: SecretFinder { request?.secrets(with: sentCredentials.fields) ?? SecretFinder([]) }
 
     /// Whether the response may contain secrets, such as those of a token endpoint.
     private var hasSecretBodies: Bool { request?.hasSecretBodies ?? false }

@@ -90,6 +90,7 @@ extension RequestError {
         var isPermanent = false
         var tls: TLSConfiguration.Negotiation?
         var report: String?
+        var sentCredentials = SentCredentials()
     }
 
     /// The shared storage of the values, which are copied when one is added.
@@ -133,6 +134,14 @@ extension RequestError {
     /// Returns this error of a TLS connection, with what its handshake had agreed on.
     package func adding(tls: TLSConfiguration.Negotiation?) -> RequestError {
         tls == nil ? self : changing { $0.tls = tls }
+    }
+
+    /// The fields that middleware has added to the request, and that the response can repeat.
+    var sentCredentials: SentCredentials { evidence.values.sentCredentials }
+
+    /// Returns this error with the fields that middleware has added to the request.
+    func adding(_ credentials: SentCredentials) -> RequestError {
+        credentials.fields.isEmpty ? self : changing { $0.sentCredentials = credentials }
     }
 
     /// Returns this error of a request that was repeated; `retries` precede those that the error has.

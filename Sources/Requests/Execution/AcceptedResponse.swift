@@ -40,7 +40,8 @@ struct AcceptedResponse: Sendable {
     func failure(decoding type: Any.Type, _ error: any Error) -> RequestError {
         RequestError(wrapping: error, as: .decodingFailed).decoding(type).adding(
             request: call.request, response: response.head, body: response.collectedBody,
-            attempts: call.attempts)
+            attempts: call.attempts
+        ).adding(response.metrics.sentCredentials)
     }
 }
 
@@ -50,7 +51,7 @@ extension CallState {
     fileprivate func failure(_ error: RequestError, rejecting response: RawResponse) -> RequestError {
         error.ofCondition(in: request, response.head).adding(
             request: request, response: response.head, body: response.collectedBody, attempts: attempts
-        ).adding(retries: retries + response.metrics.retries)
+        ).adding(retries: retries + response.metrics.retries).adding(response.metrics.sentCredentials)
     }
 }
 

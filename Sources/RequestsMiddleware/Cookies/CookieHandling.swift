@@ -64,9 +64,10 @@ public struct CookieHandling: Middleware {
     private func perform(
         _ request: PreparedRequest, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let request = settings.provider.map { request.adding($0.cookies(for: request.target)) } ?? request
+        let sent = settings.provider.map { request.adding($0.cookies(for: request.target)) } ?? request
         do throws(RequestError) {
-            let response = try await next.execute(request)
+            var response = try await next.execute(sent)
+            response.keepCredentials(of: sent, addedTo: request)
             settings.store?.store(response.head)
             return response
         } catch {

@@ -43,7 +43,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         guard !request.hasAny(of: ready.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: ready.fields)
         let response = try await next.execute(sent)
-        guard response.head.status.isRejection else { return response }
+        guard response.head.status.isError else { return response }
         return try await finish(request, sent, with: ready, after: response, next)
     }
 
@@ -57,7 +57,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         guard let credentials, !request.hasAny(of: credentials.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
-        guard response.head.status.isRejection else {
+        guard response.head.status.isError else {
             try receive(response, sent, credentials.token)
             return response
         }
@@ -81,7 +81,7 @@ extension Authentication: InPlaceMiddleware {
         guard !request.hasAny(of: ready.fields) else { return try next.executeBlocking(request) }
         let sent = request.authenticated(with: ready.fields)
         let exchange = try next.executeBlocking(sent)
-        if let status = exchange.status, !status.isRejection { return exchange }
+        if let status = exchange.status, !status.isError { return exchange }
         return .deferred { () async throws(RequestError) in
             try await finish(request, sent, with: ready, after: try await exchange.response(), next)
         }
@@ -97,7 +97,7 @@ extension Authentication: InPlaceMiddleware {
         guard !request.hasAny(of: credentials.fields) else { return try next.executeBlocking(request) }
         let sent = request.authenticated(with: credentials.fields)
         let exchange = try next.executeBlocking(sent)
-        if case .response(let response) = exchange, !response.head.status.isRejection {
+        if case .response(let response) = exchange, !response.head.status.isError {
             try receive(response, sent, credentials.token)
             return exchange
         }
@@ -172,6 +172,7 @@ extension Authentication {
             // A request that a proxy has challenged did not reach the server.
             wasRepeated = response.metrics.retries.contains { $0.cause != .rejected(.proxyAuthenticationRequired) }
             if !earlier.isEmpty { self.response.metrics.retries.insert(contentsOf: earlier, at: 0) }
+            self.response.keepCredentials(of: sent, addedTo: request)
         }
 
         /// Whether the request had fields of credentials.
@@ -283,7 +284,11 @@ extension RequestError {
 }
 
 extension HTTPStatus {
-    /// Whether the status is 401 or 403; checked first, because nearly every response has another one.
+    /// Whether the response can be rejected, or become an error that must not print the credentials; checked first,
+    /// because nearly every response has another status.
+    fileprivate var isError: Bool { code >= 400 }
+
+    /// Whether the status is 401 or 403.
     fileprivate var isRejection: Bool { code == 401 || code == 403 }
 }
 

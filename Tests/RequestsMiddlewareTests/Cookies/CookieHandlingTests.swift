@@ -47,6 +47,23 @@ struct CookieHandlingTests {
         #expect(store.cookies.map(\.name) == ["hop", "other", "id"])
     }
 
+    @Test("an error does not print the cookies that its response repeats (R-74)")
+    func repeatedCookies() async throws {
+        let server = MockExecutor { .status(404, "cookies: \($0.header[.cookie] ?? "")") }
+        let store = Self.store()
+        let api = AnonymousRequestProvider("http://example.com")
+        store.store(
+            ResponseHead(
+                status: 200, header: [Field(name: .setCookie, value: "id=planted")],
+                target: try TargetURI("http://example.com/")))
+        let client = Client(api, executor: server.keepingCookies(in: store))
+        let error = await failure { () async throws(RequestError) in
+            try await client.perform(api.get(.text, from: "/a"))
+        }
+        #expect(error?.body == Data("cookies: id=planted".utf8))
+        #expect(error.map { !String(reflecting: $0).contains("planted") } == true)
+    }
+
     @Test("each host receives its own cookies, also after the call has left its origin (HT-27, R-27, R-39)")
     func origins() async throws {
         let server = MockExecutor { request in

@@ -86,7 +86,10 @@ struct AuthenticationTests {
         ("http://e.com/api", "http://f.com/api/x", false), ("http://e.com/api", "http://e.com./api/x", false),
         ("http://e.com/api", "http://a.e.com/api/x", false), ("http://e.com/api", "http://e.com/api/%2e%2E/x", false),
         ("http://e.com/api", "http://e.com/api/%2e./x", false), ("http://e.com/api", "http://e.com/api/a.b/%20", true),
-        ("http://E.com:80/api", "http://e.COM/api/x", true),
+        ("http://E.com:80/api", "http://e.COM/api/x", true), ("http://e.com/api", "http://e.com/api/..%2Fx", false),
+        ("http://e.com/api", "http://e.com/api/a%2f%2e%2e%2f..%2fx", false),
+        ("http://e.com/api", "http://e.com/api/..%5Cx", false), ("http://e.com/api", "http://e.com/api/..;a/x", false),
+        ("http://e.com/api", "http://e.com/api/a%2Fb..%2F...;.c/x", true),
     ]
 
     @Test("credentials are sent only at or below the base URL of the environment (PM-6, R-36)", arguments: scopes)

@@ -30,6 +30,21 @@ struct CredentialStoreTests {
         }
     }
 
+    @Test("a credential with any expiry is equal to the stored one (AF-65)")
+    func expiries() async throws {
+        for number in 0..<64 {
+            // Dates count from 2001 and a file from 1970, so the last bit of half of these is lost.
+            let date = Date(timeIntervalSinceReferenceDate: 800_000_000 + Double(number) / 8_388_608)
+            let credential = OAuthCredential(accessToken: "planted", expiration: date)
+            _ = try await store.update { _ in credential }
+            let stored = try #require(try await store.load())
+            #expect(stored == credential && stored.hashValue == credential.hashValue)
+        }
+        let date = Date(timeIntervalSinceReferenceDate: 800_000_000)
+        let credentials = [0.0, 1, -0.001].map { OAuthCredential(accessToken: "a", expiration: date + $0) }
+        #expect(Set(credentials + [OAuthCredential(accessToken: "a")]).count == 4)
+    }
+
     @Test("the file is readable by its owner only, has a version, and is the only one beside its lock (AF-65, R-74)")
     func file() async throws {
         for number in 1...3 { _ = try await store.update { _ in credential(number) } }
@@ -112,6 +127,8 @@ struct CredentialStoreTests {
         task.cancel()
         let error = await task.value
         #expect(error.map { "\($0)".hasSuffix("cancelled while waiting for its lock") } == true)
+        let last = #expect(throws: CredentialError.self) { try store.updateNow { _ in nil } }
+        #expect(last.map { "\($0)".hasSuffix("token”: another process or task has its lock") } == true)
         withExtendedLifetime(held) {}
         #expect(try await store.load() == nil)
     }

@@ -33,7 +33,7 @@ struct DigestProofTests {
     func wrong() async throws {
         for change in [
             { @Sendable _ in "" }, { @Sendable _ in "planted" }, { @Sendable in String($0.dropLast()) },
-            { @Sendable in "\($0)\u{301}" },
+            { @Sendable in "\($0)\u{301}" }, { @Sendable in String($0.reversed()) },
         ] as [@Sendable (String) -> String] {
             let server = DigestServer()
             server.state.withLock { $0.prove = change }

@@ -83,6 +83,37 @@ struct StoredSecretTests {
         }
     }
 
+    @Test(
+        "an error prints none of the credentials that its response repeats, whatever its status is (R-74)",
+        arguments: Source.allCases, CallForm.allCases)
+    func errors(source: Source, form: CallForm) async throws {
+        let challenge = Field(name: .wwwAuthenticate, value: "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256")
+        let api = AnonymousRequestProvider("http://e.com")
+        for status in [400, 401, 403, 404, 500] {
+            let served = MockExecutor { request in
+                let secrets = request.header.filter(\.isPlanted).map(\.value)
+                guard !secrets.isEmpty else { return .status(401).adding(headerField: challenge) }
+                return .status(HTTPStatus(status), "{\"a\": \(secrets.joined(separator: " "))")
+            }
+            let executor = try source.adding(to: served)
+            for request in [
+                api.get(.text, from: "/a"), api.get(.text, from: "/a").receiving(.json(String.self)).validating(.none),
+            ] {
+                let error = await failure { () async throws(RequestError) in
+                    try await form.response(for: request, over: executor)
+                }
+                let body = String(decoding: error?.body ?? Data(), as: UTF8.self)
+                #expect(
+                    error?.status?.code == status && body.contains("Digest ")
+                        || Self.encodings.contains(where: body.contains))
+                var text = "\(String(describing: error)) \(String(reflecting: error))"
+                dump(error, to: &text)
+                // A Digest response proves the password to the server, so it is not printed either.
+                for secret in Self.encodings + ["Digest username"] { #expect(!text.contains(secret), "\(text)") }
+            }
+        }
+    }
+
     @Test("the files of a cache contain no credentials of a request", arguments: Source.allCases)
     func cached(source: Source) async throws {
         let folder = TemporaryDirectory()

@@ -269,6 +269,23 @@ struct RetryingTests {
         #expect(script.count == 2)
     }
 
+    @Test("a call that is cancelled during an attempt is not repeated, also without a delay")
+    func cancelledAttempt() async throws {
+        let count = Lock(0)
+        let base = MockExecutor(.ok()).intercepting { (_, _) async throws(RequestError) -> RawResponse in
+            count.withLock { $0 += 1 }
+            // The exchange fails at the moment of the cancellation.
+            withUnsafeCurrentTask { $0?.cancel() }
+            throw RequestError(.connectionLost)
+        }
+        let executor = base.retrying(.retryNetworkFailure(with: .retryOnce))
+        let request = try preparedRequest()
+        let error = await Task {
+            await failure { () async throws(RequestError) in try await executor.execute(request) }
+        }.value
+        #expect(error?.isCancellation == true && count.withLock { $0 } == 1)
+    }
+
     @Test("a request has its own policy, which the executor obeys (PM-100)")
     func ownPolicy() async throws {
         let api = AnonymousRequestProvider("http://e.com")

@@ -71,15 +71,18 @@ extension OAuthCredential {
         [accessToken, tokenType, refreshToken, scope, idToken].map { $0.map(ByteText.init) }
     }
 
-    /// Returns whether both have the same values, byte for byte.
+    /// The expiry as it is encoded: a `Date` counts from 2001, and its last bit is lost in seconds since 1970.
+    private var encodedExpiration: Double? { expiration?.timeIntervalSince1970 }
+
+    /// Returns whether both have the same texts, byte for byte, and the same expiry in seconds since 1970.
     public static func == (left: Self, right: Self) -> Bool {
-        left.texts == right.texts && left.expiration == right.expiration
+        left.texts == right.texts && left.encodedExpiration == right.encodedExpiration
     }
 
     /// Hashes the values.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(texts)
-        hasher.combine(expiration)
+        hasher.combine(encodedExpiration)
     }
 }
 

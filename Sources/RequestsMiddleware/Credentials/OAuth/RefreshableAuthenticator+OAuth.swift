@@ -36,8 +36,8 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
     ///     .authenticating(with: authenticator)
     /// ```
     ///
-    /// A refresh first reads the store: if it contains another credential that has not expired, such as one that
-    /// another process has renewed, that one is used. Otherwise the tokens are renewed, and the new credential is
+    /// A refresh first reads the store: if it contains another access token that has not expired, such as one that
+    /// another process has obtained, that one is used. Otherwise the tokens are renewed, and the new credential is
     /// stored before requests use it.
     ///
     /// - If the store cannot be read, the refresh does not use it.
@@ -77,7 +77,9 @@ extension RefreshableAuthenticator where Credential == OAuthCredential {
                 onStoreFailure?(error)
                 stored = nil
             }
-            if let stored, stored != old, !stored.isExpired(at: clock.date()) { return stored }
+            // Only another access token helps; a store may keep other values less exactly.
+            let isOther = stored.map { old?.accessToken.hasSameBytes(as: $0.accessToken) != true } ?? false
+            if isOther, let stored, !stored.isExpired(at: clock.date()) { return stored }
             guard let current = stored ?? old else { throw RequestError(OAuthServer.Failure.signInRequired) }
             let new = try await tokens.perform { $0.refresh(current) }
             do throws(CredentialError) {

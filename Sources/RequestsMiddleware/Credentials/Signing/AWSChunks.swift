@@ -56,6 +56,8 @@ private struct AWSChunkSource: RequestBody.Source {
                 isBaseAtEnd = true
                 break
             }
+            // A slice keeps the bytes before it. It is shorter than a chunk, so copying it takes linear time.
+            if buffer.startIndex > 0 { buffer = Data(buffer) }
             buffer.append(more)
         }
         let chunk = Data(buffer.prefix(size))

@@ -50,8 +50,15 @@ public struct RequestSigning: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard scope.contains(request) else { return try await next.execute(request) }
-        if let signed = try signer.signedInPlace(request) { return try await next.execute(signed) }
-        return try await next.execute(signer.signed(request))
+        let signed: PreparedRequest
+        if let request = try signer.signedInPlace(request) {
+            signed = request
+        } else {
+            signed = try await signer.signed(request)
+        }
+        var response = try await next.execute(signed)
+        response.keepCredentials(of: signed, addedTo: request)
+        return response
     }
 }
 

@@ -125,6 +125,8 @@ extension OAuthCredential.FileStore {
     private func attempt<Result>(_ operation: () throws -> Result) throws(CredentialError) -> Result {
         do {
             return try operation()
+        } catch FileError.locked(_) {
+            throw .storeFailed("\(ErrorText.quoted(path)): another process or task has its lock")
         } catch let error as FileError {
             throw .storeFailed("\(error)")
         } catch let error as StoreProblem {

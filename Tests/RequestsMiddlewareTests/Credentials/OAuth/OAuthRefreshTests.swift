@@ -1,6 +1,7 @@
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestSupport
 import Testing
 
 @Suite("OAuth credentials of a client", .timeLimit(.minutes(10)))
@@ -127,6 +128,42 @@ struct OAuthRefreshTests {
         #expect(second.credential == first.credential)
     }
 
+    /// A store that keeps the tokens, but not the ID token.
+    private struct Forgetful: CredentialStore {
+        let kept = OAuthCredential.MemoryStore()
+
+        func load() async throws(CredentialError) -> OAuthCredential? { try await kept.load() }
+
+        func update(
+            _ change: @Sendable (OAuthCredential?) -> OAuthCredential?
+        ) async throws(CredentialError) -> OAuthCredential? {
+            try await kept.update { old in
+                var new = change(old)
+                new?.idToken = nil
+                return new
+            }
+        }
+    }
+
+    @Test("an authenticator does not take its own stored token for that of another process (AF-65)")
+    func ownCredential() async throws {
+        let folder = TemporaryDirectory()
+        let file = OAuthCredential.FileStore(path: folder.path(of: "token"))
+        // The last bit of this date is lost in seconds since 1970, which a file contains.
+        clock.advance(by: .nanoseconds(119))
+        for store in [file, Forgetful()] as [any CredentialStore<OAuthCredential>] {
+            let (tokens, endpoint) = tokenClient(
+                .test(clock: clock), .json(tokenJSON("\"expires_in\": 3600, \"id_token\": \"planted-id\"")),
+                .json(tokenJSON("\"expires_in\": 3600").replacing("planted-access", with: "planted-second")))
+            let authenticator = RefreshableAuthenticator(credential(), from: tokens, store: store)
+            #expect(await get(authenticator, served(accepting: "planted-access")) == nil)
+            // The server revokes the token, so the stored one is rejected too.
+            #expect(await get(authenticator, served(accepting: "planted-second")) == nil)
+            #expect(endpoint.recordedCount == 2)
+        }
+        #expect(try await file.load()?.accessToken == "planted-second")
+    }
+
     @Test("signing out, or in as another user, does not bring the stored credential back (AF-65)")
     func signedOutWithStore() async throws {
         let (tokens, endpoint) = tokenClient(
@@ -148,6 +185,26 @@ struct OAuthRefreshTests {
             if case .bytes(let data) = request.body { String(decoding: data, as: UTF8.self) } else { nil }
         }
         #expect(form?.contains("refresh_token=planted-other") == true)
+    }
+
+    @Test("signing out during a refresh keeps its result out of the store (AF-65)")
+    func signedOutDuringRefresh() async throws {
+        let (isSent, isSignedOut) = (RefreshGate(), RefreshGate())
+        let endpoint = MockExecutor { _ in
+            isSent.open()
+            await isSignedOut.wait()
+            return .ok(tokenJSON(), contentType: .json)
+        }
+        let store = OAuthCredential.MemoryStore(credential())
+        let authenticator = RefreshableAuthenticator(
+            credential(), from: Client(OAuthServer.test(clock: clock), executor: endpoint), store: store)
+        async let error = get(authenticator, served(accepting: "planted-access"))
+        await isSent.wait()
+        authenticator.replaceCredential(with: nil)
+        _ = try await store.update { _ in nil }
+        isSignedOut.open()
+        #expect(await error?.status == 401)
+        #expect(try await store.load() == nil && authenticator.credential == nil)
     }
 
     @Test("a credential that cannot be stored is used, and the failure is reported (AF-65)")
