@@ -36,13 +36,11 @@ extension MockExecutor {
 
     /// Checks that each of `stubs` was called, and that their first calls were in this order.
     ///
+    /// The calls need not be in ``recordedRequests``.
+    ///
     /// - Throws: ``VerificationError`` with the order of the calls.
     public func verify(order stubs: MockStub...) throws(VerificationError) {
-        var first: [Int: Int] = [:]
-        for (index, entry) in entries.enumerated() {
-            if let number = entry.stub, first[number] == nil { first[number] = index }
-        }
-        let positions = stubs.map { first[$0.stub.number] }
+        let positions = firstCalls(of: stubs)
         let called = positions.compactMap(\.self)
         guard called.count < stubs.count || called != called.sorted() else { return }
         let keep = { (text: String) in text }

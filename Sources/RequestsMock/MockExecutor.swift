@@ -61,10 +61,10 @@ public struct MockExecutor: RequestExecutor {
     ///
     /// A request is recorded when its body has been read to the end, before the response is made. The newest requests
     /// are kept, within the limits of ``Recording``.
-    public var recordedRequests: [PreparedRequest] { record.entries.withLock { $0.elements }.map(\.request) }
+    public var recordedRequests: [PreparedRequest] { entries.map(\.request) }
 
     /// The number of requests that were sent, including those that ``recordedRequests`` no longer contains.
-    public var recordedCount: Int { record.entries.withLock { $0.total } }
+    public var recordedCount: Int { record.state.withLock { $0.entries.total } }
 
     /// Returns an executor with the same stubs and responses and its own record, which is empty and has these limits.
     public func recording(_ recording: Recording) -> MockExecutor {
@@ -122,7 +122,7 @@ public struct MockExecutor: RequestExecutor {
         let size = received.body.knownLength ?? 0
         let script = received.mockedScript
         let stub = script == nil ? stubs.stub(for: received) : nil
-        record.entries.withLock { _ = $0.append(Entry(request: received, stub: stub?.number), size: size) }
+        record.state.withLock { $0.append(Entry(request: received, stub: stub?.number), size: size) }
         let response: MockResponse
         switch try await RequestError.wrapping(.other, { try await reaction(to: received, script, by: stub) }) {
         case .response(let made): response = made
@@ -204,15 +204,32 @@ extension MockExecutor {
     }
 
     private final class Record: Sendable {
-        let entries: Lock<BoundedRecord<Entry>>
+        struct State: Sendable {
+            var entries: BoundedRecord<Entry>
+            /// The number of the first request to each stub, by the number of the stub; it is kept when the request is
+            /// removed.
+            var firstCalls: [Int: Int] = [:]
+
+            mutating func append(_ entry: Entry, size: Int) {
+                let number = entries.append(entry, size: size)
+                if let stub = entry.stub, firstCalls[stub] == nil { firstCalls[stub] = number }
+            }
+        }
+
+        let state: Lock<State>
 
         init(_ recording: Recording) {
-            entries = Lock(BoundedRecord(count: recording.requests, size: recording.bodyBytes))
+            state = Lock(State(entries: BoundedRecord(count: recording.requests, size: recording.bodyBytes)))
         }
     }
 
     /// The recorded requests, each with the number of its stub.
-    var entries: [Entry] { record.entries.withLock { $0.elements } }
+    var entries: [Entry] { record.state.withLock { $0.entries.elements } }
+
+    /// Returns the number of the first request to each of `stubs`, counted from 0; nil for a stub without a request.
+    func firstCalls(of stubs: [MockStub]) -> [Int?] {
+        record.state.withLock { state in stubs.map { state.firstCalls[$0.stub.number] } }
+    }
 
     /// Returns the recorded requests to which `stub` responded.
     func requests(of stub: Stub) -> [PreparedRequest] {

@@ -50,6 +50,19 @@ struct StrictMockTests {
         #expect(throws: MockExecutor.VerificationError.self) { try mock.verify(order: second, first) }
     }
 
+    @Test("the order of calls is verified although their requests were removed from the record", arguments: [0, 1, 3])
+    func orderBeyondRecord(limit: Int) async throws {
+        let mock = MockExecutor().recording(.init(requests: limit))
+        let first = mock.on(StubbedBooks.titled("Emma"), return: emma)
+        let second = mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+        _ = try await library(mock).perform(StubbedBooks.titled("Emma"))
+        for _ in 0..<4 { _ = try await library(mock).perform(StubbedBooks.titled("Orlando")) }
+        #expect(mock.recordedRequests.allSatisfy { $0.target.path.hasSuffix("Orlando") })
+        try mock.verify(order: first, second)
+        let error = #expect(throws: MockExecutor.VerificationError.self) { try mock.verify(order: second, first) }
+        #expect(error?.description.contains("request 2: ") == true)
+    }
+
     @Test("recorded requests have their endpoints and decoded bodies (D-8, PM-129)")
     func captured() async throws {
         let mock = MockExecutor()

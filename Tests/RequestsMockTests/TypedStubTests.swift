@@ -72,6 +72,36 @@ struct TypedStubTests {
         }
     }
 
+    @Test("a stub responds for every value of its API, also if it was added after another value was used")
+    func laterStubs() async throws {
+        let mock = MockExecutor()
+        mock.on(StubbedBooks.titled("Emma"), return: emma)
+        #expect(try await library(mock, .main).perform(StubbedBooks.titled("Emma")) == emma)
+        mock.on(StubbedBooks.titled("Orlando"), return: orlando)
+        for api in [StubbedLibrary.mirror, .main, .mirror] {
+            #expect(try await library(mock, api).perform(StubbedBooks.titled("Orlando")) == orlando)
+        }
+    }
+
+    @Test("the newest stub responds, also for another value of its API and after middleware (PM-123)")
+    func newestOfAll() async throws {
+        let mock = MockExecutor()
+        mock.on(where: { _ in true }, respond: .status(404))
+        mock.on(StubbedBooks.titled("Emma"), return: emma)
+        let changing = mock.intercepting { request, next in
+            var request = request
+            request.target = try request.target.resolving("/elsewhere")
+            return try await next.execute(request)
+        }
+        for api in [StubbedLibrary.main, .mirror, .main] {
+            #expect(try await library(mock, api).perform(StubbedBooks.titled("Emma")) == emma)
+            #expect(try await library(changing, api).perform(StubbedBooks.titled("Emma")) == emma)
+        }
+        mock.on(.get, "//mirror.test/v2/api/books/:title", respond: .status(410))
+        let error = await requestError { try await library(mock, .mirror).perform(StubbedBooks.titled("Emma")) }
+        #expect(error?.status == 410)
+    }
+
     @Test("the type of an endpoint distinguishes stubs for the same request; a request without one matches both")
     func identity() async throws {
         let mock = MockExecutor()

@@ -26,7 +26,9 @@ struct WaterfallTests {
         first.requestHeader = [.authorization("secret"), Field(name: "X", value: "a\"b'c&d")]
         var second = exchange("https://a.test/\u{1B}[31m", method: .post, at: 0.05)
         second.status = nil
-        second.comment = "failed: the connection was lost"
+        second.comment = "failed: the connection to https://a.test/?token=secret was lost"
+        second.requestHeader = [Field(name: "Referer", value: "https://user:secret@a.test/")]
+        second.responseHeader = [Field(name: .location, value: "https://a.test/#access_token=secret")]
         second.timings.wait = .milliseconds(50)
         return HARArchive(entries: [first, second])
     }

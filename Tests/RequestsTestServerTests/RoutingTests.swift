@@ -139,6 +139,27 @@ struct RoutingTests {
         }
     }
 
+    @Test("an expected request is found although those before it were removed from the record (PM-132)")
+    func expectingBeyondRecord() async throws {
+        let limits = TestServer.Limits(recording: .init(requests: 2))
+        try await withTestServer(serving: TestServer.Routes(), limits: limits) { server in
+            let found = try await withThrowingTaskGroup(of: TestServer.Exchange?.self) { group in
+                group.addTask { try await server.expectRequest(to: "/users/:login", skipping: 5) }
+                // The wait begins at some time during these requests.
+                group.addTask {
+                    for login in 0..<2_000 where !Task.isCancelled {
+                        _ = try await response(to: get("/users/\(login)"), from: server)
+                    }
+                    return nil
+                }
+                let first = try await group.next()
+                group.cancelAll()
+                return first ?? nil
+            }
+            #expect(found?.status == 404)
+        }
+    }
+
     @Test(
         "requests over the strict limits have the statuses of PMHTTP, and folded fields are refused (T-88)",
         arguments: [

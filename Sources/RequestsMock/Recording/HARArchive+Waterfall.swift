@@ -186,7 +186,7 @@ extension HARArchive.Entry {
         let isFailed = status.map { $0.code >= 400 } ?? true
         let shownStatus = status.map { "\($0)" } ?? "failed"
         let details = Self.fields("Request", requestHeader) + Self.fields("Response", responseHeader)
-        let remark = comment.map { "<p>\(Self.escaped($0))</p>" } ?? ""
+        let remark = comment.map { "<p>\(Self.escaped(Redaction.standard.redacted(reference: $0)))</p>" } ?? ""
         return """
             <tr>
             <th scope="row" class="url"><details><summary>\(Self.escaped(shownName))</summary>\(remark)\(details)</details></th>
@@ -202,9 +202,11 @@ extension HARArchive.Entry {
 
     private static func fields(_ title: String, _ header: Header) -> String {
         if header.isEmpty { return "" }
-        // An imported archive may contain secrets.
+        let redaction = Redaction.standard
+        // An imported archive may contain secrets, also in the URLs of Location, Referer and similar fields.
         let items = header.map { field in
-            let value = Redaction.standard.isSecret(field.name) ? Redaction.placeholder : field.value
+            let value =
+                redaction.isSecret(field.name) ? Redaction.placeholder : redaction.redacted(reference: field.value)
             return "<dt>\(escaped(field.name.rawValue))</dt><dd>\(escaped(value))</dd>"
         }
         return "<h2>\(title)</h2><dl>\(items.joined())</dl>"

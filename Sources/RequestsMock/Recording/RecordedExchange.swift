@@ -166,43 +166,7 @@ struct HARRedaction: Sendable {
     }
 
     private func redacted(_ data: Data, _ mediaType: String) -> Data {
-        let type = MediaType(mediaType)
-        if type?.subtype == .urlEncodedForm {
-            let form = redaction.redacted(reference: "?\(String(decoding: data, as: UTF8.self))")
-            return Data(finder.redacted(String(form.droppingFirstBytes(1))).utf8)
-        }
-        // The first byte decides quickly for most other bodies.
-        if let first = data.first(where: { $0 > 0x20 }), first == 0x7B || first == 0x5B,
-            let value = try? JSONValue(parsing: data), let changed = redacted(value),
-            let bytes = try? JSONEncoder().encode(changed)
-        {
-            return Data(finder.redacted(Array(bytes)))
-        }
-        return finder.isEmpty ? data : Data(finder.redacted(Array(data)))
-    }
-
-    /// Returns the value with its secret members replaced; nil if there are none.
-    private func redacted(_ value: JSONValue) -> JSONValue? {
-        switch value {
-        case .object(let members):
-            var changed = members
-            var isChanged = false
-            for (name, member) in members {
-                if redaction.queryItemNames.contains(CaseInsensitiveString(name)), !member.isNull {
-                    (changed[name], isChanged) = (.string(Redaction.placeholder), true)
-                } else if let new = redacted(member) {
-                    (changed[name], isChanged) = (new, true)
-                }
-            }
-            return isChanged ? .object(changed) : nil
-        case .array(let elements):
-            var changed = elements
-            var isChanged = false
-            for index in elements.indices {
-                if let new = redacted(elements[index]) { (changed[index], isChanged) = (new, true) }
-            }
-            return isChanged ? .array(changed) : nil
-        default: return nil
-        }
+        let shown = redaction.redacted(body: data, mediaType)
+        return finder.isEmpty ? shown : Data(finder.redacted(Array(shown)))
     }
 }

@@ -143,7 +143,7 @@ struct RequestDifferences {
             let differences = JSONDifference.all(left, right, limit: 11)
             for difference in differences.prefix(10) {
                 let text = { (value: JSONValue?) in
-                    difference.isSecret && value != nil ? Redaction.placeholder : value.map { $0.description }
+                    difference.isSecret && value != nil ? Redaction.placeholder : value.map(Self.text)
                 }
                 let (left, right) = (shown(json: text(difference.expected)), shown(json: text(difference.received)))
                 // The names of members are the peer's text.
@@ -155,14 +155,16 @@ struct RequestDifferences {
         add("body", Self.text(of: left, expected), Self.text(of: right, request), 4)
     }
 
+    /// Returns `value` as JSON without its secret members.
+    private static func text(of value: JSONValue) -> String {
+        String(decoding: JSONSecrets(.standard).redacted(Array(value.description.utf8)), as: UTF8.self)
+    }
+
     private static func text(of body: Data, _ request: PreparedRequest) -> String? {
         if body.isEmpty { return nil }
-        guard body.count <= 4_096, let text = String(validating: body, as: UTF8.self) else {
-            return ErrorText.bytes(body.count)
-        }
-        // The items of a form may be secrets, as those of a query.
-        let isForm = request.header[.contentType]?.utf8.starts(with: "application/x-www-form-urlencoded".utf8) == true
-        return isForm ? String(Redaction.standard.redacted(reference: "?\(text)").droppingFirstBytes(1)) : text
+        guard body.count <= 4_096 else { return ErrorText.bytes(body.count) }
+        let shown = Redaction.standard.redacted(body: body, request.header[.contentType] ?? "")
+        return String(validating: shown, as: UTF8.self) ?? ErrorText.bytes(body.count)
     }
 
     /// Adds the fields that differ, which are not compared.

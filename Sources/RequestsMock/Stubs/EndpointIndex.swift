@@ -14,6 +14,8 @@ struct EndpointIndex {
     /// The stubs that have not been added to ``numbers``, because they could not be prepared without an API.
     private(set) var pending: Set<Int> = []
     private var all: Set<Int> = []
+    /// The number of the stub that was added last, even if it was removed.
+    private(set) var newest = 0
     /// The API value that the paths are for.
     private var api: (any Sendable)?
     private let areEqual: EndpointMatcher.APIEquality?
@@ -22,10 +24,12 @@ struct EndpointIndex {
     init(comparingAPIsBy areEqual: EndpointMatcher.APIEquality?) {
         self.areEqual = areEqual
     }
+
     /// Adds the stub `number`.
     mutating func insert(_ number: Int) {
         pending.insert(number)
         all.insert(number)
+        newest = number
     }
 
     /// Removes the stub `number`.
@@ -35,11 +39,17 @@ struct EndpointIndex {
         if let key = keys.removeValue(forKey: number) { numbers[key]?.removeAll { $0 == number } }
     }
 
-    /// Records the request that the stub `number` describes for `api`; nil if it describes none.
+    /// Returns the API value that the paths are for: `api`, unless there is an earlier one.
+    mutating func use(_ api: any Sendable) -> any Sendable {
+        let used = self.api ?? api
+        self.api = used
+        return used
+    }
+
+    /// Records the request that the stub `number` describes for the API value of ``use(_:)``; nil if it describes none.
     ///
     /// Until then the stub is pending, so that a request that arrives meanwhile prepares it too.
-    mutating func setRequest(_ request: PreparedRequest?, of number: Int, for api: any Sendable) {
-        self.api = self.api ?? api
+    mutating func setRequest(_ request: PreparedRequest?, of number: Int) {
         pending.remove(number)
         guard all.contains(number), keys[number] == nil, let request else { return }
         let key = Key(method: request.method, path: ByteText(request.target.path))

@@ -99,20 +99,31 @@ extension StubBook {
             let target = candidate.target
             found += state.withLock { $0.patterns(matching: target) }
         }
-        if let stub = Self.newest(of: found, matching: candidate) { return stub }
-        // Middleware may have changed the path, or the request may be for another API value of the same type.
-        guard tasks.contains(.compareEndpoints), let api = request.api else { return nil }
-        let original = candidate.original
-        let others = state.withLock { $0.otherStubs(for: api, original) }
-        return Self.newest(of: others, matching: candidate)
+        let newest = Self.newest(of: found, matching: candidate)
+        if tasks.contains(.compareEndpoints), let endpoint = endpoint(newerThan: newest, matching: candidate) {
+            return endpoint
+        }
+        guard newest?.supply != nil else { return newest }
+        return Self.next(of: found.filter { $0.supply != nil && $0.matches(candidate) }) ?? newest
     }
 
     private static func newest(of stubs: [Stub], matching candidate: MatchContext) -> Stub? {
-        if stubs.count == 1, stubs[0].supply == nil { return stubs[0].matches(candidate) ? stubs[0] : nil }
-        let sorted = stubs.sorted { $0.number > $1.number }
-        let newest = sorted.first { $0.matches(candidate) }
-        guard newest?.supply != nil else { return newest }
-        return next(of: sorted.filter { $0.supply != nil && $0.matches(candidate) }) ?? newest
+        if stubs.count == 1 { return stubs[0].matches(candidate) ? stubs[0] : nil }
+        return stubs.sorted { $0.number > $1.number }.first { $0.matches(candidate) }
+    }
+
+    /// Returns the newest stub for an endpoint that matches, is newer than `found` and is not a candidate by its path.
+    private func endpoint(newerThan found: Stub?, matching candidate: MatchContext) -> Stub? {
+        // An endpoint with the path of the request is the one of the request, unless middleware made it another one.
+        if case .endpoint = found?.condition { return nil }
+        let number = found?.number ?? 0
+        guard let api = candidate.request.api, state.withLock({ $0.hasEndpoints(for: api, newerThan: number) }) else {
+            return nil
+        }
+        // Middleware may have changed the path, or the request may be for another API value of the same type.
+        let original = candidate.original
+        let others = state.withLock { $0.otherStubs(for: api, original) }
+        return Self.newest(of: others.filter { $0.number > number }, matching: candidate)
     }
 
     /// Returns the stub with the first of the remaining responses of `stubs`, and reserves that response.
@@ -128,13 +139,14 @@ extension StubBook {
     /// Prepares the stubs for endpoints of `api` that have not been prepared.
     private func prepareEndpoints(for api: any Sendable) {
         let type = ObjectIdentifier(Swift.type(of: api))
-        let pending = state.withLock { $0.pendingStubs(of: type) }
+        // For one API value, whichever value a request has, because the index has the paths of one only.
+        let (pending, api) = state.withLock { ($0.pendingStubs(of: type), $0.endpoints[type]?.use(api) ?? api) }
         let requests = pending.map { stub -> (Int, PreparedRequest?) in
             guard case .endpoint(let matcher) = stub.condition else { return (stub.number, nil) }
             return (stub.number, try? matcher.request(for: api).get())
         }
         state.withLock { state in
-            for (number, request) in requests { state.endpoints[type]?.setRequest(request, of: number, for: api) }
+            for (number, request) in requests { state.endpoints[type]?.setRequest(request, of: number) }
         }
     }
 
@@ -176,6 +188,11 @@ extension StubBook.State {
             numbers += relative.stubs(matching: components)
         }
         return numbers.compactMap { stubs[$0] }
+    }
+
+    /// Returns whether a stub for an endpoint of the type of `api` was added after the stub `number`.
+    func hasEndpoints(for api: any Sendable, newerThan number: Int) -> Bool {
+        (endpoints[ObjectIdentifier(type(of: api))]?.newest ?? 0) > number
     }
 
     /// Returns the stubs for endpoints that ``candidates(for:)`` does not contain.

@@ -22,22 +22,9 @@ extension TestServer {
     public func expectRequest(
         _ method: HTTPMethod? = nil, to path: String, skipping skipped: Int = 0
     ) async throws -> Exchange {
-        let pattern = RoutePattern(path)
-        let find = { @Sendable (record: Record) -> Exchange? in
-            let matching = record.exchanges.lazy.filter { exchange in
-                exchange.status != nil && (method == nil || method == exchange.method)
-                    && pattern.parameters(in: exchange.path) != nil
-            }
-            return matching.dropFirst(max(0, skipped)).first
-        }
-        let found = FoundExchange()
-        try await waitUntil { record in
-            guard let exchange = find(record) else { return false }
-            // Kept here, because the record may be trimmed before the wait returns.
-            found.exchange.withLock { $0 = exchange }
-            return true
-        }
-        guard let exchange = found.exchange.withLock({ $0 }) else { throw CancellationError() }
+        let expected = ExpectedRequest(method, RoutePattern(path), skipping: max(0, skipped))
+        try await waitUntil { expected.find(in: $0) }
+        guard let exchange = expected.found else { throw CancellationError() }
         return exchange
     }
 }
@@ -52,7 +39,50 @@ extension TestServer.Exchange {
     }
 }
 
-/// The result of a wait, which its condition finds.
-private final class FoundExchange: Sendable {
-    let exchange = Lock<TestServer.Exchange?>(nil)
+/// A search for a request in a record that grows, which looks at each request once.
+private final class ExpectedRequest: Sendable {
+    private struct State {
+        /// The number of requests that have been compared with the pattern.
+        var compared = 0
+        /// The numbers of the requests that match.
+        var matching: [Int] = []
+        var found: TestServer.Exchange?
+    }
+
+    private let method: HTTPMethod?
+    private let pattern: RoutePattern
+    private let skipped: Int
+    private let state = Lock(State())
+
+    init(_ method: HTTPMethod?, _ pattern: RoutePattern, skipping skipped: Int) {
+        self.method = method
+        self.pattern = pattern
+        self.skipped = skipped
+    }
+
+    /// The request; nil until it is found.
+    var found: TestServer.Exchange? { state.withLock { $0.found } }
+
+    /// Returns whether the request has received its whole response, and keeps it, because the record may be trimmed
+    /// before the wait returns.
+    func find(in record: TestServer.Record) -> Bool {
+        let exchanges = record.exchanges
+        // The number of the oldest request that the record contains.
+        let first = record.requestCount - exchanges.count
+        return state.withLock { state in
+            for number in max(state.compared, first)..<record.requestCount where matches(exchanges[number - first]) {
+                state.matching.append(number)
+            }
+            state.compared = record.requestCount
+            // A request that was removed from the record is skipped like the others before the expected one.
+            let responded = state.matching.lazy.filter { $0 < first || exchanges[$0 - first].status != nil }
+            guard let number = responded.dropFirst(self.skipped).first(where: { $0 >= first }) else { return false }
+            state.found = exchanges[number - first]
+            return true
+        }
+    }
+
+    private func matches(_ exchange: TestServer.Exchange) -> Bool {
+        (method == nil || method == exchange.method) && pattern.parameters(in: exchange.path) != nil
+    }
 }
