@@ -185,9 +185,9 @@ extension Header {
     /// Removes the fields that satisfy `condition`.
     public mutating func removeAll(where condition: (Field) -> Bool) {
         let fields = list
-        let kept = fields.filter { !condition($0) }
         // Most headers have no such field, and an unchanged storage stays shared with its copies.
-        if kept.count < fields.count { storage = .fields(kept) }
+        guard let first = fields.firstIndex(where: condition) else { return }
+        storage = .fields(fields[..<first] + fields[(first + 1)...].filter { !condition($0) })
     }
 
     /// Returns this header with `field` appended.
