@@ -10,7 +10,8 @@ final class Listener: Sendable {
         wake = try WakeSignal()
         switch requested {
         case .loopback(let port):
-            socket = try Socket.listening(on: .loopback(port: UInt16(clamping: port)))
+            guard let number = UInt16(exactly: port) else { throw InvalidPort(port: port) }
+            socket = try Socket.listening(on: .loopback(port: number))
             address = .loopback(port: Int(try socket.localAddress().port ?? 0))
         case .unix(let path):
             socket = try Socket.listening(on: try SocketAddress(unixPath: path))
@@ -48,4 +49,11 @@ final class Listener: Sendable {
             return false
         }
     }
+}
+
+/// The error of a port that TCP does not have (RFC 9293 §3.1).
+private struct InvalidPort: Error, CustomStringConvertible {
+    let port: Int
+
+    var description: String { "invalid port \(port): ports are numbers from 0 to 65535" }
 }

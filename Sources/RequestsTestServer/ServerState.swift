@@ -52,7 +52,23 @@ final class ServerState: Sendable {
         state = Lock(State(record: TestServer.Record(limits.recording)))
     }
 
-    var record: TestServer.Record { state.withLock { record(of: $0) } }
+    /// The record that a condition of ``waitUntil(_:)`` is checked with.
+    @TaskLocal private static var checked: CheckedRecord?
+
+    private struct CheckedRecord: Sendable {
+        let server: ObjectIdentifier
+        let record: TestServer.Record
+    }
+
+    var record: TestServer.Record {
+        // A condition runs with the lock, and may use the server in place of its parameter.
+        if let checked = Self.checked, checked.server == ObjectIdentifier(self) { return checked.record }
+        return state.withLock { record(of: $0) }
+    }
+
+    private func satisfies(_ condition: (TestServer.Record) -> Bool, _ record: TestServer.Record) -> Bool {
+        Self.$checked.withValue(CheckedRecord(server: ObjectIdentifier(self), record: record)) { condition(record) }
+    }
 
     private func record(of state: State) -> TestServer.Record {
         var record = state.record
@@ -190,7 +206,7 @@ extension ServerState {
             let value = body(&state.record)
             guard !state.waiters.isEmpty else { return (value, []) }
             let record = record(of: state)
-            let satisfied = state.waiters.filter { $0.value.condition(record) }
+            let satisfied = state.waiters.filter { satisfies($0.value.condition, record) }
             for key in satisfied.keys { state.waiters[key] = nil }
             return (value, satisfied.values.map(\.continuation))
         }
@@ -215,7 +231,7 @@ extension ServerState {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    if condition(record(of: state)) { return .success(()) }
+                    if satisfies(condition, record(of: state)) { return .success(()) }
                     if Task.isCancelled || state.isStopping { return .failure(CancellationError()) }
                     state.waiters[key] = Waiter(condition: condition, continuation: continuation)
                     return nil

@@ -1,4 +1,5 @@
 import RequestsMock
+import TestSupport
 import Testing
 
 /// An API whose requests contain secrets in all places.
@@ -110,6 +111,47 @@ struct HostileMockTests {
         let other = api.post(.raw(data: Data(nested("2").utf8)), to: "/data")
         let error = await requestError { try await mock.perform(other) }
         #expect("\(try #require(error))".contains("expected 1, received 2"))
+    }
+
+    @Test("the time to explain a miss grows linearly with the depth and the width of a JSON body together")
+    func deepMiss() async throws {
+        let ratio = try await Growth.ratio(size: 40) { size in
+            let wide = Array(repeating: "1", count: 50 * size).joined(separator: ",")
+            func request(_ value: Int) -> Request<StubbedLibrary, Data> {
+                let (start, end) = (String(repeating: "{\"a\":", count: size), String(repeating: "}", count: size))
+                let body = Data((start + "{\"x\":\(value),\"y\":[\(wide)]}" + end).utf8)
+                return StubbedLibrary.main.post(.raw(data: body, contentType: .json), to: "/data", receiving: .data)
+            }
+            let mock = MockExecutor().recording(.none)
+            mock.on(request(1), respond: .status(200))
+            let sent = try request(2).prepared()
+            return { _ = await requestError { try await mock.execute(sent) } }
+        }
+        #expect(ratio <= Growth.limit)
+    }
+
+    @Test("the time to replay entries for one URL grows linearly with their number, in any order of their bodies")
+    func replayTime() async throws {
+        let ratio = try await Growth.ratio(size: 250) { size in
+            let bodies = (0..<size).map { Data("{\"query\": \"books\", \"number\": \($0)}".utf8) }
+            var requests: [PreparedRequest] = []
+            for body in bodies.reversed() {
+                let body = BodyProvider.raw(data: body, contentType: .json)
+                requests.append(try StubbedLibrary.main.post(body, to: "/graph", receiving: .data).prepared())
+            }
+            let entries = bodies.map { body in
+                HARArchive.Entry(
+                    startedAt: Date(timeIntervalSince1970: 0), method: .post, url: "https://library.test/api/graph",
+                    requestBody: .init(data: body), status: 200)
+            }
+            let archive = HARArchive(entries: entries)
+            return { [requests] in
+                let mock = MockExecutor(replaying: archive).recording(.none)
+                for request in requests { _ = try await mock.execute(request) }
+                try mock.verify()
+            }
+        }
+        #expect(ratio <= Growth.limit)
     }
 
     @Test(

@@ -44,6 +44,25 @@ struct RecordedSecretTests {
         #expect(entry.responseBody.data.map { String(decoding: $0, as: UTF8.self) } == shown)
     }
 
+    @Test("a request body that the file does not contain is read as one that was not recorded", arguments: [nil, 10])
+    func unrecorded(limit: Int?) async throws {
+        var limits = HARRecorder.Limits()
+        if let limit { limits.bodyBytes = limit }
+        let recorder = HARRecorder(limits: limits)
+        let mock = MockExecutor().intercepted(by: recorder)
+        let bodies = [Data([0xFF, 0, 1]), Data("more than ten bytes".utf8), Data("ten bytes.".utf8), Data()]
+        for body in bodies {
+            let request = StubbedLibrary.main.post(.raw(data: body), to: "/x", receiving: .data)
+            _ = await requestError { try await mock.perform(request) }
+        }
+        let read = try HARArchive(parsing: recorder.archive.json).entries.map(\.requestBody)
+        #expect(read.map { $0?.size } == [3, 19, 10, 0])
+        #expect(read.map { $0?.data } == [nil, limit == nil ? bodies[1] : nil, bodies[2], Data()])
+        var archive = recorder.archive
+        archive.entries[3].requestBody = HARArchive.Content(mediaType: "multipart/form-data", data: nil)
+        #expect(try HARArchive(parsing: archive.json).entries[3].requestBody == archive.entries[3].requestBody)
+    }
+
     @Test("no report shows a secret of a body that is compared with another", arguments: bodies)
     func reported(body: String, type: MediaType, shown: String) async {
         for other in ["", "x", "{}", "[]", #"[{"user": 1}]"#, #"{"user": {"token": "hunter2"}}"#] {

@@ -89,4 +89,31 @@ struct StubModelTests {
             }
         }
     }
+
+    @Test("a replay uses each entry once, by the bodies of the requests, as a list does", arguments: 1...20)
+    func replayModel(seed: UInt64) async throws {
+        var random = Numbers(state: seed)
+        let classes = [
+            ["1", "1.0", " 1"], ["{\"a\":1,\"b\":[2]}", "{\"b\":[2],\"a\":1}"], ["{\"a\":[2],\"b\":1}"], ["[1]"],
+            ["text"],
+        ]
+        let bodies = classes.flatMap(\.self)
+        var remaining = (0..<40).map { (number: $0, body: bodies.randomElement(using: &random) ?? "") }
+        let entries = remaining.map { number, body in
+            HARArchive.Entry(
+                startedAt: Date(timeIntervalSince1970: 0), method: .post, url: "https://library.test/api/x",
+                requestBody: .init(data: Data(body.utf8)), status: 200, responseHeader: [.contentType(.plainText)],
+                responseBody: .init(data: Data("\(number)".utf8)))
+        }
+        let mock = MockExecutor(replaying: HARArchive(entries: entries))
+        while !remaining.isEmpty {
+            let body = bodies.randomElement(using: &random) ?? ""
+            let equal = classes.first { $0.contains(body) } ?? []
+            let index = remaining.firstIndex { equal.contains($0.body) } ?? 0
+            let expected = remaining.remove(at: index).number
+            let sent = StubbedLibrary.main.post(.raw(data: Data(body.utf8)), to: "/x", receiving: .text)
+            #expect(try await mock.perform(sent) == "\(expected)")
+        }
+        try mock.verify()
+    }
 }

@@ -70,6 +70,18 @@ struct WireSnapshotTests {
                 """)
     }
 
+    @Test(
+        "the error of a difference shows invisible characters",
+        arguments: ["\u{FEFF}", "\u{202E}", "\u{200D}", "\u{0}"])
+    func invisible(text: String) throws {
+        let error = #expect(throws: WireSnapshotError.self) {
+            try client.assertWire(StubbedBooks.titled("Emma"), matches: "GET /api/\(text)books/Emma HTTP/1.1")
+        }
+        let scalar = try #require(text.unicodeScalars.first)
+        #expect(error?.description.unicodeScalars.contains(scalar) == false)
+        #expect(error?.description.contains("- GET /api/\(scalar.escaped(asASCII: true))books/Emma") == true)
+    }
+
     @Test("the error of a difference shows the lines around it")
     func difference() throws {
         let error = #expect(throws: WireSnapshotError.self) {

@@ -34,6 +34,14 @@ struct ServingTests {
         #expect(mock.recordedRequests.map(\.header) == [.empty])
     }
 
+    @Test("a port that TCP does not have is an error (PM-130)", arguments: [-1, 65_536, .max, .min])
+    func ports(port: Int) async {
+        let error = await #expect(throws: (any Error).self) {
+            try await withTestServer(serving: MockExecutor(.ok()), on: .loopback(port: port)) { _ in }
+        }
+        #expect(error.map { "\($0)" } == "invalid port \(port): ports are numbers from 0 to 65535")
+    }
+
     @Test("an exchange is recorded with the numbers of its connection and its position (PM-130)")
     func keepAlive() async throws {
         try await withTestServer(serving: MockExecutor(.status(204))) { server in
@@ -185,6 +193,17 @@ struct ServingTests {
             let client = try await RawClient(server)
             try await client.send(get.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n"))
             #expect(try await client.receive().hasSuffix("true"))
+        }
+    }
+
+    @Test("the condition of a wait may use the server itself (PM-132)")
+    func conditions() async throws {
+        try await withTestServer(serving: MockExecutor(.ok())) { server in
+            async let arrived: Void = server.waitUntil { _ in server.exchanges.first?.status != nil }
+            let client = try await RawClient(server)
+            try await client.send(get)
+            try await arrived
+            try await server.waitUntil { record in record.requestCount == server.record.requestCount }
         }
     }
 

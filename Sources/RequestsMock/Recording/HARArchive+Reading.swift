@@ -72,7 +72,15 @@ extension HARArchive.Entry {
             startedAt: startedAt, method: HTTPMethod(try method.string()), url: try url.string(),
             requestHeader: try request.header(), status: code == 0 ? nil : HTTPStatus(code),
             responseHeader: try response.header(), comment: try entry.optional("comment")?.string())
-        if let body = try request.optional("postData") { requestBody = try HARArchive.Content(posted: body) }
+        if let body = try request.optional("postData") {
+            var content = try HARArchive.Content(posted: body)
+            // Without a text, the size distinguishes a body that was not recorded from an empty one.
+            if content.size == 0, let size = try request.optional("bodySize")?.integer(), size != 0 {
+                content.data = nil
+                content.size = max(0, size)
+            }
+            requestBody = content
+        }
         if let content = try response.optional("content") { responseBody = try HARArchive.Content(content) }
         if let timings = try entry.optional("timings") { self.timings = try HARArchive.Timings(timings) }
     }

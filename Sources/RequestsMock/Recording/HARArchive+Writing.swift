@@ -51,7 +51,8 @@ extension HARArchive.Entry {
                     return Self.pair(
                         PercentEncoding.decode(parts[0]), parts.count > 1 ? PercentEncoding.decode(parts[1]) : "")
                 }),
-            "bodySize": .integer(requestBody?.size ?? 0),
+            // The size of a body that was not recorded is -1 if it is unknown.
+            "bodySize": .integer(requestBody.map { $0.data == nil && $0.size == 0 ? -1 : $0.size } ?? 0),
         ]
         if let requestBody {
             var body: [String: JSONValue] = ["mimeType": .string(requestBody.mediaType), "params": []]

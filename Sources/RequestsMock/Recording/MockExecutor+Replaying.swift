@@ -60,69 +60,7 @@ extension MockExecutor {
 }
 
 /// An entry, and its position in the recording.
-private typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
-
-/// The entries for the same method and URL that have not been replayed.
-private final class ReplayGroup: StubSupply {
-    private struct Candidate: Sendable {
-        let entry: IndexedEntry
-        let body: HARArchive.Content?
-        /// The body if it is JSON.
-        let value: JSONValue?
-
-        init(_ entry: IndexedEntry, body: HARArchive.Content?) {
-            self.entry = entry
-            self.body = body
-            value = body?.data.flatMap { ExactJSON.value(parsing: $0) }
-        }
-
-        func hasBody(of other: Self) -> Bool {
-            guard let body, let otherBody = other.body else { return (body == nil) == (other.body == nil) }
-            guard let data = body.data, let otherData = otherBody.data else { return false }
-            return data == otherData || value != nil && ExactJSON.areEqual(value, other.value)
-        }
-    }
-
-    private struct State: Sendable {
-        var remaining: [Candidate]
-        /// The number of remaining entries that requests have reserved.
-        var reserved = 0
-    }
-
-    private let state: Lock<State>
-    private let comparesBodies: Bool
-
-    init(_ entries: [IndexedEntry], comparesBodies: Bool) {
-        let comparesBodies = comparesBodies && entries.count > 1
-        self.comparesBodies = comparesBodies
-        state = Lock(
-            State(remaining: entries.map { Candidate($0, body: comparesBodies ? $0.entry.requestBody : nil) }))
-    }
-
-    var nextPosition: Int? {
-        state.withLock { $0.reserved < $0.remaining.count ? $0.remaining[$0.reserved].entry.index : nil }
-    }
-
-    func reserve() -> Bool {
-        state.withLock { state in
-            guard state.reserved < state.remaining.count else { return false }
-            state.reserved += 1
-            return true
-        }
-    }
-
-    /// Removes the entry that responds to `request`, and returns it.
-    func next(for request: PreparedRequest) -> IndexedEntry? {
-        let body = comparesBodies ? HARRedaction(request, .standard).entry(of: request, .max).requestBody : nil
-        return state.withLock { state in
-            guard let first = state.remaining.first else { return nil }
-            state.reserved = max(0, state.reserved - 1)
-            let received = Candidate(first.entry, body: body)
-            let index = comparesBodies ? state.remaining.firstIndex { $0.hasBody(of: received) } : nil
-            return state.remaining.remove(at: index ?? 0).entry
-        }
-    }
-}
+typealias IndexedEntry = (index: Int, entry: HARArchive.Entry)
 
 /// The requests to which the same entries respond: those that match one exact pattern.
 private struct ReplayKey: Hashable {

@@ -60,4 +60,36 @@ enum ExactJSON {
         }
         return true
     }
+
+    /// Returns a number that is the same for equal values.
+    static func hash(of value: JSONValue) -> Int {
+        var sum = 0
+        // A list in place of recursion, as above; a sum, because the order of members does not matter.
+        var open = [(value: value, place: 0)]
+        while let (value, place) = open.popLast() {
+            var hasher = Hasher()
+            hasher.combine(place)
+            switch value {
+            case .array(let elements):
+                hasher.combine(elements.count)
+                for (index, element) in elements.enumerated() { open.append((element, hash(of: index, in: place))) }
+            case .object(let members):
+                hasher.combine(members.count)
+                for (name, member) in members { open.append((member, hash(of: ByteText(name), in: place))) }
+            case .string(let text): hasher.combine(ByteText(text))
+            // Integers and other numbers can be equal.
+            default: hasher.combine(value.double)
+            }
+            sum &+= hasher.finalize()
+        }
+        return sum
+    }
+
+    /// Returns the place of an element or a member of the container at `place`.
+    private static func hash(of key: some Hashable, in place: Int) -> Int {
+        var hasher = Hasher()
+        hasher.combine(place)
+        hasher.combine(key)
+        return hasher.finalize()
+    }
 }

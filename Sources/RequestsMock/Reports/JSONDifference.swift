@@ -22,7 +22,7 @@ struct JSONDifference {
             case (.object(let left), .object(let right)):
                 let (lefts, rights) = (members(of: left), members(of: right))
                 let names = Set(lefts.keys).union(rights.keys).sorted { $0.text > $1.text }
-                open += names.filter { !ExactJSON.areEqual(lefts[$0], rights[$0]) }.map { name in
+                open += names.filter { mayDiffer(lefts[$0], rights[$0]) }.map { name in
                     let isSecret = Redaction.standard.queryItemNames.contains(CaseInsensitiveString(name.text))
                     return JSONDifference(
                         path: "\(next.path).\(name.text)", expected: lefts[name], received: rights[name],
@@ -31,11 +31,13 @@ struct JSONDifference {
             case (.array(let lefts), .array(let rights)):
                 let count = max(lefts.count, rights.count)
                 var differing: [JSONDifference] = []
-                for index in 0..<count where differing.count < limit {
+                var certain = 0
+                for index in 0..<count where certain < limit {
                     // Not `nil`, which would be the JSON value null here.
                     let left = index < lefts.count ? lefts[index] : Optional.none
                     let right = index < rights.count ? rights[index] : Optional.none
-                    guard !ExactJSON.areEqual(left, right) else { continue }
+                    guard mayDiffer(left, right) else { continue }
+                    if !areContainers(left, right) { certain += 1 }
                     differing.append(
                         JSONDifference(
                             path: "\(next.path)[\(index)]", expected: left, received: right, isSecret: next.isSecret))
@@ -46,6 +48,21 @@ struct JSONDifference {
             }
         }
         return found
+    }
+
+    /// Returns whether two values differ, or whether parts of them may differ.
+    ///
+    /// Containers are compared by their parts later: to compare them here too would take time at every level.
+    private static func mayDiffer(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        areContainers(left, right) || !ExactJSON.areEqual(left, right)
+    }
+
+    /// Returns whether both values are objects, or both are arrays.
+    private static func areContainers(_ left: JSONValue?, _ right: JSONValue?) -> Bool {
+        switch (left, right) {
+        case (.object, .object), (.array, .array): true
+        default: false
+        }
     }
 
     /// Returns the members, with names that are compared by their bytes.

@@ -62,7 +62,11 @@ struct TextDifference {
     }
 
     private mutating func add(_ mark: String, _ line: ByteText) {
-        // Control characters would change the terminal or hide a difference.
-        lines.append(mark + String(ErrorText.quoted(line.text, limit: 400).unicodeScalars.dropFirst().dropLast()))
+        // Control characters, and invisible ones such as U+FEFF, would change the terminal or hide a difference.
+        let visible = line.text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .format ? scalar.escaped(asASCII: true) : String(scalar)
+        }
+        let quoted = ErrorText.quoted(visible.joined(), limit: 400).unicodeScalars
+        lines.append(mark + String(quoted.dropFirst().dropLast()))
     }
 }
