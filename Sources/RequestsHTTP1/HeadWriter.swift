@@ -12,7 +12,7 @@ package enum ResponseHeadWriter {
         _ line: StatusLine, _ header: Header, to buffer: inout [UInt8]
     ) throws(WireError) {
         guard 100...999 ~= line.status.code else { throw .violation(.status) }
-        guard !line.reason.utf8.contains(where: Token.isForbiddenInValue) else { throw .violation(.statusLine) }
+        guard Token.isFieldValue(line.reason) else { throw .violation(.statusLine) }
         try FieldLines.check(header)
         // Enough for most heads, so that the buffer does not grow several times; again and again would be quadratic.
         if buffer.isEmpty { buffer.reserveCapacity(512) }
@@ -39,19 +39,19 @@ enum FieldLines {
 
     /// Throws if a name is not a token or a value contains a control character.
     static func check(_ header: Header) throws(WireError) {
-        for field in header {
+        for field in header.list {
             guard field.name.isValid else { throw .violation(.fieldName) }
-            guard !field.valueBytes.contains(where: Token.isForbiddenInValue) else { throw .violation(.fieldValue) }
+            guard Token.isFieldValue(field.value) else { throw .violation(.fieldValue) }
         }
     }
 
     /// Appends the lines of `header`, which ``check(_:)`` has accepted, and an empty line.
     static func append(_ header: Header, to buffer: inout [UInt8]) {
-        for field in header {
+        for field in header.list {
             buffer.append(contentsOf: field.name.rawValue.utf8)
             buffer.append(Octet.colon)
             buffer.append(Octet.space)
-            buffer.append(contentsOf: field.valueBytes)
+            field.appendValueBytes(to: &buffer)
             buffer.append(contentsOf: lineEnd)
         }
         buffer.append(contentsOf: lineEnd)

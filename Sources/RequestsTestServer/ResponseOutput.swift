@@ -41,7 +41,10 @@ struct ResponseOutput {
     ) throws(ConnectionEnd) {
         let start = pending.count
         self.framing = framing
-        var fields = head.header.filter { !$0.name.framesMessage }
+        // With room for Date and the fields that frame the message, so that the array does not grow.
+        var fields: [Field] = []
+        fields.reserveCapacity(head.header.count + 4)
+        for field in head.header.list where !field.name.framesMessage { fields.append(field) }
         if !fields.contains(where: { $0.name == .date }), let date = behavior.date() {
             fields.append(Field(name: .date, value: connection.text(of: HTTPDate(date))))
         }
@@ -62,6 +65,12 @@ struct ResponseOutput {
     /// Appends bytes of the body, and sends large amounts immediately: a copy of each body would otherwise be kept for
     /// a client that does not read.
     mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
+        // Most bodies are short, and sent as a whole with their heads.
+        if case .counted = framing, behavior.fault?.bodyByte == nil, pending.count + data.count < Self.pieceSize {
+            data.withUnsafeBytes { pending.append(contentsOf: $0) }
+            bodyBytes += data.count
+            return
+        }
         var remaining = data[...]
         while !remaining.isEmpty {
             var size = remaining.count
@@ -167,6 +176,12 @@ struct ResponseOutput {
 extension Field.Name {
     /// Whether only the server sets the field of a response.
     fileprivate var framesMessage: Bool {
-        self == .contentLength || self == .transferEncoding || self == .connection || self == .keepAlive
+        // The length is compared first: it excludes nearly every field without a comparison of names.
+        switch rawValue.utf8.count {
+        case 10: self == .connection || self == .keepAlive
+        case 14: self == .contentLength
+        case 17: self == .transferEncoding
+        default: false
+        }
     }
 }
