@@ -41,18 +41,17 @@ struct ResponseOutput {
     ) throws(ConnectionEnd) {
         let start = pending.count
         self.framing = framing
-        // With room for Date and the fields that frame the message, so that the array does not grow.
         var fields: [Field] = []
-        fields.reserveCapacity(head.header.count + 4)
-        for field in head.header.list where !field.name.framesMessage { fields.append(field) }
-        if !fields.contains(where: { $0.name == .date }), let date = behavior.date() {
+        fields.reserveCapacity(4)
+        if !head.header.contains(.date), let date = behavior.date() {
             fields.append(Field(name: .date, value: connection.text(of: HTTPDate(date))))
         }
         if let length { fields.append(Field(name: .contentLength, value: String(length))) }
         if case .chunked = framing { fields.append(Field(name: .transferEncoding, value: "chunked")) }
         if closing { fields.append(Field(name: .connection, value: "close")) }
         do throws(WireError) {
-            try ResponseHeadWriter.append(head.status, Header(fields), to: &pending)
+            try ResponseHeadWriter.append(
+                head.status, head.header, leavingOut: \.framesMessage, adding: fields, to: &pending)
         } catch {
             throw .refused(500, "could not write the response: \(error)")
         }
