@@ -26,7 +26,7 @@ package struct ChunkEncoder: Sendable {
             buffer.append(digit < 10 ? Octet.zero + digit : 0x61 + digit - 10)
             shift -= 4
         }
-        buffer.append(contentsOf: FieldLines.lineEnd)
+        FieldLines.endLine(in: &buffer)
     }
 
     /// Appends the last chunk, the trailer section and an empty line.
@@ -34,16 +34,17 @@ package struct ChunkEncoder: Sendable {
     /// - Throws: A violation, with nothing appended, if a field is malformed or not allowed in trailers (RFC 9110
     ///   §6.5.1).
     package mutating func end(trailers: Header = .empty, in buffer: inout [UInt8]) throws(WireError) {
-        try FieldLines.check(trailers)
+        for field in trailers { try FieldLines.check(field) }
         guard trailers.allSatisfy(\.name.isAllowedInTrailers) else { throw .violation(.trailer) }
         endChunk(in: &buffer)
         isFirst = true
         buffer.append(Octet.zero)
-        buffer.append(contentsOf: FieldLines.lineEnd)
-        FieldLines.append(trailers, to: &buffer)
+        FieldLines.endLine(in: &buffer)
+        for field in trailers { try FieldLines.append(field, to: &buffer) }
+        FieldLines.endLine(in: &buffer)
     }
 
     private func endChunk(in buffer: inout [UInt8]) {
-        if !isFirst { buffer.append(contentsOf: FieldLines.lineEnd) }
+        if !isFirst { FieldLines.endLine(in: &buffer) }
     }
 }

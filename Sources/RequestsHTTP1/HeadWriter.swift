@@ -4,16 +4,23 @@ package import Requests
 package enum ResponseHeadWriter {
     /// Appends the status line, the fields in their order, and an empty line to `buffer`.
     ///
-    /// No field is added or changed: the caller provides the framing fields.
+    /// No field is changed: the caller provides the framing fields.
     ///
+    /// - Parameters:
+    ///   - line: The status line.
+    ///   - header: The header.
+    ///   - isLeftOut: A function that returns whether the fields of a name are not written.
+    ///   - more: The fields after those of `header`.
+    ///   - buffer: The buffer.
     /// - Throws: A violation, with nothing appended, if the status does not have three digits, a name is not a token,
     ///   or a value or the reason phrase contains a control character such as CR or LF.
     package static func append(
-        _ line: StatusLine, _ header: Header, to buffer: inout [UInt8]
+        _ line: StatusLine, _ header: Header, leavingOut isLeftOut: (Field.Name) -> Bool = { _ in false },
+        adding more: [Field] = [], to buffer: inout [UInt8]
     ) throws(WireError) {
         guard 100...999 ~= line.status.code else { throw .violation(.status) }
-        guard !line.reason.utf8.contains(where: Token.isForbiddenInValue) else { throw .violation(.statusLine) }
-        try FieldLines.check(header)
+        guard Token.isFieldValue(line.reason) else { throw .violation(.statusLine) }
+        let start = buffer.count
         // Enough for most heads, so that the buffer does not grow several times; again and again would be quadratic.
         if buffer.isEmpty { buffer.reserveCapacity(512) }
         buffer.append(contentsOf: line.version.description.utf8)
@@ -21,39 +28,48 @@ package enum ResponseHeadWriter {
         for divisor in [100, 10, 1] { buffer.append(UInt8(0x30 + line.status.code / divisor % 10)) }
         buffer.append(Octet.space)
         buffer.append(contentsOf: line.reason.utf8)
-        buffer.append(contentsOf: FieldLines.lineEnd)
-        FieldLines.append(header, to: &buffer)
+        FieldLines.endLine(in: &buffer)
+        do throws(WireError) {
+            for field in header.list where !isLeftOut(field.name) { try FieldLines.append(field, to: &buffer) }
+            for field in more { try FieldLines.append(field, to: &buffer) }
+        } catch {
+            buffer.removeLast(buffer.count - start)
+            throw error
+        }
+        FieldLines.endLine(in: &buffer)
     }
 
     /// Appends the head of a response with `status` and its registered reason phrase.
     package static func append(
-        _ status: HTTPStatus, _ header: Header, to buffer: inout [UInt8]
+        _ status: HTTPStatus, _ header: Header, leavingOut isLeftOut: (Field.Name) -> Bool = { _ in false },
+        adding more: [Field] = [], to buffer: inout [UInt8]
     ) throws(WireError) {
-        try append(StatusLine(status: status, reason: status.reasonPhrase), header, to: &buffer)
+        let line = StatusLine(status: status, reason: status.reasonPhrase)
+        try append(line, header, leavingOut: isLeftOut, adding: more, to: &buffer)
     }
 }
 
 /// Field lines, which header and trailer sections have in common (RFC 9112 §5).
 enum FieldLines {
-    static let lineEnd: [UInt8] = [Octet.carriageReturn, Octet.lineFeed]
-
-    /// Throws if a name is not a token or a value contains a control character.
-    static func check(_ header: Header) throws(WireError) {
-        for field in header {
-            guard field.name.isValid else { throw .violation(.fieldName) }
-            guard !field.valueBytes.contains(where: Token.isForbiddenInValue) else { throw .violation(.fieldValue) }
-        }
+    /// Throws if the name is not a token or the value contains a control character.
+    static func check(_ field: Field) throws(WireError) {
+        guard field.name.isValid else { throw .violation(.fieldName) }
+        guard Token.isFieldValue(field.value) else { throw .violation(.fieldValue) }
     }
 
-    /// Appends the lines of `header`, which ``check(_:)`` has accepted, and an empty line.
-    static func append(_ header: Header, to buffer: inout [UInt8]) {
-        for field in header {
-            buffer.append(contentsOf: field.name.rawValue.utf8)
-            buffer.append(Octet.colon)
-            buffer.append(Octet.space)
-            buffer.append(contentsOf: field.valueBytes)
-            buffer.append(contentsOf: lineEnd)
-        }
-        buffer.append(contentsOf: lineEnd)
+    /// Appends the line of `field`; throws if it cannot be sent.
+    static func append(_ field: Field, to buffer: inout [UInt8]) throws(WireError) {
+        try check(field)
+        buffer.append(contentsOf: field.name.rawValue.utf8)
+        buffer.append(Octet.colon)
+        buffer.append(Octet.space)
+        field.appendValueBytes(to: &buffer)
+        endLine(in: &buffer)
+    }
+
+    /// Appends CR and LF.
+    static func endLine(in buffer: inout [UInt8]) {
+        buffer.append(Octet.carriageReturn)
+        buffer.append(Octet.lineFeed)
     }
 }

@@ -1,6 +1,14 @@
 @_spi(Lock) import Requests
 
 extension PreparedRequest {
+    /// Whether a server receives this request as it is, without a wait.
+    var isReceivedUnchanged: Bool {
+        switch body {
+        case .none, .bytes: trailers == nil && progressHandler == nil && !header.contains(.proxyAuthorization)
+        case .file, .stream: false
+        }
+    }
+
     /// Returns this request as a server receives it, with its whole body in memory.
     ///
     /// - Parameter progress: The reporter for the progress of reading the body.
@@ -10,7 +18,7 @@ extension PreparedRequest {
         var received = self
         // In memory there is no proxy that would receive these fields. This is checked first, because a change copies
         // the whole request.
-        if header.contains(where: \.name.isForProxies) { received.header.removeAll { $0.name.isForProxies } }
+        if header.contains(.proxyAuthorization) { received.header.remove(.proxyAuthorization) }
         progress.progress.bytesExpectedToSend = body.knownLength
         switch body {
         case .none, .bytes: break
@@ -94,12 +102,26 @@ extension MockResponse {
         }
     }
 
+    /// Returns this response to a request for a stream with the bytes of its whole body; nil if it has a delay, or if
+    /// its body does not arrive at once.
+    func whole(respondingTo request: PreparedRequest) -> RawResponse? {
+        guard delay == nil, case .streamed = request.delivery else { return nil }
+        let hasBody = request.method != .head && !status.forbidsBody
+        guard let data = hasBody ? wholeBody : Data() else { return nil }
+        let head = head(respondingTo: request)
+        guard request.drain(of: head) == nil else { return nil }
+        return RawResponse(head: head, body: .bytes(data))
+    }
+
     /// The body, if it arrives as a whole at once and without trailers; nil otherwise.
     private var wholeBody: Data? {
-        guard body.count == 1, case .bytes(let data) = body[0], maximumBytes == nil, pace == nil, trailers.isEmpty,
-            announcedLength == data.count
-        else { return nil }
-        return data
+        guard body.count <= 1, maximumBytes == nil, pace == nil, trailers.isEmpty else { return nil }
+        var data = Data()
+        if let event = body.first {
+            guard case .bytes(let bytes) = event else { return nil }
+            data = bytes
+        }
+        return announcedLength == data.count ? data : nil
     }
 
     /// The events of the body; those of a cut body end with an error.

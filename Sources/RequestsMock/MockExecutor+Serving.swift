@@ -24,18 +24,21 @@ extension MockExecutor {
 }
 
 /// A mock whose requests come from a socket and belong to one API.
-private struct ServedMock: RequestExecutor {
+private struct ServedMock: ImmediateExecutor {
     let mock: MockExecutor
     let makeRequest: @Sendable () throws(RequestError) -> PreparedRequest
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        var request = request
-        if request.api == nil { request = try attributed(request) }
-        return try await mock.execute(request)
+        try await mock.execute(attributed(request))
     }
 
-    /// Returns `request` with the API and its origin.
+    func executeImmediately(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        try mock.executeImmediately(attributed(request))
+    }
+
+    /// Returns `request` with the API and its origin, unless it has an API.
     private func attributed(_ received: PreparedRequest) throws(RequestError) -> PreparedRequest {
+        guard received.api == nil else { return received }
         var request = try makeRequest()
         do {
             request.target = try TargetURI(request.target.origin + received.target.requestTarget)

@@ -7,6 +7,7 @@ extension MockExecutor {
             case throwing
             case intercepting(HTTPStatus)
             case passing(any RequestExecutor)
+            case constant(MockResponse)
             case responding(MockExecutor.Handler)
             case choosing(@Sendable (PreparedRequest) -> Unmatched)
         }

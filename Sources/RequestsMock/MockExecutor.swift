@@ -45,7 +45,7 @@ public struct MockExecutor: RequestExecutor {
 
     /// Creates an executor that responds with `response` to every request that no stub matches.
     public init(_ response: MockResponse) {
-        self.init { _ in response }
+        self.init(StubBook(), Unmatched(kind: .constant(response.announcingLength())), nil, Recording())
     }
 
     private init(
@@ -95,9 +95,9 @@ public struct MockExecutor: RequestExecutor {
 
     /// Returns the response to `request` without recording it.
     package func response(to request: PreparedRequest) async throws -> MockResponse {
-        let script = request.mockedScript
-        switch try await reaction(to: request, script, by: script == nil ? stubs.stub(for: request) : nil) {
+        switch try reaction(to: request, isRecorded: false) {
         case .response(let response): return response
+        case .function(let make): return try await make()
         case .forward: throw RequestError(.other, detail: "the request passes through the mock")
         }
     }
@@ -119,14 +119,18 @@ public struct MockExecutor: RequestExecutor {
         let start = ContinuousClock.now
         var progress = ProgressReporter(request.progressHandler)
         let received = try await request.received(reportingTo: &progress)
-        let size = received.body.knownLength ?? 0
-        let script = received.mockedScript
-        let stub = script == nil ? stubs.stub(for: received) : nil
-        record.state.withLock { $0.append(Entry(request: received, stub: stub?.number), size: size) }
+        return try await respond(to: request, try reaction(to: received), progress, since: start)
+    }
+
+    private func respond(
+        to request: PreparedRequest, _ reaction: Reaction, _ progress: ProgressReporter,
+        since start: ContinuousClock.Instant
+    ) async throws(RequestError) -> RawResponse {
         let response: MockResponse
-        switch try await RequestError.wrapping(.other, { try await reaction(to: received, script, by: stub) }) {
+        switch reaction {
         case .response(let made): response = made
-        case .forward(let executor):
+        case .function(let make): response = try await RequestError.wrapping(.other, make)
+        case .forward(let received, let executor):
             var forwarded = request
             // A body that can be read once has been read.
             if case .stream = request.body { forwarded.body = received.body }
@@ -141,40 +145,84 @@ public struct MockExecutor: RequestExecutor {
     }
 }
 
+extension MockExecutor: ImmediateExecutor {
+    /// Returns a response that is the same in every call, if its whole body is in memory and it has no delay; otherwise
+    /// the remaining work.
+    package func executeImmediately(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        guard request.isReceivedUnchanged else {
+            return .deferred { () async throws(RequestError) in try await execute(request) }
+        }
+        do throws(RequestError) {
+            try request.validate()
+            try request.checkTimeBeforeSending()
+            let reaction = try reaction(to: request)
+            if case .response(let response) = reaction, let whole = response.whole(respondingTo: request) {
+                return .response(whole)
+            }
+            let start = ContinuousClock.now
+            return .deferred { () async throws(RequestError) in
+                do throws(RequestError) {
+                    return try await respond(to: request, reaction, ProgressReporter(nil), since: start)
+                } catch {
+                    throw error.adding(request: request)
+                }
+            }
+        } catch {
+            throw error.adding(request: request)
+        }
+    }
+}
+
 // MARK: Reactions
 
 extension MockExecutor {
     private enum Reaction {
         case response(MockResponse)
-        case forward(any RequestExecutor)
+        /// The function that makes the response, which can suspend.
+        case function(@Sendable () async throws -> MockResponse)
+        /// The request with its body in memory, and the executor that performs it.
+        case forward(PreparedRequest, any RequestExecutor)
     }
 
-    /// Returns the reaction of the request's own mock, of `stub`, or to an unmatched request.
-    private func reaction(
-        to request: PreparedRequest, _ script: ResultScript?, by stub: Stub?
-    ) async throws -> Reaction {
-        if let script { return .response(try await script.response(to: request, call: 1)) }
-        guard let stub else { return try await reaction(toUnmatched: request, unmatched) }
+    /// Finds the stub for `request`, whose body is in memory, records the request, and returns the reaction to it.
+    private func reaction(to request: PreparedRequest, isRecorded: Bool = true) throws(RequestError) -> Reaction {
+        let script = request.mockedScript
+        let stub = script == nil ? stubs.stub(for: request) : nil
+        if isRecorded {
+            let size = request.body.knownLength ?? 0
+            record.state.withLock { $0.append(Entry(request: request, stub: stub?.number), size: size) }
+        }
+        if let script { return .function { try await script.response(to: request, call: 1) } }
+        guard let stub else { return try reaction(toUnmatched: request) }
         let call = stub.beginCall()
         // Most results need no other function.
-        if let response = try stub.immediateResponse(to: request) { return .response(response) }
+        if let response = try RequestError.wrapping(.other, { try stub.immediateResponse(to: request) }) {
+            return .response(response)
+        }
+        return .function { try await response(of: stub, inCall: call, to: request) }
+    }
+
+    private func response(
+        of stub: Stub, inCall call: Int, to request: PreparedRequest
+    ) async throws -> MockResponse {
         do {
-            return .response(try await stub.response(to: request, call: call))
+            return try await stub.response(to: request, call: call)
         } catch is ResultScript.Exhausted {
             stub.update { $0.isExhausted = true }
             if let status = interceptionStatus(of: request) {
-                return .response(.intercepted(status, "Mock sequence exhausted"))
+                return .intercepted(status, "Mock sequence exhausted")
             }
             throw miss(of: request, exhausting: stub)
         }
     }
 
-    private func reaction(toUnmatched request: PreparedRequest, _ unmatched: Unmatched) async throws -> Reaction {
+    private func reaction(toUnmatched request: PreparedRequest) throws(RequestError) -> Reaction {
         switch unmatched.resolved(for: request) {
         case .throwing, .choosing: throw miss(of: request, exhausting: nil)
-        case .intercepting(let status): return .response(.intercepted(status, "No mock found for URL."))
-        case .passing(let executor): return .forward(executor)
-        case .responding(let handler): return .response(try await handler(request))
+        case .intercepting(let status): .response(.intercepted(status, "No mock found for URL."))
+        case .passing(let executor): .forward(request, executor)
+        case .constant(let response): .response(response)
+        case .responding(let handler): .function { try await handler(request) }
         }
     }
 

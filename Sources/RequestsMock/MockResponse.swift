@@ -158,10 +158,12 @@ extension MockResponse {
 
     /// Returns the head of the response to `request`.
     func head(respondingTo request: PreparedRequest) -> ResponseHead {
-        var header = header
-        if !header.contains(.contentLength), !status.forbidsBody, let announcedLength {
-            header.add(Field(name: .contentLength, value: String(announcedLength)))
-        }
-        return ResponseHead(status: status, header: header, target: request.target)
+        ResponseHead(status: status, header: announcingLength().header, target: request.target)
+    }
+
+    /// Returns this response with its length in its header, if it can be announced.
+    func announcingLength() -> MockResponse {
+        guard !header.contains(.contentLength), !status.forbidsBody, let announcedLength else { return self }
+        return adding(headerField: Field(name: .contentLength, value: String(announcedLength)))
     }
 }

@@ -47,5 +47,5 @@ private enum RequestMock: RequestAttributes.Key {
 
 extension PreparedRequest {
     /// The result of the request itself; nil if it has none.
-    var mockedScript: ResultScript? { attributes[RequestMock.self] }
+    var mockedScript: ResultScript? { hasOwnAttributes ? attributes[RequestMock.self] : nil }
 }

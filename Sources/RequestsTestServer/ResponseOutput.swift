@@ -41,15 +41,17 @@ struct ResponseOutput {
     ) throws(ConnectionEnd) {
         let start = pending.count
         self.framing = framing
-        var fields = head.header.filter { !$0.name.framesMessage }
-        if !fields.contains(where: { $0.name == .date }), let date = behavior.date() {
+        var fields: [Field] = []
+        fields.reserveCapacity(4)
+        if !head.header.contains(.date), let date = behavior.date() {
             fields.append(Field(name: .date, value: connection.text(of: HTTPDate(date))))
         }
         if let length { fields.append(Field(name: .contentLength, value: String(length))) }
         if case .chunked = framing { fields.append(Field(name: .transferEncoding, value: "chunked")) }
         if closing { fields.append(Field(name: .connection, value: "close")) }
         do throws(WireError) {
-            try ResponseHeadWriter.append(head.status, Header(fields), to: &pending)
+            try ResponseHeadWriter.append(
+                head.status, head.header, leavingOut: \.framesMessage, adding: fields, to: &pending)
         } catch {
             throw .refused(500, "could not write the response: \(error)")
         }
@@ -62,6 +64,12 @@ struct ResponseOutput {
     /// Appends bytes of the body, and sends large amounts immediately: a copy of each body would otherwise be kept for
     /// a client that does not read.
     mutating func append(body data: Data, input: inout RequestInput) throws(ConnectionEnd) {
+        // Most bodies are short, and sent as a whole with their heads.
+        if case .counted = framing, behavior.fault?.bodyByte == nil, pending.count + data.count < Self.pieceSize {
+            data.withUnsafeBytes { pending.append(contentsOf: $0) }
+            bodyBytes += data.count
+            return
+        }
         var remaining = data[...]
         while !remaining.isEmpty {
             var size = remaining.count
@@ -167,6 +175,12 @@ struct ResponseOutput {
 extension Field.Name {
     /// Whether only the server sets the field of a response.
     fileprivate var framesMessage: Bool {
-        self == .contentLength || self == .transferEncoding || self == .connection || self == .keepAlive
+        // The length is compared first: it excludes nearly every field without a comparison of names.
+        switch rawValue.utf8.count {
+        case 10: self == .connection || self == .keepAlive
+        case 14: self == .contentLength
+        case 17: self == .transferEncoding
+        default: false
+        }
     }
 }

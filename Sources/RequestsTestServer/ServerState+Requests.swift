@@ -65,7 +65,7 @@ extension ServerState {
 
     /// Returns the approximate size of a header in memory, in bytes.
     private static func size(of header: Header) -> Int {
-        header.reduce(128) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count + 32 }
+        128 + header.byteCount + 32 * header.count
     }
 
     /// Returns the refusal of a request that is not supported, before its body is read.
@@ -110,12 +110,10 @@ extension ServerState {
         _ head: ReceivedRequest, _ body: Data, after last: inout ServedTarget?
     ) throws(ConnectionEnd) -> PreparedRequest {
         var header = head.header
-        header.removeAll { $0.name.belongsToExecutor }
-        var request = PreparedRequest(
-            method: head.line.method, target: try target(of: head, after: &last), header: header, delivery: .streamed)
-        if head.hasServedBody { request.body = .bytes(body) }
-        request.timeouts = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
-        return request
+        header.removeFields(named: \.belongsToExecutor)
+        return PreparedRequest(
+            receivedWith: head.line.method, target: try target(of: head, after: &last), header: header,
+            body: head.hasServedBody ? .bytes(body) : .none)
     }
 
     /// Returns the target as a URI (RFC 9112 §3.3).

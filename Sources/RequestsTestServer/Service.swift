@@ -9,6 +9,8 @@ struct Service {
     private var exchange = 0
     /// The result of the TLS handshake.
     private var negotiation: TLSConfiguration.Negotiation?
+    /// The body of the request that arrives.
+    private let arriving = ArrivingBody()
     /// The body of the request in progress, if the executor receives it.
     private var body = Data()
     /// The number of the request in progress in the record.
@@ -53,7 +55,7 @@ struct Service {
     /// Reads one request to its end and records it; returns nil if the client closes the connection instead.
     private mutating func read() throws(ConnectionEnd) -> ReceivedRequest? {
         let (state, connection, exchange, negotiation) = (state, connection, exchange, negotiation)
-        let arriving = ArrivingBody()
+        let arriving = arriving
         let recordedLimit = state.recordedBodyLimit
         var number: Int?
         recordNumber = nil
@@ -130,6 +132,11 @@ struct Service {
     private func execute(_ request: PreparedRequest) throws(ConnectionEnd) -> RawResponse {
         let executor = state.executor
         do throws(RequestError) {
+            switch try state.immediateExecutor?.executeImmediately(request) {
+            case .response(let response)?: return response
+            case .deferred(let remaining)?: return try connection.run(remaining)
+            case nil: break
+            }
             return try connection.run { () async throws(RequestError) in try await executor.execute(request) }
         } catch {
             switch error.reason {

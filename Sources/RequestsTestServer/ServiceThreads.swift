@@ -116,14 +116,19 @@ extension ServiceThreads {
     /// Waits for the next bytes of a connection that was served; returns false if it is to be closed.
     private func expectBytes(from connection: ServedConnection) -> Bool {
         state.withLock { state in
-            guard !state.isStopping, var entry = state.connections[connection.number] else { return false }
-            if !entry.isWatched {
-                guard (try? watched.add(connection.socket, as: UInt64(connection.number))) != nil else { return false }
+            guard !state.isStopping, let index = state.connections.index(forKey: connection.number) else {
+                return false
             }
-            (entry.isWatched, entry.isServed, entry.deadline) = (true, false, connection.service.deadline)
-            state.connections[connection.number] = entry
-            return true
+            return expectBytes(from: connection, &state.connections.values[index])
         }
+    }
+
+    private func expectBytes(from connection: ServedConnection, _ entry: inout Entry) -> Bool {
+        if !entry.isWatched {
+            guard (try? watched.add(connection.socket, as: UInt64(connection.number))) != nil else { return false }
+        }
+        (entry.isWatched, entry.isServed, entry.deadline) = (true, false, connection.service.deadline)
+        return true
     }
 
     /// Removes a connection, which is closed with the last reference to it.
@@ -232,14 +237,16 @@ extension ServiceThreads {
         state.withLock { state in
             guard !state.isStopping else { return }
             for number in numbers.reversed() {
-                guard let entry = state.connections[number] else { continue }
-                if entry.isServed {
+                // One lookup, and changes in place, because this is done for each request.
+                guard let index = state.connections.index(forKey: number) else { continue }
+                let connection = state.connections.values[index].connection
+                if state.connections.values[index].isServed {
                     // Another thread reads it; otherwise it would be reported again and again.
-                    watched.remove(entry.connection.socket)
-                    state.connections[number]?.isWatched = false
+                    watched.remove(connection.socket)
+                    state.connections.values[index].isWatched = false
                 } else {
-                    state.connections[number]?.isServed = true
-                    state.ready.append(entry.connection)
+                    state.connections.values[index].isServed = true
+                    state.ready.append(connection)
                 }
             }
             let now = Deadline.now

@@ -235,4 +235,47 @@ struct ServingTests {
             }
         }
     }
+
+    /// Responses that a server can send without a task, and others.
+    private static let responses: [MockResponse] = [
+        .ok("text"), .ok(), .status(204), .status(304, "text"), .status(404, "x"), .redirect(to: "/b"),
+        MockResponse(header: [Field(name: .contentLength, value: "2")], body: [.bytes(Data("cut".utf8))]),
+        MockResponse(header: [Field(name: .contentLength, value: "2")]),
+        MockResponse(header: ["Connection": "close", "Date": "x"], body: [.bytes(Data("text".utf8))]),
+        MockResponse(body: [.bytes(Data()), .bytes(Data("text".utf8))]), .ok("text").with(trailers: ["X": "y"]),
+        MockResponse(body: [.chunks(count: 3, { Data("\($0)".utf8) })]), .ok("text").delayed(by: .milliseconds(1)),
+        MockResponse(body: [.bytes(Data("a".utf8)), .failure(RequestError(.connectionLost))]),
+        .data(Data(repeating: 0x61, count: 300 << 10)),
+    ]
+
+    @Test(
+        "a response that is always the same is sent like that of a function, with any framing and fault (PM-130, R-73)",
+        arguments: [
+            TestServer.Behavior(), TestServer.Behavior(framing: .chunked(sizes: [3])),
+            TestServer.Behavior(framing: .untilClose), .failing(.truncateBody(atByte: 2)),
+            TestServer.Behavior(interim: [103]),
+        ])
+    func constants(behavior: TestServer.Behavior) async throws {
+        var behavior = behavior
+        behavior.date = { nil }
+        for (number, response) in Self.responses.enumerated() {
+            let stubbed = MockExecutor()
+            stubbed.on(nil, "/a", respond: .response(response))
+            var received: [[[UInt8]]] = []
+            for mock in [MockExecutor { _ in response }, MockExecutor(response), stubbed] {
+                try await withTestServer(serving: mock, behaving: behavior) { server in
+                    var bytes: [[UInt8]] = []
+                    for method in ["GET", "HEAD", "POST"] {
+                        let client = try await RawClient(server)
+                        try await client.send("\(method) /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                        bytes.append(try await client.receiveBytes())
+                    }
+                    received.append(bytes)
+                }
+                #expect(mock.recordedRequests.map(\.method) == [.get, .head, .post])
+            }
+            #expect(received[0].allSatisfy { !$0.isEmpty })
+            #expect(received[1] == received[0] && received[2] == received[0], "response \(number)")
+        }
+    }
 }

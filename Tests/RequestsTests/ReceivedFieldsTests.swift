@@ -52,6 +52,7 @@ struct ReceivedFieldsTests {
             && names.allSatisfy { one[$0] == other[$0] && one.values(of: $0) == other.values(of: $0) }
             && names.allSatisfy { one.contains($0) == other.contains($0) }
             && names.allSatisfy { one.firstIndex(of: $0) == other.firstIndex(of: $0) }
+            && one.byteCount == other.byteCount
     }
 
     /// Makes a change, and returns a description of its result.
@@ -66,6 +67,7 @@ struct ReceivedFieldsTests {
         case 6: return "\(header.updateValue(field.value, of: field.name), default: "none")"
         case 7: header.merge([field]) { $0 + $1 }
         case 8: header.add([field, field])
+        case 9: header.removeFields(named: { $0 == field.name })
         default: header.reserveCapacity(20)
         }
         return ""
@@ -82,7 +84,7 @@ struct ReceivedFieldsTests {
         #expect(isAlike(one, other))
         for _ in 0..<6 {
             let field = Field(name: Field.Name(Self.names[1]), value: "new")
-            let choice = Int.random(in: 0...9, using: &random)
+            let choice = Int.random(in: 0...10, using: &random)
             let changed = Bool.random(using: &random) ? field : someFields(&random).first ?? field
             let outcomes = (change(&one, choice, changed), change(&other, choice, changed))
             #expect(outcomes.0 == outcomes.1 && isAlike(one, other), "\(choice)")
@@ -118,5 +120,25 @@ struct ReceivedFieldsTests {
         #expect(header["x"] == "\u{e9} \u{ff}" && header[0].valueBytes == [0xE9, 0x20, 0xFF])
         #expect(isAlike(header, [Field(name: "X", receivedBytes: [0xE9, 0x20, 0xFF])]))
         #expect(header != [Field(name: "X", value: "\u{e9} \u{ff}")])
+    }
+    @Test(
+        "a received field that cannot be sent is an error like a field that was made",
+        arguments: [
+            ("X", [0x61, 0x00]), ("X", [0xE9, 0x7F]), ("X Y", [0x61]), ("", [0x61]), ("X", [0xE9, 0x09, 0x61]),
+        ])
+    func problems(name: String, value: [UInt8]) throws {
+        var fields = ReceivedFields(roomForText: 8)
+        append("A".utf8, "b".utf8, to: &fields)
+        append(name.utf8, value, to: &fields)
+        let target = try TargetURI("http://a/")
+        let reasons = [Header(fields), Header(Array(Header(fields)))].map { header -> RequestError.Reason? in
+            do throws(RequestError) {
+                try PreparedRequest(target: target, header: header).validate()
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        #expect(reasons[0] == reasons[1] && (reasons[0] == nil) == (value.last == 0x61 && name == "X"))
     }
 }

@@ -171,4 +171,16 @@ struct TargetURITests {
         }
         #expect(prepared > 2_000)
     }
+    @Test(
+        "the target of another request to the same server is the one of its whole URI (R-4)",
+        arguments: [
+            "/", "/a", "/a/", "//a", "/a?b=c", "/a?", "/?a/../b", "/a/../b", "/a/.", "/a/..", "/a/.b/..c", "/%2e%2E/a",
+            "/a/%2e", "/a%2fb", "/a%", "/a%zz", "/a b", "/a|b", "/é", "/a;b=c,d", "/:@!$&'()*+,;=-._~", "/a\\b",
+        ])
+    func replacing(requestTarget: String) throws {
+        let other = try TargetURI("http://e.com:8080/x?y")
+        let target = try other.replacing(requestTarget: requestTarget)
+        let whole = try TargetURI("http://e.com:8080\(requestTarget)")
+        #expect(target == whole && target.path == whole.path && target.query == whole.query)
+    }
 }

@@ -55,7 +55,7 @@ extension PreparedRequest {
 
     /// The trailer fields to send after the body; nil for none.
     public var trailers: PreparedRequest.Trailers? {
-        get { hasAttributes ? attributes.trailers : nil }
+        get { hasOwnAttributes ? attributes.trailers : nil }
         set { attributes.trailers = newValue }
     }
 

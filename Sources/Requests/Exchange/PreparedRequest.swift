@@ -273,6 +273,16 @@ public struct PreparedRequest: Sendable {
         self.init(parts)
     }
 
+    /// Creates a request that a server has received: its response is streamed to the client, without time limits.
+    package init(receivedWith method: HTTPMethod, target: TargetURI, header: Header, body: RequestBody) {
+        box = Box(target: target, template: PathTemplate(path: target.path, text: nil), api: nil)
+        box.parts.method = method
+        box.parts.header = header
+        box.parts.body = body
+        box.parts.delivery = .streamed
+        box.parts.settings = .withoutTimeouts
+    }
+
     /// Creates a request for `url`, with defaults for all other properties.
     ///
     /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)`` if no request can be sent to the URL.

@@ -25,6 +25,13 @@ struct RequestSettings: Sendable {
 
     private var box: Box?
 
+    /// Settings without time limits, which all requests of test servers share.
+    static let withoutTimeouts: RequestSettings = {
+        var settings = RequestSettings()
+        settings.timeouts = Timeouts(connect: nil, firstByte: nil, betweenBytes: nil)
+        return settings
+    }()
+
     /// Whether no setting has been changed.
     var isDefault: Bool { box == nil }
 

@@ -23,10 +23,11 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
 
     /// Records `element`, and returns its number for ``update(_:addingSize:_:)``.
     @discardableResult
-    package mutating func append(_ element: Element, size: Int) -> Int {
+    package mutating func append(_ element: consuming Element, size: Int) -> Int {
+        total += 1
+        guard countLimit > 0 else { return total - 1 }
         elements.append(element)
         sizes.append(size)
-        total += 1
         self.size += size
         trim()
         return total - 1
@@ -38,7 +39,8 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
     @discardableResult
     package mutating func update(_ index: Int, addingSize more: Int = 0, _ body: (inout Element) -> Void) -> Bool {
         let position = index - (total - elements.count)
-        guard elements.indices.contains(position) else { return false }
+        // Not `indices.contains`, which looks up the types of this generic code in each call.
+        guard position >= 0, position < elements.count else { return false }
         body(&elements[position])
         sizes[position] += more
         size += more
@@ -52,7 +54,7 @@ package struct BoundedRecord<Element: Sendable>: Sendable {
         let (countGoal, sizeGoal) = (countLimit - countLimit / 10, sizeLimit - sizeLimit / 10)
         let isFull = elements.count > countLimit
         var removed = 0
-        while removed < elements.count - (countLimit > 0 ? 1 : 0),
+        while removed < elements.count - 1,
             isFull && elements.count - removed > countGoal || size > (removed == 0 ? sizeLimit : sizeGoal)
         {
             size -= sizes[removed]

@@ -48,7 +48,18 @@ extension BlockingExecutor {
     package var traits: ExecutorTraits { .blocks }
 }
 
-/// The result of the work of an executor on the thread of a blocking call.
+/// An executor that can respond to some requests without a wait, so that a server needs no task for them (decision
+/// 0046).
+package protocol ImmediateExecutor: RequestExecutor {
+    /// Performs `execute(_:)` up to its first possible wait, on the calling thread, which it does not block.
+    ///
+    /// - Returns: The response, without measurements and with the bytes of its body even if the request specifies a
+    ///   stream; or the remaining work.
+    /// - Throws: The error of `execute(_:)`.
+    func executeImmediately(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution
+}
+
+/// The result of the work of an executor on the thread of a blocking call, or of an ``ImmediateExecutor``.
 package enum BlockingExecution: Sendable {
     /// The exchange is complete.
     case response(RawResponse)

@@ -36,6 +36,11 @@ public struct Field: Sendable {
     public var valueBytes: [UInt8] {
         isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
     }
+
+    /// Appends ``valueBytes`` to `buffer`, without an array of their own if they are UTF-8.
+    package func appendValueBytes(to buffer: inout [UInt8]) {
+        if isLatin1 { buffer.append(contentsOf: valueBytes) } else { buffer.append(contentsOf: value.utf8) }
+    }
 }
 
 extension Field: Hashable {

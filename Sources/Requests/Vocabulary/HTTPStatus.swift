@@ -36,6 +36,8 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
 
     /// The reason phrase that the IANA registry lists for the code, or the name of its class if it is not registered.
     public var reasonPhrase: String {
+        // The phrase of most responses needs no lookup.
+        if rawValue == 200 { return "OK" }
         if let phrase = Self.registeredPhrases[rawValue] { return phrase }
         return switch rawValue {
         case 100..<200: "Informational"

@@ -100,8 +100,8 @@ public struct Header: Sendable {
         return values
     }
 
-    /// The fields as an array.
-    var list: [Field] {
+    /// The fields as an array, which is iterated without a call for each field.
+    package var list: [Field] {
         switch storage {
         case .fields(let fields): fields
         case .received(let received): (0..<received.count).map { received[$0] }
@@ -112,6 +112,8 @@ public struct Header: Sendable {
     ///
     /// An invalid name must be escaped before it is shown.
     var problem: (RequestError.InvalidRequest, Field.Name?)? {
+        // Most received fields are valid, and are checked without converting them to an array.
+        if case .received(let received) = storage, received.isValid { return nil }
         for field in list {
             guard field.name.isValid else { return (.invalidFieldName, field.name) }
             guard Token.isFieldValue(field.value) else { return (.invalidFieldValue, field.name) }
@@ -188,6 +190,24 @@ extension Header {
         // Most headers have no such field, and an unchanged storage stays shared with its copies.
         guard let first = fields.firstIndex(where: condition) else { return }
         storage = .fields(fields[..<first] + fields[(first + 1)...].filter { !condition($0) })
+    }
+
+    /// Removes the fields whose names satisfy `condition`, without converting received fields to an array.
+    package mutating func removeFields(named condition: (Field.Name) -> Bool) {
+        switch storage {
+        case .received(var received):
+            received.removeAll(where: condition)
+            storage = .received(received)
+        case .fields: removeAll { condition($0.name) }
+        }
+    }
+
+    /// The number of bytes of all names and values.
+    package var byteCount: Int {
+        switch storage {
+        case .received(let received): received.byteCount
+        case .fields(let fields): fields.reduce(0) { $0 + $1.name.rawValue.utf8.count + $1.valueBytes.count }
+        }
     }
 
     /// Returns this header with `field` appended.

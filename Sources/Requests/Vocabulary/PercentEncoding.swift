@@ -155,7 +155,7 @@ public struct PercentEncoding: Hashable, Sendable {
     }
 
     /// Returns whether the encoding leaves `byte` unchanged.
-    private func allows(_ byte: UInt8) -> Bool {
+    func allows(_ byte: UInt8) -> Bool {
         // The last factor is 0 for bytes outside ASCII.
         (byte & 64 == 0 ? low : high) &>> UInt64(byte & 63) & UInt64(~byte &>> 7) != 0
     }

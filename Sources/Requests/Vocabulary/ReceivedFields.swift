@@ -108,6 +108,21 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         memory.withUnsafeMutablePointerToHeader { $0.pointee.fields -= 1 }
     }
 
+    /// Removes the fields whose names satisfy `condition`; their text stays in the memory.
+    mutating func removeAll(where condition: (Field.Name) -> Bool) {
+        guard let first = (0..<count).first(where: { condition(name(at: $0)) }) else { return }
+        if !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: counts.capacity) }
+        var kept = first
+        for position in first + 1..<count where !condition(name(at: position)) {
+            memory.withUnsafeMutablePointers { counts, bytes in
+                let (end, stride) = (bytes + counts.pointee.capacity, MemoryLayout<Location>.stride)
+                (end - (kept + 1) * stride).update(from: end - (position + 1) * stride, count: stride)
+            }
+            kept += 1
+        }
+        memory.withUnsafeMutablePointerToHeader { $0.pointee.fields = kept }
+    }
+
     /// Copies the content to new memory with the same capacity, or with twice `needed` if that is not sufficient.
     private mutating func moveToNewMemory(capacity needed: Int) {
         let old = memory
@@ -137,6 +152,23 @@ extension ReceivedFields {
                 ? Field(name: name, value: String(decoding: value, as: UTF8.self))
                 : Field(name: name, receivedBytes: value)
         }
+    }
+
+    /// Returns the name of the field at `position`, which must be a valid index.
+    func name(at position: Int) -> Field.Name {
+        withBytes(at: position) { name, _, _ in Field.Name(String(decoding: name, as: UTF8.self)) }
+    }
+
+    /// Whether all fields can be sent.
+    var isValid: Bool {
+        (0..<count).allSatisfy {
+            withBytes(at: $0) { name, value, _ in Token.isToken(name) && Token.isFieldValue(value) }
+        }
+    }
+
+    /// The number of bytes of all names and values.
+    var byteCount: Int {
+        (0..<count).reduce(0) { $0 + withBytes(at: $1) { name, value, _ in name.count + value.count } }
     }
 
     /// Returns the value of the field at `position`, which must be a valid index.

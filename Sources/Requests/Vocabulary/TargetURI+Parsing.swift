@@ -36,6 +36,10 @@ extension TargetURI {
     /// - Returns: The target.
     /// - Throws: ``RequestError/InvalidRequest/controlCharacterInPath``.
     package func replacing(requestTarget text: String) throws(RequestError.InvalidRequest) -> TargetURI {
+        // Most targets are paths that encoding does not change, and so they are not copied.
+        if text.utf8.allSatisfy(PercentEncoding.path.allows) {
+            return replacing(path: Self.removingDotSegments(from: text), query: nil, fragment: nil)
+        }
         let parts = URIReference(Array(text.utf8)[...], hasAuthority: false)
         return replacing(
             path: Self.removingDotSegments(from: try Self.encoded(parts.path, with: .path)),

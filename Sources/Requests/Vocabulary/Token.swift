@@ -21,13 +21,15 @@ package enum Token {
     }
 
     /// Returns whether every byte of `text` is allowed in a field value.
-    static func isFieldValue(_ text: String) -> Bool {
+    ///
+    /// The other bytes are ASCII, so that the result is the same for the value in ISO-8859-1.
+    package static func isFieldValue(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { isFieldValue($0) }
             ?? !text.utf8.contains(where: isForbiddenInValue)
     }
 
     /// Returns whether every byte is allowed in a field value.
-    private static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func isFieldValue(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let words = UnsafeRawBufferPointer(bytes)
         var index = 0
         // Eight bytes at a time: plain if each is from 0x20 to 0x7E. Otherwise they are checked one by one.
