@@ -86,10 +86,10 @@ extension Caching.Key {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns the key of identical requests: same URI, fields and credentials.
+    /// Returns the key of identical requests: same URI, fields and credentials, whatever their spans are.
     func identical(to request: PreparedRequest) -> Caching.Key {
         var text = text
-        for field in request.header {
+        for field in request.header where !field.name.isTraceContext {
             text += "\n"
             text += field.name.canonicalName
             text += ":"

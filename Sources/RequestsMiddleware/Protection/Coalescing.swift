@@ -8,8 +8,9 @@
 ///
 /// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
 /// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
-/// the same limits. So add it before middleware that adds credentials or cookies: behind that, it would give the
-/// response for one user to another. Add it after ``MemoryBudget``, which streams what it collects.
+/// the same limits. Only traceparent and tracestate may differ; those of the request that is sent are used. So add it
+/// before middleware that adds credentials or cookies: behind that, it would give the response for one user to another.
+/// Add it after ``MemoryBudget``, which streams what it collects.
 ///
 /// All receive the response or the error of the exchange. If the call that sends the request is cancelled, or its
 /// deadline passes, one of the others sends it again.
@@ -28,8 +29,19 @@ public struct Coalescing: Middleware {
     /// A request as the key of its exchange.
     private struct Key: Hashable {
         let request: PreparedRequest
+        /// The request without the context of its span, with which no two requests would be identical.
+        private let compared: PreparedRequest
 
-        static func == (left: Self, right: Self) -> Bool { left.request == right.request }
+        init(_ request: PreparedRequest) {
+            self.request = request
+            var compared = request
+            if request.header.contains(where: \.name.isTraceContext) {
+                compared.header.removeAll(where: \.name.isTraceContext)
+            }
+            self.compared = compared
+        }
+
+        static func == (left: Self, right: Self) -> Bool { left.compared == right.compared }
 
         func hash(into hasher: inout Hasher) {
             hasher.combine(request.method)
@@ -62,7 +74,7 @@ public struct Coalescing: Middleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard request.canBeCoalesced else { return try await next.execute(request) }
-        let key = Key(request: request)
+        let key = Key(request)
         while true {
             guard let call = join(key) else { return try await lead(key, next) }
             switch try await wait(call, key).value(for: request) {
