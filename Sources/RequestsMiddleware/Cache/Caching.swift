@@ -13,6 +13,8 @@
 /// The middleware handles GET and HEAD requests without a body whose response is collected or streamed; others are
 /// forwarded. A streamed body is stored once it has been read to its end, and if it is released before, it is not
 /// stored. Responses with status 206 are not stored; a single byte range is served from a complete fresh response.
+/// Requests with a cookie store of their own are forwarded, because their responses may be those of another user, and
+/// requests without cookies share no responses with others.
 ///
 /// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
 /// after middleware that manages cookies. The metrics of a response have its
@@ -99,7 +101,8 @@ public struct Caching: Middleware {
         let partition = settings.partition.name(request)
         let exchange = CacheExchange(request, next, settings, in: partition ?? "")
         if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe() }
-        guard partition != nil, exchange.isCacheable else { return try await exchange.bypass() }
+        // The cookies of another store can be those of another user, and the cache does not see them.
+        guard partition != nil, !request.hasOwnCookies, exchange.isCacheable else { return try await exchange.bypass() }
         return try await exchange.respond()
     }
 
