@@ -215,6 +215,8 @@ extension CacheExchange {
             }
             // The server has another representation (RFC 9111 §4.3.4), which must be requested.
             await settings.store.removeEntry(for: found.key)
+            // Released before, because a streamed response keeps its connection and the permit of a limit.
+            response.body = .bytes(Data())
             return try await forward(reason, nil)
         }
         if response.status.isGatewayError, let stale = staleReplacement(found, reason, response) {

@@ -21,18 +21,23 @@ final class CacheFlights: Sendable {
         case joined(Outcome)
     }
 
-    /// What identical requests have in common: the URI, the fields and the userinfo.
+    /// The parts that are equal in identical requests: the URI, the fields except those of spans, the userinfo, and
+    /// whether there are cookies.
     struct Key: Hashable, Sendable {
         private let uri: Caching.Key
         private let header: Header
         private let userinfo: String?
+        private let declinesCookies: Bool
         /// The hash, computed once.
         private let ownHash: Int
 
         init(_ uri: Caching.Key, of request: PreparedRequest) {
             self.uri = uri
-            header = request.header
+            var header = request.header
+            header.removeAll(where: \.name.isTraceContext)
+            self.header = header
             userinfo = request.target.userinfo
+            declinesCookies = request.declinesCookies
             var hasher = Hasher()
             hasher.combine(uri)
             hasher.combine(header)
@@ -41,7 +46,7 @@ final class CacheFlights: Sendable {
 
         static func == (left: Self, right: Self) -> Bool {
             left.ownHash == right.ownHash && left.uri == right.uri && left.header == right.header
-                && left.userinfo.hasSameBytes(as: right.userinfo)
+                && left.userinfo.hasSameBytes(as: right.userinfo) && left.declinesCookies == right.declinesCookies
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }

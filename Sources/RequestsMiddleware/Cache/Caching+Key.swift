@@ -119,9 +119,10 @@ extension Field.Name {
 }
 
 extension PreparedRequest {
-    /// Whether the request has credentials that this cache can see: secret fields or userinfo.
+    /// Whether the request has credentials that this cache can see: secret fields or userinfo; or does without cookies,
+    /// so that its response is not that of the user.
     var hasCredentials: Bool {
-        if target.userinfo != nil { return true }
+        if target.userinfo != nil || declinesCookies { return true }
         let own = redirectPolicy.sensitiveFields
         return header.contains { $0.name.isCredential || !own.isEmpty && own.contains($0.name) }
     }
@@ -131,6 +132,7 @@ extension PreparedRequest {
         guard hasCredentials else { return "" }
         var text = "\n"
         if let userinfo = target.userinfo { text += "\n@\(userinfo)" }
+        if declinesCookies { text += "\n-cookies" }
         let own = redirectPolicy.sensitiveFields
         for field in header where field.name.isCredential || own.contains(field.name) {
             text += "\n\(field.name.canonicalName):\(field.value)"

@@ -12,7 +12,8 @@
 ///
 /// The middleware handles GET and HEAD requests without a body whose response is collected or streamed; others are
 /// forwarded. A streamed body is stored only if it has been read to its end. Responses with status 206 are not stored;
-/// a single byte range is served from a complete fresh response.
+/// a single byte range is served from a complete fresh response. Requests with their own cookie store are forwarded,
+/// because their responses may be those of another user, and requests without cookies share no responses with others.
 ///
 /// Add it after the middleware that retries and the one that adds credentials, so that it receives a request first, and
 /// after middleware that manages cookies. The metrics of a response have its
@@ -108,7 +109,8 @@ public struct Caching: Middleware {
         let partition = settings.partition.prefix(request)
         let exchange = CacheExchange(request, next, settings, in: partition ?? "")
         if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe() }
-        guard partition != nil, exchange.isCacheable else { return try await exchange.bypass() }
+        // The cookies of another store can be those of another user, and the cache does not see them.
+        guard partition != nil, !request.hasOwnCookies, exchange.isCacheable else { return try await exchange.bypass() }
         return try await exchange.respond()
     }
 

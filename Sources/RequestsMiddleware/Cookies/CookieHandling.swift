@@ -142,6 +142,14 @@ private struct CookiePairs {
     }
 }
 
+extension PreparedRequest {
+    /// Whether the request has the cookies of a store of its own.
+    var hasOwnCookies: Bool { hasOwnAttributes && attributes[OwnCookies.self] != nil }
+
+    /// Whether the request does without stored cookies.
+    var declinesCookies: Bool { hasOwnAttributes && options.handlesCookies == false }
+}
+
 /// The attribute with the cookies of one request.
 private struct OwnCookies: RequestAttributes.Key {
     typealias Value = OwnCookies

@@ -191,7 +191,8 @@ extension CookieJar.StoredCookie: Hashable {
 extension CookieJar.StoredCookie: CustomStringConvertible, CustomReflectable {
     /// The name, the domain and the path, without the value, which is a secret.
     public var description: String {
-        "\(ErrorText.quoted(name))=\(Redaction.placeholder) for \(isHostOnly ? "" : ".")\(domain)\(path)"
+        let scope = "\(isHostOnly ? "" : ".")\(domain)\(LogText.escaped(path))"
+        return "\(ErrorText.quoted(name))=\(Redaction.placeholder) for \(scope)"
     }
 
     /// The mirror that `dump` prints, without the value.

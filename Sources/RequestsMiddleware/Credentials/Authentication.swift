@@ -61,7 +61,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
             try receive(response, sent, credentials.token)
             return response
         }
-        return try await finish(Exchange(request, sent, credentials.token, response), next)
+        return try await finish(Exchange(request, sent, credentials.token, consume response), next)
     }
 }
 
@@ -177,6 +177,9 @@ extension Authentication {
 
         /// Whether the request had fields of credentials.
         var hasCredentials: Bool { sent.header != request.header }
+
+        /// Releases the body: a streamed one keeps its connection, and the permit of a limit.
+        mutating func releaseBody() { response.body = .bytes(Data()) }
     }
 
     /// Passes a response to the authenticator, which may reject it.
@@ -194,7 +197,7 @@ extension Authentication {
     /// Handles `response` to `sent`, a request with fields that were ready.
     private func finish(
         _ request: PreparedRequest, _ sent: PreparedRequest, with ready: ReadyFields.Ready,
-        after response: RawResponse, _ next: any RequestExecutor
+        after response: consuming RawResponse, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         // The cast always succeeds: the fields and the token belong to one authenticator.
         guard let token = (authenticator as? any ReadyAuthenticator)?.token(of: ready) as? Credentials.Token else {
@@ -205,25 +208,29 @@ extension Authentication {
 
     /// Handles the response of `exchange`, and sends the request again as often as the rules allow.
     private func finish(
-        _ exchange: Exchange, _ next: any RequestExecutor
+        _ first: consuming Exchange, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        var exchange = exchange
+        // Consumed, because the caller would otherwise keep the response during the next exchange.
+        var exchange = first
         let before = exchange.request.attributes[EarlierRejections.self] ?? []
         var rules = RejectionRules(after: before, of: authenticator)
         while true {
-            let response = exchange.response
-            try receive(response, exchange.sent, exchange.token)
-            guard response.head.status.isRejection,
-                let rejection = rules.rejection(by: response.head.status, ofCredentials: exchange.hasCredentials)
-            else { return response }
+            let status = exchange.response.head.status
+            try receive(exchange.response, exchange.sent, exchange.token)
+            guard status.isRejection,
+                let rejection = rules.rejection(by: status, ofCredentials: exchange.hasCredentials)
+            else { return exchange.response }
             let start = ContinuousClock.now
-            guard let credentials = try await credentials(after: rejection, of: exchange) else { return response }
-            await response.skipShortBody()
+            guard let credentials = try await credentials(after: rejection, of: exchange) else {
+                return exchange.response
+            }
+            await exchange.response.skipShortBody()
+            exchange.releaseBody()
             var sent = exchange.request.authenticated(with: credentials.fields)
             var repetition = RawResponse.Metrics.Retry(
-                cause: .rejected(response.head.status), delay: start.duration(to: .now))
+                cause: .rejected(status), delay: start.duration(to: .now))
             repetition.handler = (ObjectIdentifier(authenticator), exchange.hasCredentials)
-            let earlier = response.metrics.retries + [repetition]
+            let earlier = exchange.response.metrics.retries + [repetition]
             // An authenticator behind this one continues with its rules where it has ended.
             sent.attributes[EarlierRejections.self] = before + earlier
             do throws(RequestError) {

@@ -150,6 +150,16 @@ extension Field.Name {
     static var traceparent: Self { "traceparent" }
     static var tracestate: Self { "tracestate" }
     static var baggage: Self { "baggage" }
+
+    /// Whether the field is the context of a span, which differs in requests that are otherwise identical.
+    var isTraceContext: Bool {
+        // The lengths exclude most fields.
+        switch rawValue.utf8.count {
+        case 10: self == .tracestate
+        case 11: self == .traceparent
+        default: false
+        }
+    }
 }
 
 extension TraceContext {

@@ -10,7 +10,8 @@
 /// ``ProtectionError/circuitOpen(_:)``. After a pause, ``Policy/probes`` requests are sent. If they succeed, the
 /// circuit is closed; if one fails, it is open again, for twice as long. Errors of the exchange or of its body, and
 /// statuses from 500 on, except for 501 and 505, are failures; cancellations, and errors before anything could be sent
-/// to the server, are neither failures nor successes.
+/// to the server, are neither failures nor successes. A probe whose response is streamed succeeds with its head,
+/// because a stream can have no end; a failure of its body then counts as that of any other request.
 ///
 /// Copies share the state. Add it before `retrying(_:budget:clock:)`, so that each attempt counts; the error of an open
 /// circuit is not retried.
@@ -78,6 +79,7 @@ public struct CircuitBreaker: Middleware {
                 record(response.status.isServerFailure ? .failure : .success, origin, number)
                 return response
             }
+            guard let number = recordHead(origin, number) else { return response }
             let end = CircuitBody.End { record($0, origin, number) }
             response.body = .stream(
                 ResponseStream(length: stream.length, PulledBody(CircuitBody(stream, end), request, response.head)))
@@ -94,6 +96,15 @@ public struct CircuitBreaker: Middleware {
         let now = settings.now()
         return settings.circuits.withLock { circuits in
             circuits.change(origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
+        }
+    }
+
+    /// Records the head of a streamed response, and returns the number with which to record the end of its body.
+    private func recordHead(_ origin: String, _ number: UInt64) -> UInt64? {
+        if settings.circuits.withLock({ $0.isEmpty }) { return number }
+        let now = settings.now()
+        return settings.circuits.withLock { circuits in
+            circuits.change(origin, new: CircuitState(settings.policy)) { $0.recordHead(admittedAs: number, at: now) }
         }
     }
 

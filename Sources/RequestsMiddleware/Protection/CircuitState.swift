@@ -73,6 +73,17 @@ struct CircuitState: Sendable {
         }
     }
 
+    /// Counts the head of a streamed response to a request that was admitted with `number`, and returns the number as
+    /// which the end of its body counts; nil if it does not count.
+    ///
+    /// A stream can have no end, so its head is the success of a probe.
+    mutating func recordHead(admittedAs number: UInt64, at now: Instant) -> UInt64? {
+        guard number == self.number, case .halfOpen = phase else { return number }
+        record(.success, admittedAs: number, at: now)
+        // While other probes run, the same request must not count twice.
+        return isClosed ? self.number : nil
+    }
+
     private mutating func open(at now: Instant) {
         // Doubled with each opening that a failed probe causes; 20 times are more than any longest pause.
         let factor = 1 << min(openings, 20)

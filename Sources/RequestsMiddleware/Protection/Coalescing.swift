@@ -9,8 +9,9 @@
 ///
 /// It applies to GET and HEAD without a body and without attributes or a progress handler, whose response is collected
 /// in memory. Requests are identical if all that is sent is equal, credentials and cookies included, and if they have
-/// the same limits. So add it before middleware that adds credentials or cookies: added after them, it would return the
-/// response for one user to another. Add it after ``MemoryBudget``, which requests streams.
+/// the same limits. Only traceparent and tracestate may differ; those of the request that is sent are used. So add it
+/// before middleware that adds credentials or cookies: added after them, it would return the response for one user to
+/// another. Add it after ``MemoryBudget``, which requests streams.
 ///
 /// All receive the response or the error of the exchange. If the call that sends the request is cancelled, or its
 /// deadline passes, one of the others sends it again.
@@ -29,11 +30,18 @@ public struct Coalescing: Middleware {
     /// A request as the key of its exchange.
     private struct Key: Hashable {
         let request: PreparedRequest
+        /// The request without the context of its span, with which no two requests would be identical.
+        private let compared: PreparedRequest
         /// The hash of the method and the target, computed once.
         private let ownHash: Int
 
         init(_ request: PreparedRequest) {
             self.request = request
+            var compared = request
+            if request.header.contains(where: \.name.isTraceContext) {
+                compared.header.removeAll(where: \.name.isTraceContext)
+            }
+            self.compared = compared
             var hasher = Hasher()
             hasher.combine(request.method)
             hasher.combine(request.target)
@@ -41,7 +49,8 @@ public struct Coalescing: Middleware {
         }
 
         static func == (left: Self, right: Self) -> Bool {
-            left.ownHash == right.ownHash && (left.request.isSame(as: right.request) || left.request == right.request)
+            left.ownHash == right.ownHash
+                && (left.compared.isSame(as: right.compared) || left.compared == right.compared)
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }

@@ -9,7 +9,8 @@
 /// again, and whose response is not written to a file; others pass unchanged. The second request takes a token of the
 /// ``RetryBudget``. The first response with a status below 500 is used. The other exchange is cancelled, and has ended
 /// when the response is returned, so its connection has been closed or returned to the pool. If both requests fail, or
-/// if the first one fails before the delay has passed, the failure of the first one is returned.
+/// if the first one fails before the delay has passed or with a streamed response, the failure of the first one is
+/// returned.
 ///
 /// Choose a delay that only a few responses exceed, such as the 95th percentile of the response times. With
 /// ``Retrying``, each attempt is hedged, whichever of the two receives a request first.
@@ -74,16 +75,19 @@ public struct Hedging: Middleware {
                 case .cancelledDelay: break
                 case .first(let outcome):
                     first = outcome
-                    if outcome.isUsable || !hasSecond { group.cancelAll() }
+                    // A streamed failure keeps the permit of a limit, for which the second request may wait.
+                    if outcome.isUsable || !hasSecond || outcome.isStreamed { group.cancelAll() }
                 case .second(let outcome):
+                    // Released otherwise, because its stream would keep a permit too.
+                    guard outcome.isUsable else { break }
                     second = outcome
-                    if outcome.isUsable { group.cancelAll() }
+                    group.cancelAll()
                 }
             }
             return (first, second, hasSecond)
         }
         guard let first else { throw RequestError(.cancelled) }
-        let used = if !first.isUsable, let second, second.isUsable { second } else { first }
+        let used = if !first.isUsable, let second { second } else { first }
         return try used.adding(hasSecond ? [RawResponse.Metrics.Retry(cause: .slowResponse, delay: delay)] : [])
     }
 
@@ -155,5 +159,10 @@ extension Result<RawResponse, RequestError> {
     /// Whether no other response is worth waiting for.
     fileprivate var isUsable: Bool {
         if case .success(let response) = self { response.head.status.code < 500 } else { false }
+    }
+
+    /// Whether there is a response with a streamed body.
+    fileprivate var isStreamed: Bool {
+        if case .success(let response) = self, case .stream = response.body { true } else { false }
     }
 }

@@ -63,6 +63,22 @@ struct CollapsedRequestTests {
         #expect(cache.contacts == 1)
     }
 
+    @Test("identical misses of different spans are one request, with the context of one of them")
+    func traced() async throws {
+        let server = SlowServer()
+        let cache = cache(server, .caching("max-age=100"))
+        let executor = cache.executor.observing(.calls, by: RequestTracing { _ in })
+        try await withThrowingTaskGroup(of: RawResponse.self) { group in
+            for _ in 0..<20 { group.addTask { try await executor.execute(cache.request()) } }
+            await server.waitForArrivals(1)
+            for _ in 0..<1_000 { await Task.yield() }
+            server.open()
+            for try await response in group { #expect(response.text == "nobody") }
+        }
+        #expect(cache.contacts == 1)
+        #expect(cache.mock.recordedRequests.first?.header.contains("traceparent") == true)
+    }
+
     @Test(
         "a response that must not be shared is requested by each",
         arguments: [

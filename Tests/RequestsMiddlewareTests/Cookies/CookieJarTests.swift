@@ -279,4 +279,12 @@ struct CookieJarTests {
         }
         #expect(texts.allSatisfy { !$0.contains("planted") } && texts[1].contains("name"))
     }
+
+    @Test("a description of a cookie has no characters that control a terminal or the order of text (R-40)")
+    func controls() throws {
+        let path = "/a\u{9B}31m\u{202E}\u{301}"
+        let cookie = try #require(
+            CookieJar.StoredCookie(name: "n", value: "v", domain: "example.com", path: path, created: .distantPast))
+        #expect("\(cookie)" == "“n”=<redacted> for example.com/a\\u{9B}31m\\u{202E}\\u{301}")
+    }
 }

@@ -148,6 +148,37 @@ struct CircuitBreakerTests {
         #expect(await read(request)?.underlying is ProtectionError)
     }
 
+    @Test("a stream that does not end closes the circuit with its head, and a stream that fails opens it again")
+    func streamedProbes() async throws {
+        let clock = SetClock()
+        let end = Lock<MockResponse.BodyEvent?>(nil)
+        let mock = MockExecutor { _ in
+            guard let end = end.withLock(\.self) else { return .status(500, "") }
+            return MockResponse(body: [.bytes(Data("a".utf8)), end])
+        }
+        let executor = mock.breakingCircuit(.init(failures: 1, pause: .seconds(1)), clock: clock.clock)
+        func probe(endingWith event: MockResponse.BodyEvent) async throws -> ResponseStream {
+            end.withLock { $0 = nil }
+            #expect(try await attempt(executor) == "500")
+            #expect(try await attempt(executor) == "open")
+            clock.pass(.seconds(1))
+            end.withLock { $0 = event }
+            var request = try Self.request()
+            request.delivery = .streamed
+            guard case .stream(let stream) = try await executor.execute(request).body else {
+                throw RequestError(.other, detail: "no stream")
+            }
+            return stream
+        }
+        let events = try await probe(endingWith: .bytes(Data("b".utf8)))
+        #expect(try await attempt(executor) == "200")
+        withExtendedLifetime(events) {}
+
+        let cut = try await probe(endingWith: .failure(RequestError(.connectionLost)))
+        await #expect(throws: RequestError.self) { try await cut.collect(limit: 100) }
+        #expect(try await attempt(executor) == "open")
+    }
+
     @Test("a retry does not repeat a request that an open circuit refuses")
     func retries() async throws {
         let server = Server()

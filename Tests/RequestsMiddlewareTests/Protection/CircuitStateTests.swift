@@ -42,6 +42,30 @@ struct CircuitStateTests {
         #expect(change { $0.isClosed })
     }
 
+    @Test("the head of a stream is the success of a probe, once, and the end of its body counts in the closed circuit")
+    func heads() {
+        let start = CircuitState.Instant.now
+        var state = CircuitState(.init(failures: 2, pause: .seconds(10), probes: 2))
+        func admit(at second: Int) -> UInt64? {
+            if case .admitted(let number) = state.admit(at: start + .seconds(second)) { number } else { nil }
+        }
+        // In a closed circuit, a head is neither a success nor a failure.
+        for _ in 0..<2 {
+            state.record(.failure, admittedAs: 0, at: start)
+            #expect(state.recordHead(admittedAs: 0, at: start) == 0 || !state.isClosed)
+        }
+        guard !state.isClosed, let first = admit(at: 10), let second = admit(at: 10) else {
+            Issue.record("no probes")
+            return
+        }
+        #expect(state.recordHead(admittedAs: first, at: start) == nil && !state.isClosed)
+        #expect(admit(at: 10) == nil)
+        let closed = state.recordHead(admittedAs: second, at: start)
+        #expect(state.isClosed && closed != second && closed == admit(at: 10))
+        for _ in 0..<2 { state.record(.failure, admittedAs: closed ?? 0, at: start + .seconds(10)) }
+        #expect(!state.isClosed)
+    }
+
     static let rows: [Row] = [
         Row(
             name: "consecutive failures open the circuit; it closes when a probe succeeds",

@@ -52,6 +52,19 @@ struct CoalescingTests {
         #expect(mock.recordedCount == 5)
     }
 
+    @Test("identical requests of different spans are sent once, with the context of one of them")
+    func traced() async throws {
+        let gate = Gate()
+        let mock = gate.executor
+        let executor = mock.coalescing().observing(.calls, by: RequestTracing { _ in })
+        let tasks = (0..<20).map { _ in Task { try await executor.execute(Self.request()) } }
+        while mock.recordedCount < 1 { await Task.yield() }
+        for _ in 0..<20 { await settle() }
+        gate.isOpen.withLock { $0 = true }
+        for task in tasks { #expect(try await task.value.status == 200) }
+        #expect(mock.recordedCount == 1 && mock.recordedRequests.first?.header.contains("traceparent") == true)
+    }
+
     @Test("requests that differ in anything that is sent, or that are not GET or HEAD, are sent each")
     func different() async throws {
         let gate = Gate()

@@ -1,4 +1,5 @@
 import TestCorpora
+import TestSupport
 import Testing
 
 @testable import RequestsMiddleware
@@ -117,6 +118,23 @@ struct TokenBucketTests {
         bucket.restore(tokens[4])
         bucket.block(for: .seconds(10), at: start)
         #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(3))
+    }
+
+    @Test("the time to cancel waiting requests, and to let others take their place, grows with their number only")
+    func growth() async throws {
+        let start = ContinuousClock.now
+        let ratio = try await Growth.ratio(size: 500) { size in
+            {
+                var bucket = TokenBucket(interval: .seconds(1), burst: 1)
+                let tokens = (0..<size).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(1 << 20)) }
+                // The last one remains, so that those before it are kept.
+                for token in tokens.dropLast() { bucket.restore(token) }
+                for token in tokens.dropLast() {
+                    #expect(bucket.take(at: start, waitingAtMost: .seconds(1 << 20))?.delay == token.delay)
+                }
+            }
+        }
+        #expect(ratio <= Growth.limit)
     }
 
     @Test(
