@@ -90,9 +90,6 @@ extension ProtocolTextTests {
             "A configuration by the app, read as bytes."),
         Exception("RequestsTestServer/TestServer", "enum Address", "A configuration by the app, read as bytes."),
         Exception(
-            "Requests/Vocabulary/Fields/CacheControl", "bare.contains(\"max-stale\")",
-            "The set contains names that are tokens."),
-        Exception(
             "Requests/Vocabulary/Fields/SafeFilename", "for character in name[..<dot]",
             "The name is shortened between visible characters; no delimiter is searched."),
         Exception(

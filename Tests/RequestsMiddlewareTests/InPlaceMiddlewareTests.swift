@@ -7,9 +7,9 @@ import Testing
 /// An executor that records whether a task performs its exchanges.
 private final class TaskRecorder: BlockingExecutor {
     private let records = Lock<[Bool]>([])
-    private let mock: MockExecutor
+    private let base: any RequestExecutor
 
-    init(_ mock: MockExecutor) { self.mock = mock }
+    init(_ base: any RequestExecutor) { self.base = base }
 
     /// Whether each exchange so far was performed by a task.
     var tasks: [Bool] { records.withLock(\.self) }
@@ -21,12 +21,12 @@ private final class TaskRecorder: BlockingExecutor {
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         record()
-        return try await mock.execute(request)
+        return try await base.execute(request)
     }
 
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         record()
-        return .response(try mock.executeAndWait(request))
+        return .response(try base.executeAndWait(request))
     }
 }
 
@@ -35,8 +35,10 @@ struct InPlaceMiddlewareTests {
     private static let environment = RequestEnvironment(string: "http://e.com/")
 
     /// Performs a blocking call outside of all tasks.
-    private func performOnThread(_ executor: any RequestExecutor) async throws -> HTTPStatus {
-        let request = try preparedRequest()
+    private func performOnThread(
+        _ executor: any RequestExecutor, _ request: PreparedRequest? = nil
+    ) async throws -> HTTPStatus {
+        let request = try request ?? preparedRequest()
         return try await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 let result = Result { try executor.executeAndWait(request).head.status }
@@ -84,6 +86,32 @@ struct InPlaceMiddlewareTests {
         let executor = recorder.authenticating(with: credentials, within: environment)
         #expect(try await performOnThread(executor) == 200)
         #expect(recorder.tasks == [false, true])
+    }
+
+    @Test("a streamed response is released before its request is sent again behind a limit of one request")
+    func released() async throws {
+        let body = [MockResponse.BodyEvent.chunks(count: 1_000) { _ in Data(count: 1_000) }]
+        let count = Lock(0)
+        let mock = MockExecutor { request in
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            if isFirst { return MockResponse(status: 503, body: body) }
+            return request.header[.authorization] == "Bearer new" ? .ok("body") : MockResponse(status: 401, body: body)
+        }
+        let environment = try #require(Self.environment)
+        let recorder = TaskRecorder(mock.limitingConcurrency(to: 1))
+        let credentials = RefreshableAuthenticator(bearerToken: "old") { _ in "new" }
+        let clock = Retrying.Clock(sleep: { _ in })
+        let executor = recorder.retrying(.retryStatuses([503], with: .retryOnce), clock: clock)
+            .authenticating(with: credentials, within: environment)
+        var request = try preparedRequest()
+        request.delivery = .streamed
+        // A call that waits for itself ends at its deadline.
+        request.deadline = .now + .seconds(60)
+        #expect(try await performOnThread(executor, request) == 200)
+        #expect(recorder.tasks == [false, true, true])
     }
 
     @Test("middleware that is a function runs in a task, and so does everything behind it")

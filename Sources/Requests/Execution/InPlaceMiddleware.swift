@@ -42,11 +42,32 @@ extension BlockingExecution {
         if case .response(let response) = self, case .bytes(let data) = response.body { data.count } else { nil }
     }
 
-    /// Returns the response, after the deferred part of the exchange.
-    package func response() async throws(RequestError) -> RawResponse {
+    /// The function that returns the response, after the deferred part of the exchange; it is called once.
+    ///
+    /// It does not keep the response: a streamed one keeps its connection, and the permit of a limit, while the request
+    /// is sent again.
+    package var remaining: @Sendable () async throws(RequestError) -> RawResponse {
         switch self {
-        case .response(let response): response
-        case .deferred(let remaining): try await remaining()
+        case .deferred(let remaining): return remaining
+        case .response(let response):
+            let kept = KeptResponse(response)
+            return { () throws(RequestError) in try kept.take() }
         }
+    }
+}
+
+/// The response of a blocking call until a task takes it.
+private final class KeptResponse: Sendable {
+    private let response: Lock<RawResponse?>
+
+    init(_ response: RawResponse) {
+        self.response = Lock(response)
+    }
+
+    func take() throws(RequestError) -> RawResponse {
+        guard let response = response.withLock({ $0.take() }) else {
+            throw RequestError(.other, detail: "the deferred work of a blocking call was called twice")
+        }
+        return response
     }
 }

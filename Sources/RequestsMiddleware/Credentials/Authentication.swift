@@ -82,8 +82,9 @@ extension Authentication: InPlaceMiddleware {
         let sent = request.authenticated(with: ready.fields)
         let exchange = try next.executeBlocking(sent)
         if let status = exchange.status, !status.isError { return exchange }
+        let remaining = exchange.remaining
         return .deferred { () async throws(RequestError) in
-            try await finish(request, sent, with: ready, after: try await exchange.response(), next)
+            try await finish(request, sent, with: ready, after: try await remaining(), next)
         }
     }
 
@@ -101,8 +102,9 @@ extension Authentication: InPlaceMiddleware {
             try receive(response, sent, credentials.token)
             return exchange
         }
+        let remaining = exchange.remaining
         return .deferred { () async throws(RequestError) in
-            try await finish(Exchange(request, sent, credentials.token, try await exchange.response()), next)
+            try await finish(Exchange(request, sent, credentials.token, try await remaining()), next)
         }
     }
 }

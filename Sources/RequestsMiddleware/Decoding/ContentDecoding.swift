@@ -103,10 +103,11 @@ extension ContentDecoding: InPlaceMiddleware {
 
     /// Returns the exchange with its deferred part and the decoding of the response.
     private func finishing(_ exchange: BlockingExecution, to request: PreparedRequest) -> BlockingExecution {
-        .deferred { () async throws(RequestError) in
+        let remaining = exchange.remaining
+        return .deferred { () async throws(RequestError) in
             let response: RawResponse
             do throws(RequestError) {
-                response = try await exchange.response()
+                response = try await remaining()
             } catch {
                 throw error.limited(for: request)
             }

@@ -125,8 +125,7 @@ extension Retrying: InPlaceMiddleware {
             }
         }
         if let status = first.status, status.isFinal(for: request) { return first }
-        return .deferred { () async throws(RequestError) in
-            try await finish(request, with: next) { () async throws(RequestError) in try await first.response() }
-        }
+        let remaining = first.remaining
+        return .deferred { () async throws(RequestError) in try await finish(request, with: next, remaining) }
     }
 }

@@ -19,6 +19,10 @@ struct TypedFieldTests {
         #expect(
             CacheControl(fieldValue: "max-stale").maxStale == .max
                 && CacheControl(fieldValue: "max-stale=3").maxStale == 3)
+        for (text, seconds) in [("max-stale=", 0), ("max-stale=\"5", 0), ("max-stale=3, Max-Stale", .max)] {
+            #expect(CacheControl(fieldValue: text).maxStale == seconds, "\(text)")
+        }
+        #expect(CacheControl(fieldValue: "a=, b, c=\"\"").fieldValue == "a=\"\", b, c=\"\"")
         for text in ["max-age=abc", "max-age=-1", "max-age=", "max-age", "max-age=1.5", "max-age=\"5"] {
             #expect(CacheControl(fieldValue: text).maxAge == 0, "\(text)")
         }
