@@ -122,10 +122,14 @@ extension CacheExchange {
             let names = VariantList.names(in: response.header)
         else { return false }
         let store = settings.store
+        let needsList = !names.isEmpty || request.hasCredentials
+        let generation = needsList ? settings.flights.beginList(for: key) : nil
+        defer { if needsList { settings.flights.endList(for: key) } }
         let current = await store.entry(for: key)
-        var list: VariantList?
-        if case .variants(let known)? = current?.content { list = known }
-        guard list != nil || !names.isEmpty || request.hasCredentials else {
+        var list = generation.map { VariantList(generation: $0) }
+        var isKnown = false
+        if case .variants(let known)? = current?.content { (list, isKnown) = (known, true) }
+        guard let list else {
             // A streamed body can end after the exchange that replaced its response.
             if case .response(let newer)? = current?.content, newer.responseTime > response.responseTime {
                 return false
@@ -133,7 +137,7 @@ extension CacheExchange {
             await store.store(Caching.Entry(response), for: key)
             return await keepsStored(since: invalidations)
         }
-        var updated = list ?? VariantList(generation: .random(in: .min ... .max))
+        var updated = list
         if case .response? = current?.content, let current {
             // The response to requests without credentials remains available.
             updated.insert([])
@@ -146,7 +150,7 @@ extension CacheExchange {
         {
             return false
         }
-        if updated != list { await store.store(Caching.Entry(.variants(updated)), for: key) }
+        if !isKnown || updated != list { await store.store(Caching.Entry(.variants(updated)), for: key) }
         await store.store(Caching.Entry(response), for: variant)
         return await keepsStored(since: invalidations)
     }

@@ -67,6 +67,14 @@ final class CacheFlights: Sendable {
         /// The number of all invalidations.
         var invalidations = 0
         var revalidations = 0
+        /// The lists of variants that are being created.
+        var lists: [Caching.Key: NewList] = [:]
+    }
+
+    /// A list of variants that requests with different credentials create at the same time.
+    private struct NewList: Sendable {
+        var generation = UInt64.random(in: .min ... .max)
+        var count = 0
     }
 
     private let state = Lock(State())
@@ -139,6 +147,7 @@ extension CacheFlights {
         state.withLock { state in
             state.invalidations += 1
             state.invalidated.append(key)
+            state.lists[key]?.generation = .random(in: .min ... .max)
             if state.invalidated.count > Self.rememberedInvalidations { state.invalidated.removeFirst() }
         }
     }
@@ -149,6 +158,7 @@ extension CacheFlights {
             // With an empty list, `hasInvalidated` treats every request that was sent before as invalidated.
             state.invalidations += 1
             state.invalidated = []
+            for key in state.lists.keys { state.lists[key]?.generation = .random(in: .min ... .max) }
         }
     }
 
@@ -159,6 +169,29 @@ extension CacheFlights {
             let newer = state.invalidations - count
             if newer == 0 { return false }
             return newer > state.invalidated.count || state.invalidated.suffix(newer).contains(key)
+        }
+    }
+}
+
+// MARK: Lists of variants
+
+extension CacheFlights {
+    /// Returns the number of a list of variants for a URI, before the store is read.
+    ///
+    /// Responses that are stored at the same time have the same number, unless the URI was invalidated in between.
+    /// With different numbers, the list of one would make the response of the other unreachable.
+    func beginList(for key: Caching.Key) -> UInt64 {
+        state.withLock { state in
+            state.lists[key, default: NewList()].count += 1
+            return state.lists[key]?.generation ?? 0
+        }
+    }
+
+    /// Ends the storing of a response that has the number of ``beginList(for:)``.
+    func endList(for key: Caching.Key) {
+        state.withLock { state in
+            state.lists[key]?.count -= 1
+            if state.lists[key]?.count == 0 { state.lists[key] = nil }
         }
     }
 }
