@@ -43,6 +43,13 @@ final class ReplayGroup: StubSupply {
         /// The number after the last entry.
         var end: Int { next.count - 1 }
 
+        /// The first entry that is neither replayed nor reserved; nil if there is none.
+        var firstFree: Int? {
+            var number = next[end]
+            for _ in 0..<reserved where number != end { number = next[number] }
+            return number == end ? nil : number
+        }
+
         func isReplayed(_ number: Int) -> Bool { next[previous[number]] != number }
 
         mutating func remove(_ number: Int) {
@@ -72,18 +79,12 @@ final class ReplayGroup: StubSupply {
     }
 
     var nextPosition: Int? {
-        state.withLock { state in
-            var number = state.next[state.end]
-            for _ in 0..<state.reserved where number != state.end { number = state.next[number] }
-            return number == state.end ? nil : entries[number].index
-        }
+        state.withLock { state in state.firstFree.map { entries[$0].index } }
     }
 
     func reserve() -> Bool {
         state.withLock { state in
-            var number = state.next[state.end]
-            for _ in 0..<state.reserved where number != state.end { number = state.next[number] }
-            if number == state.end { return false }
+            guard state.firstFree != nil else { return false }
             state.reserved += 1
             return true
         }
