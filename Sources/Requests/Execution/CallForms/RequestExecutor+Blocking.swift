@@ -7,6 +7,7 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
+    @inline(__always)  // the types of a request are then known, even if that of the executor is not
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
         try request.valueInPlace(from: self)
@@ -19,6 +20,7 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
+    @inline(__always)  // the types of a request are then known, even if that of the executor is not
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<R: RequestConvertible>(
         for request: R
