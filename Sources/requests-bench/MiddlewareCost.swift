@@ -179,8 +179,10 @@ struct MiddlewareCost: Sendable {
     private static func blockingMicroseconds(
         of executor: any RequestExecutor, _ request: PreparedRequest, _ count: Int
     ) throws -> Double {
+        let client = Client(AnonymousRequestProvider(baseURL: request.url), executor: executor)
+        let described = client.api.get(.data, from: "")
         let start = ContinuousClock.now
-        for _ in 0..<count { _ = try executor.executeAndWait(request) }
+        for _ in 0..<count { _ = try client.performAndWait { _ in described } }
         return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
     }
 }

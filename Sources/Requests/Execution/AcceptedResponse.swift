@@ -111,7 +111,7 @@ extension AcceptedResponse {
     /// repeats the exchange after an error of the decoder.
     @inlinable
     mutating func valueInPlace<R: RequestConvertible>(
-        by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: any RequestExecutor
+        by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: InPlaceExecutor
     ) throws(RequestError) -> R.Resource {
         while true {
             do throws(RequestError) {

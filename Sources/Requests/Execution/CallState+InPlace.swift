@@ -4,7 +4,7 @@ extension RequestConvertible {
     /// A task is used only for work that suspends (decision 0010).
     @inlinable
     func typedResponseInPlace(
-        from executor: any RequestExecutor
+        from executor: InPlaceExecutor
     ) throws(RequestError) -> TypedResponse<Resource> {
         let decoder = responseDecoder
         var accepted = try prepared().acceptedInPlace(by: executor)
@@ -14,7 +14,7 @@ extension RequestConvertible {
 
     /// Returns only the decoded value.
     @inlinable
-    func valueInPlace(from executor: any RequestExecutor) throws(RequestError) -> Resource {
+    func valueInPlace(from executor: InPlaceExecutor) throws(RequestError) -> Resource {
         let decoder = responseDecoder
         var accepted = try prepared().acceptedInPlace(by: executor)
         return try accepted.valueInPlace(by: decoder, for: self, repeatedBy: executor)
@@ -24,12 +24,12 @@ extension RequestConvertible {
 extension PreparedRequest {
     /// Performs ``accepted(by:reportingTo:)`` on a thread that may block.
     @usableFromInline
-    func acceptedInPlace(by executor: any RequestExecutor) throws(RequestError) -> AcceptedResponse {
+    func acceptedInPlace(by executor: InPlaceExecutor) throws(RequestError) -> AcceptedResponse {
         if mustBeMeasured {
             // Collecting the body suspends, and takes time from the total limit of the call.
             let (left, total) = (timeLeft, timeouts.total)
             let limit = left.map { min($0, total ?? $0) } ?? total
-            return try inTask(limit) { () async throws(RequestError) in try await accepted(by: executor) }
+            return try inTask(limit) { () async throws(RequestError) in try await accepted(by: executor.base) }
         }
         var call = CallState(self, now: .now)
         while true {
@@ -38,18 +38,18 @@ extension PreparedRequest {
             case .finish(let response): return try AcceptedResponse(response, endOf: call)
             case .suspend(let remaining):
                 return try call.request.inTask(call.request.timeLeft) { [call] () async throws(RequestError) in
-                    try await call.accepted(by: executor, resuming: remaining)
+                    try await call.accepted(by: executor.base, resuming: remaining)
                 }
             }
         }
     }
 
     /// Performs one exchange on a thread that may block.
-    func responseInPlace(from executor: any RequestExecutor) throws(RequestError) -> RawResponse {
+    func responseInPlace(from executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
         let execution: BlockingExecution
         do throws(RequestError) {
             try checkTimeBeforeSending()
-            execution = try executor.begunBlocking(self)
+            execution = try executor.begin(self)
         } catch {
             throw error.adding(request: self)
         }
@@ -57,7 +57,7 @@ extension PreparedRequest {
         case .response(let response): return response
         case .deferred(let remaining):
             return try inTask(timeLeft) { () async throws(RequestError) in
-                try await response(from: executor, resuming: remaining)
+                try await response(from: executor.base, resuming: remaining)
             }
         }
     }
@@ -93,14 +93,14 @@ private enum BlockingAction {
 extension CallState {
     /// Performs one exchange of the call on a thread that may block, and returns the next action.
     fileprivate mutating func executeInPlace(
-        over executor: any RequestExecutor
+        over executor: InPlaceExecutor
     ) throws(RequestError) -> BlockingAction {
         // Collecting the body suspends.
         if attempts > 1, request.mustBeMeasured { return .suspend(nil) }
         let execution: BlockingExecution
         do throws(RequestError) {
             try request.checkTimeBeforeSending()
-            execution = try executor.begunBlocking(request)
+            execution = try executor.begin(request)
         } catch {
             try receive(error)
             return .execute

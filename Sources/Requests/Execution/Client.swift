@@ -12,14 +12,16 @@ public struct Client<API: RequestProviding>: Sendable {
     /// The API, in the environment of the client.
     public let api: API
 
+    @usableFromInline let inPlace: InPlaceExecutor
+
     /// The executor that performs the requests.
-    public let executor: any RequestExecutor
+    @inlinable public var executor: any RequestExecutor { inPlace.base }
 
     /// Creates a client that performs the requests of `api` with `executor`.
     @inlinable
     public init(_ api: API, executor: any RequestExecutor) {
         self.api = api
-        self.executor = executor
+        inPlace = InPlaceExecutor(executor)
     }
 }
 

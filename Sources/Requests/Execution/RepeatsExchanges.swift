@@ -78,13 +78,13 @@ extension AcceptedResponse {
     /// Performs ``repeated(after:by:)`` on a thread that may block.
     @usableFromInline
     func repeatedInPlace(
-        after error: RequestError, by executor: any RequestExecutor
+        after error: RequestError, by executor: InPlaceExecutor
     ) throws(RequestError) -> AcceptedResponse {
-        guard (executor as? any RepeatsExchanges)?.repetition != nil else {
+        guard (executor.base as? any RepeatsExchanges)?.repetition != nil else {
             throw error.adding(retries: response.metrics.retries)
         }
         return try call.request.inTask(call.request.timeLeft) { () async throws(RequestError) in
-            try await repeated(after: error, by: executor)
+            try await repeated(after: error, by: executor.base)
         }
     }
 }

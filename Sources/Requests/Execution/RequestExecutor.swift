@@ -67,12 +67,25 @@ package enum BlockingExecution: Sendable {
     case deferred(@Sendable () async throws(RequestError) -> RawResponse)
 }
 
-extension RequestExecutor {
-    /// Performs as much of an exchange as possible on the calling thread; by default nothing.
-    func begunBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        guard traits.contains(.blocks), let executor = self as? any BlockingExecutor else {
-            return .deferred { () async throws(RequestError) in try await execute(request) }
-        }
-        return try executor.executeBlocking(request)
+/// An executor for calls on blocked threads.
+///
+/// Whether the executor can block is determined once: the cast takes as long as reading a few fields of a response, so
+/// a ``Client`` keeps its result.
+@usableFromInline
+struct InPlaceExecutor: Sendable {
+    /// The executor that the call was given.
+    @usableFromInline let base: any RequestExecutor
+    private let blocking: (any BlockingExecutor)?
+
+    @usableFromInline
+    init(_ executor: some RequestExecutor) {
+        base = executor
+        blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
+    }
+
+    /// Performs as much of an exchange as possible on the calling thread; nothing if the executor cannot block.
+    func begin(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        if let blocking { return try blocking.executeBlocking(request) }
+        return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }
     }
 }

@@ -10,7 +10,7 @@ extension RequestExecutor {
     @inline(__always)  // the types of a request are then known, even if that of the executor is not
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
-        try request.valueInPlace(from: self)
+        try request.valueInPlace(from: InPlaceExecutor(self))
     }
 
     /// Performs `request`, blocks the calling thread until the call ends, and returns the value with its response.
@@ -25,7 +25,7 @@ extension RequestExecutor {
     public func responseAndWait<R: RequestConvertible>(
         for request: R
     ) throws(RequestError) -> TypedResponse<R.Resource> {
-        try request.typedResponseInPlace(from: self)
+        try request.typedResponseInPlace(from: InPlaceExecutor(self))
     }
 }
 
@@ -37,7 +37,7 @@ extension RequestExecutor {
     /// - Throws: ``RequestError`` with the request and, if it arrived, the response.
     @available(*, noasync, message: "execute(_:) suspends instead of blocking the thread")
     public func executeAndWait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
-        try request.responseInPlace(from: self)
+        try request.responseInPlace(from: InPlaceExecutor(self))
     }
 }
 
@@ -48,7 +48,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
-        try endpoint.identifiedRequest(from: api).valueInPlace(from: executor)
+        try endpoint.identifiedRequest(from: api).valueInPlace(from: inPlace)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
@@ -57,7 +57,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
-        try call.request(from: api).valueInPlace(from: executor)
+        try call.request(from: api).valueInPlace(from: inPlace)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the
@@ -69,7 +69,7 @@ extension Client {
     public func performAndWait<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> Resource {
-        try make(api).valueInPlace(from: executor)
+        try make(api).valueInPlace(from: inPlace)
     }
 }
 
@@ -82,7 +82,7 @@ extension Client {
     public func responseAndWait<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: executor)
+        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: inPlace)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.
@@ -93,7 +93,7 @@ extension Client {
     public func responseAndWait<Resource>(
         for call: Call<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try call.request(from: api).typedResponseInPlace(from: executor)
+        try call.request(from: api).typedResponseInPlace(from: inPlace)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the value
@@ -105,6 +105,6 @@ extension Client {
     public func responseAndWait<Resource>(
         for make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try make(api).typedResponseInPlace(from: executor)
+        try make(api).typedResponseInPlace(from: inPlace)
     }
 }
