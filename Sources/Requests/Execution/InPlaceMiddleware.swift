@@ -18,6 +18,7 @@ extension InPlaceMiddleware {
 
 extension Intercepted: BlockingExecutor where Base: BlockingExecutor, Interceptor: InPlaceMiddleware {
     /// Performs as much of the exchange as possible on the calling thread.
+    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         guard !request.hasLeftOrigin else {
             return .deferred { () async throws(RequestError) in try await execute(request) }

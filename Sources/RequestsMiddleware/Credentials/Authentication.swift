@@ -73,6 +73,7 @@ extension Authentication: InPlaceMiddleware {
 
     /// Performs the exchange on the calling thread, if the credentials are available without a suspension; the handling
     /// of a rejection is deferred.
+    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {

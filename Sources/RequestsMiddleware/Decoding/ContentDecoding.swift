@@ -87,6 +87,7 @@ public struct ContentDecoding: Middleware {
 
 extension ContentDecoding: InPlaceMiddleware {
     /// Performs the exchange on the calling thread; decoding is deferred.
+    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
