@@ -60,17 +60,23 @@ package enum ASCIIFolding {
     /// Returns whether the bytes of two texts are equal, ignoring ASCII case.
     static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == otherText.count else { return false }
-        var index = 0
-        // Most texts have the same spelling, so eight bytes are compared at a time until some differ.
-        let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(otherText))
-        while text.count - index >= 8,
-            bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                == otherBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        {
-            index += 8
+        guard text.count >= 8 else {
+            var index = 0
+            while index < text.count, folded(text[index]) == folded(otherText[index]) { index += 1 }
+            return index == text.count
         }
-        while index < text.count, folded(text[index]) == folded(otherText[index]) { index += 1 }
-        return index == text.count
+        let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(otherText))
+        let last = text.count - 8
+        var index = 0
+        while true {
+            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let otherWord = otherBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // Most texts have the same spelling.
+            guard word == otherWord || folded(word) == folded(otherWord) else { return false }
+            if index == last { return true }
+            // The last word may overlap the one before it.
+            index = min(index + 8, last)
+        }
     }
 
     /// Returns the string with the letters A to Z in lower case.

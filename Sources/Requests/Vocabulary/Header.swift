@@ -124,6 +124,14 @@ public struct Header: Sendable {
     /// Returns whether the header contains a field named `name`.
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
 
+    /// Returns whether a field has the name of one of `other`.
+    package func containsAny(of other: Header) -> Bool {
+        guard !isEmpty, case .fields(let others) = other.storage else {
+            return !isEmpty && other.contains { contains($0.name) }
+        }
+        return others.indices.contains { contains(others[$0].name) }
+    }
+
     /// Returns the result of calling `read` with the value's bytes of the only field named `name`.
     ///
     /// - Parameters:

@@ -148,7 +148,7 @@ extension Authentication {
 
 extension PreparedRequest {
     /// Whether the request already has a field with the name of one of `fields`.
-    fileprivate func hasAny(of fields: Header) -> Bool { fields.contains { header.contains($0.name) } }
+    fileprivate func hasAny(of fields: Header) -> Bool { header.containsAny(of: fields) }
 }
 
 // MARK: Handling rejections

@@ -25,7 +25,7 @@ public final class FixedCredentials: Authenticator {
 
     /// Returns whether the request has one of the fields.
     public func hasCredentials(_ request: PreparedRequest) -> Bool {
-        fields.contains { request.header.contains($0.name) }
+        request.header.containsAny(of: fields)
     }
 
     /// Returns the fields.
