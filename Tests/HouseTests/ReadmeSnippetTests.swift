@@ -31,21 +31,32 @@ struct ReadmeSnippetTests {
 
     @Test(
         "compiled code contains every Swift snippet of an article, line for line",
-        arguments: ["CachingResponses", "KeepingCookies", "ProtectingServersAndClients"])
-    func snippets(article: String) throws {
-        // Its indentation, and the commas between the elements of a list, are those of the functions around it.
-        func lines(_ text: String) -> String {
-            "\n"
-                + text.split(separator: "\n").map { line in
-                    let line = line.trimmingCharacters(in: .whitespaces)
-                    return line.hasSuffix(",") ? String(line.dropLast()) : line
-                }.joined(separator: "\n") + "\n"
+        arguments: [
+            ("Retrying", "Requests"), ("CachingResponses", "RequestsMiddleware"),
+            ("KeepingCookies", "RequestsMiddleware"), ("ProtectingServersAndClients", "RequestsMiddleware"),
+            ("SigningIn", "RequestsMiddleware"), ("SigningRequests", "RequestsMiddleware"),
+        ])
+    func snippets(article: String, module: String) throws {
+        // The indentation of a snippet, and the commas after its lines, depend on the code around it.
+        func lines(_ file: Repository.SourceFile) -> String {
+            let lines = file.lines.map { line in
+                let line = line.trimmingCharacters(in: .whitespaces)
+                return line.hasSuffix(",") ? String(line.dropLast()) : line
+            }
+            // A file has its imports at the top, apart from the code of its snippets.
+            return "\n" + lines.filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n") + "\n"
         }
-        let compiled = lines(try Repository.here.text(of: "Tests/RequestsMiddlewareTests/MiddlewareArticles.swift"))
-        let folder = "Sources/RequestsMiddleware/RequestsMiddleware.docc"
-        let snippets = try Self.snippets(of: Repository.here.text(of: "\(folder)/\(article).md"))
+        let compiled = try Repository.here.swiftFiles(in: "Tests/RequestsMiddlewareTests")
+            .filter { $0.path.contains("Article") }.map { (imports: $0.imports, lines: lines($0)) }
+        let path = "Sources/\(module)/\(module).docc/\(article).md"
+        let snippets = try Self.snippets(of: Repository.here.text(of: path))
         try #require(snippets.count >= 2)
-        for snippet in snippets { #expect(compiled.contains(lines(snippet)), "\(snippet)") }
+        for text in snippets {
+            let snippet = Repository.SourceFile(path: path, text: text)
+            let code = lines(snippet)
+            #expect(
+                compiled.contains { $0.imports.isSuperset(of: snippet.imports) && $0.lines.contains(code) }, "\(text)")
+        }
     }
 
     @Test("each adaptor to a package has ten to thirty lines")

@@ -1,0 +1,48 @@
+import RequestsMiddleware
+import RequestsSocket
+
+/// The code of the article on signing requests; a House test finds each of its snippets here, line for line.
+private enum SigningRequestsArticle {
+    struct Role: Sendable {
+        func credentials() async throws -> AWSSignature.Credentials {
+            AWSSignature.Credentials(accessKeyID: "id", secretAccessKey: "secret")
+        }
+    }
+
+    static func chain(_ key: Data, _ environment: RequestEnvironment) -> some RequestExecutor {
+        let signer = RequestSigner.hmacSHA256(
+            key: key, field: "X-Signature"
+        ) { request, bodyDigest in
+            Data("\(request.method) \(request.target.requestTarget)\n".utf8)
+                + bodyDigest
+        }
+        let executor = SocketExecutor()
+            .signing(with: signer, within: environment)
+            .decodingContent()
+        return executor
+    }
+
+    static func aws(
+        _ id: String, _ secret: String, _ bucket: RequestEnvironment
+    ) -> some RequestExecutor {
+        let signature = AWSSignature(
+            credentials: .init(accessKeyID: id, secretAccessKey: secret),
+            region: "eu-central-1", service: "s3")
+        let executor = SocketExecutor()
+            .signing(with: .aws(signature), within: bucket)
+        return executor
+    }
+
+    static func temporary(_ signature: AWSSignature, _ role: Role) -> RequestSigner {
+        let signer = RequestSigner.aws(signature) {
+            try await role.credentials()
+        }
+        return signer
+    }
+
+    static func presigned(_ signature: AWSSignature, _ request: PreparedRequest) throws -> URL {
+        let url = try signature.presignedURL(
+            for: request, expiresIn: .seconds(3_600))
+        return url
+    }
+}
