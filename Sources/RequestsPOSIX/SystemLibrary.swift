@@ -25,6 +25,11 @@ package struct SystemLibrary: Sendable {
         package let description: String
     }
 
+    /// Returns whether this process has loaded one of `files`, so that other code may have initialized the library.
+    package static func isLoaded(anyOf files: [String]) -> Bool {
+        files.contains { rp_library_is_loaded($0) == 1 }
+    }
+
     /// Loads the first file that has every function of a table, and returns the table.
     ///
     /// A file that lacks a function is closed again: a table is complete, or there is none.

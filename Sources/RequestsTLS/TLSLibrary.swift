@@ -69,7 +69,7 @@ package final class TLSLibrary: Sendable {
             return .failure(TLSError(.unavailable, "SocketExecutor supports TLS on Linux only; use URLSessionExecutor"))
         }
         // Then other code may have initialized it, with its exit handler.
-        let isShared = (Self.cryptoNames + [cryptoFile].compactMap(\.self)).contains { rp_library_is_loaded($0) == 1 }
+        let isShared = SystemLibrary.isLoaded(anyOf: Self.cryptoNames + [cryptoFile].compactMap(\.self))
         if let cryptoFile, rp_library_open(cryptoFile) == nil {
             let reason = rp_library_error().map { String(cString: $0) } ?? "could not open \(cryptoFile)"
             let detail = "could not load libcrypto: \(reason); install \(Self.packages)"

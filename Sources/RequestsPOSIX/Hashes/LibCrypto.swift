@@ -9,104 +9,138 @@ package final class LibCrypto: HashProvider {
             name: "libcrypto", files: ["libcrypto.so.3", "libcrypto.so.1.1"],
             packages: "libssl3 (Debian, Ubuntu) or libcrypto3 (Alpine)"))
 
-    private let table: Lock<Result<rp_crypto, SystemLibrary.Failure>?>
+    private let loaded: Lock<Result<LoadedCrypto, SystemLibrary.Failure>?>
     private let library: SystemLibrary
 
     /// Creates a provider that loads `library` when it is first needed, and only once.
     package init(_ library: SystemLibrary) {
         self.library = library
-        table = Lock(nil)
+        loaded = Lock(nil)
     }
 
-    private func functions() throws(HashError) -> rp_crypto {
+    private func load() throws(HashError) -> LoadedCrypto {
         // Loaded under the lock, so that the library is initialized once.
-        let result = table.withLock { table in
-            if let table { return table }
+        let result = loaded.withLock { loaded in
+            if let loaded { return loaded }
             let result = Self.load(library)
-            table = result
+            loaded = result
             return result
         }
         switch result {
-        case .success(let functions): return functions
+        case .success(let crypto): return crypto
         case .failure(let failure): throw .libraryMissing(failure)
         }
     }
 
-    private static func load(_ library: SystemLibrary) -> Result<rp_crypto, SystemLibrary.Failure> {
+    private static func load(_ library: SystemLibrary) -> Result<LoadedCrypto, SystemLibrary.Failure> {
+        // Then other code may have initialized it, with its exit handler.
+        let isShared = SystemLibrary.isLoaded(anyOf: library.files)
         do throws(SystemLibrary.Failure) {
             let table = try library.load(into: rp_crypto()) { handle, table in
                 rp_crypto_resolve(handle, &table).map { String(cString: $0) }
             }
-            guard rp_crypto_initialize(table) == 1 else {
+            // The gate comes second, so that it closes before an exit handler of the library runs.
+            guard rp_crypto_initialize(table) == 1, !isShared || ExitGate.install() else {
                 throw SystemLibrary.Failure(description: "could not initialize \(library.name)")
             }
-            return .success(table)
+            return .success(LoadedCrypto(functions: table, isShared: isShared))
         } catch {
             return .failure(error)
         }
     }
 
     package func digest(of data: Data, with algorithm: HashAlgorithm) throws(HashError) -> [UInt8] {
-        let functions = try functions()
-        return try functions.result(of: algorithm) { type, result, size in
-            data.withBytes { functions.digest($0.baseAddress, $0.count, result, size, type, nil) == 1 }
-        }
+        try load().use { (functions) throws(HashError) in try functions.digest(of: data, with: algorithm) }
     }
 
     package func authenticationCode(
         of data: Data, key: Data, with algorithm: HashAlgorithm
     ) throws(HashError) -> [UInt8] {
-        let functions = try functions()
-        // The library takes the length as an `int`; a longer key is replaced by its digest anyway (RFC 2104 §2).
-        let key = key.count > 1 << 20 ? Data(try digest(of: key, with: algorithm)) : key
-        return try functions.result(of: algorithm) { type, result, size in
-            key.withBytes { key in
-                data.withBytes { data in
-                    functions.hmac(
-                        type, key.baseAddress, Int32(key.count), data.bindMemory(to: UInt8.self).baseAddress,
-                        data.count, result, size) != nil
+        try load().use { (functions) throws(HashError) in
+            // The library takes the length as an `int`; a longer key is replaced by its digest anyway (RFC 2104 §2).
+            let key = key.count > 1 << 20 ? Data(try functions.digest(of: key, with: algorithm)) : key
+            return try functions.result(of: algorithm) { type, result, size in
+                key.withBytes { key in
+                    data.withBytes { data in
+                        functions.hmac(
+                            type, key.baseAddress, Int32(key.count), data.bindMemory(to: UInt8.self).baseAddress,
+                            data.count, result, size) != nil
+                    }
                 }
             }
         }
     }
 
     package func makeHash(with algorithm: HashAlgorithm) throws(HashError) -> any IncrementalHash {
-        try LibCryptoHash(functions(), algorithm)
+        try LibCryptoHash(load(), algorithm)
+    }
+}
+
+/// The functions of a libcrypto that has been loaded and initialized.
+private struct LoadedCrypto: Sendable {
+    let functions: rp_crypto
+    /// Whether the process had loaded the library before, so that an exit may release what hashes use (decision 0042).
+    let isShared: Bool
+
+    /// Returns the result of `body`, during which an exit of the process waits.
+    ///
+    /// - Throws: The error of `body`, or ``HashError/libraryMissing(_:)`` while the process exits.
+    func use<Result>(_ body: (rp_crypto) throws(HashError) -> Result) throws(HashError) -> Result {
+        guard isShared else { return try body(functions) }
+        guard ExitGate.enter() else {
+            throw .libraryMissing(SystemLibrary.Failure(description: "the process is exiting"))
+        }
+        defer { ExitGate.leave() }
+        return try body(functions)
     }
 }
 
 /// A hash of libcrypto whose input arrives in pieces.
 private final class LibCryptoHash: IncrementalHash {
-    private let functions: rp_crypto
+    private let crypto: LoadedCrypto
     private let algorithm: HashAlgorithm
     private let context: UnsafeMutableRawPointer
 
-    init(_ functions: rp_crypto, _ algorithm: HashAlgorithm) throws(HashError) {
-        guard let context = functions.make() else { throw .unsupported(algorithm) }
-        self.functions = functions
+    init(_ crypto: LoadedCrypto, _ algorithm: HashAlgorithm) throws(HashError) {
+        self.crypto = crypto
         self.algorithm = algorithm
-        self.context = context
-        guard functions.begin(context, functions.type(of: algorithm), nil) == 1 else {
-            functions.clear_errors()
-            throw .unsupported(algorithm)
+        context = try crypto.use { (functions) throws(HashError) in
+            guard let context = functions.make() else { throw .unsupported(algorithm) }
+            guard functions.begin(context, functions.type(of: algorithm), nil) == 1 else {
+                functions.destroy(context)
+                functions.clear_errors()
+                throw .unsupported(algorithm)
+            }
+            return context
         }
     }
 
-    deinit { functions.destroy(context) }
+    // While the process exits, the context stays in memory.
+    deinit { try? crypto.use { $0.destroy(context) } }
 
     func update(_ data: Data) throws(HashError) {
-        guard data.withBytes({ functions.update(context, $0.baseAddress, $0.count) }) == 1 else {
-            functions.clear_errors()
-            throw .unsupported(algorithm)
+        try crypto.use { (functions) throws(HashError) in
+            guard data.withBytes({ functions.update(context, $0.baseAddress, $0.count) }) == 1 else {
+                functions.clear_errors()
+                throw .unsupported(algorithm)
+            }
         }
     }
 
     func finish() throws(HashError) -> [UInt8] {
-        try functions.result(of: algorithm) { _, result, size in functions.finish(context, result, size) == 1 }
+        try crypto.use { (functions) throws(HashError) in
+            try functions.result(of: algorithm) { _, result, size in functions.finish(context, result, size) == 1 }
+        }
     }
 }
 
 extension rp_crypto {
+    fileprivate func digest(of data: Data, with algorithm: HashAlgorithm) throws(HashError) -> [UInt8] {
+        try result(of: algorithm) { type, result, size in
+            data.withBytes { self.digest($0.baseAddress, $0.count, result, size, type, nil) == 1 }
+        }
+    }
+
     fileprivate func type(of algorithm: HashAlgorithm) -> UnsafeRawPointer? {
         switch algorithm {
         case .md5: md5()

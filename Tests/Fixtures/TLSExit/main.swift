@@ -1,4 +1,4 @@
-// Ends while its threads are within OpenSSL; the tests run it many times. The exit status is 0, or a signal ends it.
+// Ends while its threads are within OpenSSL, for connections and for hashes; the tests run it many times. The exit status is 0, or a signal ends it.
 // With a path as an argument, the libcurl there initializes OpenSSL first, which registers OpenSSL's exit handler.
 import CRequestsPOSIX
 import Requests
@@ -31,6 +31,15 @@ let connections = Atomic(0)
     }
 }
 
+/// Computes one hash of each kind.
+@Sendable func hash(_ data: Data) throws {
+    _ = try SystemHashes.shared.digest(of: data, with: .sha256)
+    _ = try SystemHashes.shared.authenticationCode(of: data, key: data, with: .sha512t256)
+    let hash = try SystemHashes.shared.makeHash(with: .sha1)
+    try hash.update(data)
+    _ = try hash.finish()
+}
+
 /// Lets a libcurl initialize its libraries.
 func initialize(_ libcurl: String) {
     typealias Initialize = @convention(c) (Int) -> Int32
@@ -49,6 +58,11 @@ let reactor = try Reactor()
 for _ in 0..<16 {
     try DetachedThread.start(named: "connections") {
         while true { try? connect(client, server, reactor) }
+    }
+}
+for _ in 0..<4 {
+    try DetachedThread.start(named: "hashes") {
+        while true { try? hash(Data(repeating: 1, count: 4 << 10)) }
     }
 }
 while connections.load(ordering: .relaxed) < 8 { DetachedThread.yield() }
