@@ -1,4 +1,10 @@
 extension PreparedRequest {
+    /// Whether middleware may request content codings: this is no HEAD request, and has neither Accept-Encoding nor
+    /// Range.
+    package var leavesCodingsOpen: Bool {
+        method != .head && !header.contains(.acceptEncoding) && !header.contains(.range)
+    }
+
     /// Returns this request with a field that offers content codings.
     ///
     /// - Parameters:
@@ -16,5 +22,13 @@ extension PreparedRequest {
             parts.permitsEncodedStream = permitsStream
         }
         return request
+    }
+}
+
+extension RawResponse {
+    /// Returns whether the body is in memory, has at most `limit` bytes, and has no content coding.
+    package func hasPlainBody(upTo limit: Int) -> Bool {
+        guard case .bytes(let body) = body, body.count <= max(0, limit) else { return false }
+        return !head.header.contains(.contentEncoding)
     }
 }

@@ -33,14 +33,10 @@ extension BlockingExecution {
         if case .response(let response) = self { response.head.status } else { nil }
     }
 
-    /// The header of the response; nil if the exchange is incomplete.
-    package var header: Header? {
-        if case .response(let response) = self { response.head.header } else { nil }
-    }
-
-    /// The number of bytes of the response body in memory; nil if it is elsewhere or the exchange is incomplete.
-    package var byteCount: Int? {
-        if case .response(let response) = self, case .bytes(let data) = response.body { data.count } else { nil }
+    /// Returns whether the exchange is complete, and its response has a body in memory of at most `limit` bytes without
+    /// a content coding.
+    package func hasPlainBody(upTo limit: Int) -> Bool {
+        if case .response(let response) = self { response.hasPlainBody(upTo: limit) } else { false }
     }
 
     /// The function that returns the response, after the deferred part of the exchange; it is called once.

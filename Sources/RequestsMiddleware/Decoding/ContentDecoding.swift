@@ -80,7 +80,7 @@ public struct ContentDecoding: Middleware {
     private func finish(
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
-        if request.accepts(response.bytes?.count, with: response.head.header) { return response }
+        if case .collected(let limit) = request.delivery, response.hasPlainBody(upTo: limit) { return response }
         return try await deliver(decode(response, to: request), to: request)
     }
 }
@@ -95,7 +95,7 @@ extension ContentDecoding: InPlaceMiddleware {
         guard appliesTo(request, before: traits) else { return try next.executeBlocking(request) }
         do throws(RequestError) {
             let exchange = try next.executeBlocking(offering(request, before: traits))
-            if request.accepts(exchange.byteCount, with: exchange.header) { return exchange }
+            if case .collected(let limit) = request.delivery, exchange.hasPlainBody(upTo: limit) { return exchange }
             return finishing(exchange, to: request)
         } catch {
             throw error.limited(for: request)
@@ -140,8 +140,7 @@ extension RequestExecutor {
 
 extension ContentDecoding {
     private func appliesTo(_ request: PreparedRequest, before traits: ExecutorTraits) -> Bool {
-        let header = request.header
-        guard request.method != .head, !header.contains(.acceptEncoding), !header.contains(.range) else { return false }
+        guard request.leavesCodingsOpen else { return false }
         guard case .file = request.delivery else { return true }
         return !traits.contains(.writesFiles)
     }
@@ -214,19 +213,6 @@ extension RequestError {
             .tooLarge(limit: limit), detail: "the body before decoding is longer than \(ErrorText.bytes(encoded))",
             underlying: underlying, request: self.request, response: response, body: body
         ).adding(attempts: attempts)
-    }
-}
-
-extension PreparedRequest {
-    /// Whether nothing has to be decoded, collected or rejected of a response, as in nearly every exchange.
-    ///
-    /// - Parameters:
-    ///   - count: The number of bytes of its body in memory; nil for a body elsewhere.
-    ///   - header: Its header.
-    /// - Returns: Whether the response can be returned unchanged.
-    fileprivate func accepts(_ count: Int?, with header: Header?) -> Bool {
-        guard let count, let header, case .collected(let limit) = delivery, count <= max(0, limit) else { return false }
-        return !header.contains(.contentEncoding)
     }
 }
 
