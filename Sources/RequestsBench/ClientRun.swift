@@ -157,11 +157,11 @@ package struct ClientRun: Sendable {
         var samples = Samples()
         samples.latencies.reserveCapacity(count)
         let client = Client(AnonymousRequestProvider(baseURL: baseURL), executor: executor)
-        let described = client.api.get(.data, from: RequestPath(kind.path)).with(header: request.header)
+        let typedRequest = client.api.get(.data, from: RequestPath(kind.path)).with(header: request.header)
         while counter.take() {
             let start = Deadline.now
             if callStyle == .blocking {
-                samples.add(try client.performAndWait { _ in described }.count, since: start)
+                samples.add(try client.performAndWait { _ in typedRequest }.count, since: start)
             } else {
                 let response = try executor.executeAndWait(request)
                 guard case .bytes(let body) = response.body, response.head.status == .ok else {

@@ -25,7 +25,9 @@ package struct SystemLibrary: Sendable {
         package let description: String
     }
 
-    /// Returns whether this process has loaded one of `files`, so that other code may have initialized the library.
+    /// Returns whether this process has already loaded one of `files`, the names or paths of a library.
+    ///
+    /// If it has, other code may have initialized the library.
     package static func isLoaded(anyOf files: [String]) -> Bool {
         files.contains { rp_library_is_loaded($0) == 1 }
     }

@@ -68,7 +68,7 @@ package final class TLSLibrary: Sendable {
         guard rp_tls_is_supported() == 1 else {
             return .failure(TLSError(.unavailable, "SocketExecutor supports TLS on Linux only; use URLSessionExecutor"))
         }
-        // Then other code may have initialized it, with its exit handler.
+        // If the process has loaded libcrypto before, other code may have initialized it, with its exit handler.
         let isShared = SystemLibrary.isLoaded(anyOf: Self.cryptoNames + [cryptoFile].compactMap(\.self))
         if let cryptoFile, rp_library_open(cryptoFile) == nil {
             let reason = rp_library_error().map { String(cString: $0) } ?? "could not open \(cryptoFile)"

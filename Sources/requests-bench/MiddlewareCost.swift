@@ -180,9 +180,9 @@ struct MiddlewareCost: Sendable {
         of executor: any RequestExecutor, _ request: PreparedRequest, _ count: Int
     ) throws -> Double {
         let client = Client(AnonymousRequestProvider(baseURL: request.url), executor: executor)
-        let described = client.api.get(.data, from: "")
+        let typedRequest = client.api.get(.data, from: "")
         let start = ContinuousClock.now
-        for _ in 0..<count { _ = try client.performAndWait { _ in described } }
+        for _ in 0..<count { _ = try client.performAndWait { _ in typedRequest } }
         return (ContinuousClock.now - start) / .microseconds(1) / Double(count)
     }
 }

@@ -43,7 +43,7 @@ struct ReadmeSnippetTests {
                 let line = line.trimmingCharacters(in: .whitespaces)
                 return line.hasSuffix(",") ? String(line.dropLast()) : line
             }
-            // A file has its imports at the top, apart from the code of its snippets.
+            // The imports of a compiled file are at its top, not beside its snippets, and are compared separately.
             return "\n" + lines.filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n") + "\n"
         }
         let compiled = try Repository.here.swiftFiles(in: "Tests/RequestsMiddlewareTests")

@@ -2,7 +2,7 @@ import RequestsMiddleware
 import RequestsSocket
 import Testing
 
-/// The code of the article on retrying; a House test finds each of its snippets here, line for line.
+/// The code of the article on retrying; `ReadmeSnippetTests` checks that it has each snippet, line for line.
 @Suite("The article on retrying")
 struct RetryingArticle {
     private enum GitHub: RequestProviding {
@@ -52,7 +52,7 @@ struct RetryingArticle {
         return executor
     }
 
-    @Test("the policy decides as the article on retrying states")
+    @Test("the decision of the standard policy is that of the article on retrying")
     func decision() async throws {
         let request = try preparedRequest()
         let failure = RetryPolicy.Failure(

@@ -1,7 +1,7 @@
 import RequestsMiddleware
 import RequestsSocket
 
-/// The code of the article on signing in; a House test finds each of its snippets here, line for line.
+/// The code of the article on signing in; `ReadmeSnippetTests` checks that it has each snippet, line for line.
 private enum SigningInArticle {
     enum GitHub: RequestProviding {
         case production

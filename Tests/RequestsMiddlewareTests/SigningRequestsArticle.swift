@@ -1,7 +1,7 @@
 import RequestsMiddleware
 import RequestsSocket
 
-/// The code of the article on signing requests; a House test finds each of its snippets here, line for line.
+/// The code of the article on signing requests; `ReadmeSnippetTests` checks that it has each snippet, line for line.
 private enum SigningRequestsArticle {
     struct Role: Sendable {
         func credentials() async throws -> AWSSignature.Credentials {

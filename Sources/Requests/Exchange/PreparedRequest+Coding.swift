@@ -1,7 +1,7 @@
 extension PreparedRequest {
-    /// Whether middleware may request content codings: this is no HEAD request, and has neither Accept-Encoding nor
-    /// Range.
-    package var leavesCodingsOpen: Bool {
+    /// Whether middleware may request content codings: the method is not HEAD, and the header contains neither
+    /// Accept-Encoding nor Range.
+    package var permitsContentCodings: Bool {
         method != .head && !header.contains(.acceptEncoding) && !header.contains(.range)
     }
 
@@ -27,7 +27,10 @@ extension PreparedRequest {
 
 extension RawResponse {
     /// Returns whether the body is in memory, has at most `limit` bytes, and has no content coding.
-    package func hasPlainBody(upTo limit: Int) -> Bool {
+    ///
+    /// - Parameter limit: The largest size in bytes; a negative one is treated as 0.
+    /// - Returns: Whether the body can be delivered unchanged to a caller that collects up to `limit` bytes.
+    package func hasUnencodedBody(upTo limit: Int) -> Bool {
         guard case .bytes(let body) = body, body.count <= max(0, limit) else { return false }
         return !head.header.contains(.contentEncoding)
     }

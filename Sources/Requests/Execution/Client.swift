@@ -12,16 +12,17 @@ public struct Client<API: RequestProviding>: Sendable {
     /// The API, in the environment of the client.
     public let api: API
 
-    @usableFromInline let inPlace: InPlaceExecutor
+    /// The executor in the form for blocking calls.
+    @usableFromInline let inPlaceExecutor: InPlaceExecutor
 
     /// The executor that performs the requests.
-    @inlinable public var executor: any RequestExecutor { inPlace.base }
+    @inlinable public var executor: any RequestExecutor { inPlaceExecutor.base }
 
     /// Creates a client that performs the requests of `api` with `executor`.
     @inlinable
     public init(_ api: API, executor: any RequestExecutor) {
         self.api = api
-        inPlace = InPlaceExecutor(executor)
+        inPlaceExecutor = InPlaceExecutor(executor)
     }
 }
 

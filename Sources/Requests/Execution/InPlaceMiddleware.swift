@@ -18,7 +18,7 @@ extension InPlaceMiddleware {
 
 extension Intercepted: BlockingExecutor where Base: BlockingExecutor, Interceptor: InPlaceMiddleware {
     /// Performs as much of the exchange as possible on the calling thread.
-    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         guard !request.hasLeftOrigin else {
             return .deferred { () async throws(RequestError) in try await execute(request) }
@@ -33,10 +33,10 @@ extension BlockingExecution {
         if case .response(let response) = self { response.head.status } else { nil }
     }
 
-    /// Returns whether the exchange is complete, and its response has a body in memory of at most `limit` bytes without
-    /// a content coding.
-    package func hasPlainBody(upTo limit: Int) -> Bool {
-        if case .response(let response) = self { response.hasPlainBody(upTo: limit) } else { false }
+    /// Returns whether the exchange is complete, and the body of its response is in memory, has at most `limit` bytes,
+    /// and has no content coding.
+    package func hasUnencodedBody(upTo limit: Int) -> Bool {
+        if case .response(let response) = self { response.hasUnencodedBody(upTo: limit) } else { false }
     }
 
     /// The function that returns the response, after the deferred part of the exchange; it is called once.

@@ -67,14 +67,15 @@ package enum BlockingExecution: Sendable {
     case deferred(@Sendable () async throws(RequestError) -> RawResponse)
 }
 
-/// An executor for calls on blocked threads.
+/// An executor for blocking calls, with the result of the check whether it can block.
 ///
-/// Whether the executor can block is determined once: the cast takes as long as reading a few fields of a response, so
-/// a ``Client`` keeps its result.
+/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` makes it once
+/// (decision 0047).
 @usableFromInline
 struct InPlaceExecutor: Sendable {
-    /// The executor that the call was given.
+    /// The executor itself.
     @usableFromInline let base: any RequestExecutor
+    /// The same executor; nil if it cannot block.
     private let blocking: (any BlockingExecutor)?
 
     @usableFromInline
@@ -83,7 +84,7 @@ struct InPlaceExecutor: Sendable {
         blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
     }
 
-    /// Performs as much of an exchange as possible on the calling thread; nothing if the executor cannot block.
+    /// Performs as much of an exchange as possible on the calling thread; defers it if the executor cannot block.
     func begin(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         if let blocking { return try blocking.executeBlocking(request) }
         return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }

@@ -60,6 +60,7 @@ package enum ASCIIFolding {
     /// Returns whether the bytes of two texts are equal, ignoring ASCII case.
     static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == otherText.count else { return false }
+        // Fewer than eight bytes are not a whole word.
         guard text.count >= 8 else {
             var index = 0
             while index < text.count, folded(text[index]) == folded(otherText[index]) { index += 1 }
@@ -71,10 +72,10 @@ package enum ASCIIFolding {
         while true {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let otherWord = otherBytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            // Most texts have the same spelling.
+            // Most texts have the same spelling, so the words are folded only if they differ.
             guard word == otherWord || folded(word) == folded(otherWord) else { return false }
             if index == last { return true }
-            // The last word may overlap the one before it.
+            // The last word may overlap the previous one.
             index = min(index + 8, last)
         }
     }

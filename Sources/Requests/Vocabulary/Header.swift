@@ -124,7 +124,7 @@ public struct Header: Sendable {
     /// Returns whether the header contains a field named `name`.
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
 
-    /// Returns whether a field has the name of one of `other`.
+    /// Returns whether the header contains a field with the name of any field of `other`.
     package func containsAny(of other: Header) -> Bool {
         guard !isEmpty, case .fields(let others) = other.storage else {
             return !isEmpty && other.contains { contains($0.name) }

@@ -73,7 +73,7 @@ extension Authentication: InPlaceMiddleware {
 
     /// Performs the exchange on the calling thread, if the credentials are available without a suspension; the handling
     /// of a rejection is deferred.
-    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {

@@ -80,14 +80,14 @@ public struct ContentDecoding: Middleware {
     private func finish(
         _ response: RawResponse, to request: PreparedRequest
     ) async throws(RequestError) -> RawResponse {
-        if case .collected(let limit) = request.delivery, response.hasPlainBody(upTo: limit) { return response }
+        if case .collected(let limit) = request.delivery, response.hasUnencodedBody(upTo: limit) { return response }
         return try await deliver(decode(response, to: request), to: request)
     }
 }
 
 extension ContentDecoding: InPlaceMiddleware {
     /// Performs the exchange on the calling thread; decoding is deferred.
-    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
@@ -95,7 +95,7 @@ extension ContentDecoding: InPlaceMiddleware {
         guard appliesTo(request, before: traits) else { return try next.executeBlocking(request) }
         do throws(RequestError) {
             let exchange = try next.executeBlocking(offering(request, before: traits))
-            if case .collected(let limit) = request.delivery, exchange.hasPlainBody(upTo: limit) { return exchange }
+            if case .collected(let limit) = request.delivery, exchange.hasUnencodedBody(upTo: limit) { return exchange }
             return finishing(exchange, to: request)
         } catch {
             throw error.limited(for: request)
@@ -140,7 +140,7 @@ extension RequestExecutor {
 
 extension ContentDecoding {
     private func appliesTo(_ request: PreparedRequest, before traits: ExecutorTraits) -> Bool {
-        guard request.leavesCodingsOpen else { return false }
+        guard request.permitsContentCodings else { return false }
         guard case .file = request.delivery else { return true }
         return !traits.contains(.writesFiles)
     }

@@ -112,7 +112,7 @@ public struct Retrying: Middleware {
 
 extension Retrying: InPlaceMiddleware {
     /// Performs the first attempt on the calling thread; the handling of a failure is deferred.
-    @inline(__always)  // saves a copy of the response: the witness of the protocol is another function
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {

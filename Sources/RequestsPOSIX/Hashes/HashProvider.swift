@@ -42,7 +42,7 @@ package protocol IncrementalHash: AnyObject {
 
 /// The reason why a hash could not be computed.
 package enum HashError: Error, Sendable, CustomStringConvertible {
-    /// The library of the system could not be loaded.
+    /// The library of the system could not be loaded, or cannot be used because the process is exiting.
     case libraryMissing(SystemLibrary.Failure)
     /// The platform does not have the algorithm, or does not allow it.
     case unsupported(HashAlgorithm)

@@ -33,13 +33,13 @@ package final class LibCrypto: HashProvider {
     }
 
     private static func load(_ library: SystemLibrary) -> Result<LoadedCrypto, SystemLibrary.Failure> {
-        // Then other code may have initialized it, with its exit handler.
+        // If the process has loaded the library before, other code may have initialized it, with its exit handler.
         let isShared = SystemLibrary.isLoaded(anyOf: library.files)
         do throws(SystemLibrary.Failure) {
             let table = try library.load(into: rp_crypto()) { handle, table in
                 rp_crypto_resolve(handle, &table).map { String(cString: $0) }
             }
-            // The gate comes second, so that it closes before an exit handler of the library runs.
+            // The handler that is registered last runs first, so the gate closes before the library frees anything.
             guard rp_crypto_initialize(table) == 1, !isShared || ExitGate.install() else {
                 throw SystemLibrary.Failure(description: "could not initialize \(library.name)")
             }
@@ -79,16 +79,16 @@ package final class LibCrypto: HashProvider {
 /// The functions of a libcrypto that has been loaded and initialized.
 private struct LoadedCrypto: Sendable {
     let functions: rp_crypto
-    /// Whether the process had loaded the library before, so that an exit may release what hashes use (decision 0042).
+    /// Whether the process had already loaded the library, so that an exit may free memory in use (decision 0042).
     let isShared: Bool
 
-    /// Returns the result of `body`, during which an exit of the process waits.
+    /// Calls `body` and returns its result; if necessary, an exit of the process waits until `body` has ended.
     ///
     /// - Throws: The error of `body`, or ``HashError/libraryMissing(_:)`` while the process exits.
     func use<Result>(_ body: (rp_crypto) throws(HashError) -> Result) throws(HashError) -> Result {
         guard isShared else { return try body(functions) }
         guard ExitGate.enter() else {
-            throw .libraryMissing(SystemLibrary.Failure(description: "the process is exiting"))
+            throw .libraryMissing(SystemLibrary.Failure(description: "could not use libcrypto: the process is exiting"))
         }
         defer { ExitGate.leave() }
         return try body(functions)
@@ -115,7 +115,7 @@ private final class LibCryptoHash: IncrementalHash {
         }
     }
 
-    // While the process exits, the context stays in memory.
+    // While the process exits, the context is not freed.
     deinit { try? crypto.use { $0.destroy(context) } }
 
     func update(_ data: Data) throws(HashError) {

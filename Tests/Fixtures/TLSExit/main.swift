@@ -1,4 +1,5 @@
-// Ends while its threads are within OpenSSL, for connections and for hashes; the tests run it many times. The exit status is 0, or a signal ends it.
+// This program ends while its threads use OpenSSL for connections and hashes; the tests run it many times. Its exit
+// status is 0 unless a signal ends it.
 // With a path as an argument, the libcurl there initializes OpenSSL first, which registers OpenSSL's exit handler.
 import CRequestsPOSIX
 import Requests

@@ -7,7 +7,7 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
-    @inline(__always)  // the types of a request are then known, even if that of the executor is not
+    @inline(__always)  // the type of the request is then known, even if that of the executor is not (decision 0047)
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<R: RequestConvertible>(_ request: R) throws(RequestError) -> R.Resource {
         try request.valueInPlace(from: InPlaceExecutor(self))
@@ -20,7 +20,7 @@ extension RequestExecutor {
     ///
     /// - Throws: ``RequestError`` with the request as sent and, if it arrived, the response.
     @inlinable
-    @inline(__always)  // the types of a request are then known, even if that of the executor is not
+    @inline(__always)  // the type of the request is then known, even if that of the executor is not (decision 0047)
     @available(*, noasync, message: "response(for:) suspends instead of blocking the thread")
     public func responseAndWait<R: RequestConvertible>(
         for request: R
@@ -48,7 +48,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<E: Endpoint>(_ endpoint: E) throws(RequestError) -> E.Resource where E.API == API {
-        try endpoint.identifiedRequest(from: api).valueInPlace(from: inPlace)
+        try endpoint.identifiedRequest(from: api).valueInPlace(from: inPlaceExecutor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the decoded value.
@@ -57,7 +57,7 @@ extension Client {
     @inlinable
     @available(*, noasync, message: "perform(_:) suspends instead of blocking the thread")
     public func performAndWait<Resource>(_ call: Call<API, Resource>) throws(RequestError) -> Resource {
-        try call.request(from: api).valueInPlace(from: inPlace)
+        try call.request(from: api).valueInPlace(from: inPlaceExecutor)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the
@@ -69,7 +69,7 @@ extension Client {
     public func performAndWait<Resource>(
         _ make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> Resource {
-        try make(api).valueInPlace(from: inPlace)
+        try make(api).valueInPlace(from: inPlaceExecutor)
     }
 }
 
@@ -82,7 +82,7 @@ extension Client {
     public func responseAndWait<E: Endpoint>(
         for endpoint: E
     ) throws(RequestError) -> TypedResponse<E.Resource> where E.API == API {
-        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: inPlace)
+        try endpoint.identifiedRequest(from: api).typedResponseInPlace(from: inPlaceExecutor)
     }
 
     /// Performs `call`, blocks the calling thread until the call ends, and returns the value with its response.
@@ -93,7 +93,7 @@ extension Client {
     public func responseAndWait<Resource>(
         for call: Call<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try call.request(from: api).typedResponseInPlace(from: inPlace)
+        try call.request(from: api).typedResponseInPlace(from: inPlaceExecutor)
     }
 
     /// Performs the request that `make` describes, blocks the calling thread until the call ends, and returns the value
@@ -105,6 +105,6 @@ extension Client {
     public func responseAndWait<Resource>(
         for make: (API) -> Request<API, Resource>
     ) throws(RequestError) -> TypedResponse<Resource> {
-        try make(api).typedResponseInPlace(from: inPlace)
+        try make(api).typedResponseInPlace(from: inPlaceExecutor)
     }
 }

@@ -15,7 +15,8 @@ struct Parcel<Value>: ~Copyable, @unchecked Sendable {  // the one owner of a va
 
 /// A box in which a call stores its result for the thread that waits for it.
 ///
-/// It has no lock of its own, because releasing a generic lock looks up metadata for longer than a call needs to begin.
+/// The box has no lock, because the destruction of a generic lock looks up metadata, which takes longer than the
+/// beginning of a call (decision 0047).
 final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread orders `put` before `take`
     private var value: Value?
 
@@ -24,7 +25,7 @@ final class ResultBox<Value>: @unchecked Sendable {  // a lock of the thread ord
     }
 
     func take() -> sending Value? {
-        nonisolated(unsafe) let value = value.take()  // sent into the box, and now out of it
+        nonisolated(unsafe) let value = value.take()  // `put` received it as sent, and the box no longer has it
         return value
     }
 }
