@@ -29,18 +29,35 @@ struct CoalescingTests {
         return request
     }
 
-    private func settle() async { for _ in 0..<200 { await Task.yield() } }
+    /// Counts the calls that have reached the middleware behind it.
+    private final class Arrivals: Sendable {
+        private let count = Lock(0)
+
+        func counting(before executor: some RequestExecutor) -> any RequestExecutor {
+            executor.intercepting { [self] request, next in
+                count.withLock { $0 += 1 }
+                return try await next.execute(request)
+            }
+        }
+
+        /// Waits until `total` calls have arrived, and have had the time to join an exchange.
+        func wait(for total: Int) async {
+            while count.withLock({ $0 }) < total { await Task.yield() }
+            await CoalescingTests.settle()
+        }
+    }
+
+    private static func settle() async { for _ in 0..<200 { await Task.yield() } }
 
     @Test("identical requests at the same time are sent once, and all receive the response")
     func identical() async throws {
         let gate = Gate()
-        let mock = gate.executor
-        let executor = mock.coalescing()
+        let (mock, arrivals) = (gate.executor, Arrivals())
+        let executor = arrivals.counting(before: mock.coalescing())
         let tasks = (0..<40).map { number in
             Task { try await executor.execute(Self.request("/\(number % 2)", number % 4 < 2 ? "a" : "b")) }
         }
-        while mock.recordedCount < 4 { await Task.yield() }
-        await settle()
+        await arrivals.wait(for: 40)
         gate.isOpen.withLock { $0 = true }
         for (number, task) in tasks.enumerated() {
             let body = try #require(try await task.value.body.data)
@@ -55,11 +72,11 @@ struct CoalescingTests {
     @Test("identical requests of different spans are sent once, with the context of one of them")
     func traced() async throws {
         let gate = Gate()
-        let mock = gate.executor
-        let executor = mock.coalescing().observing(.calls, by: RequestTracing { _ in })
+        let (mock, arrivals) = (gate.executor, Arrivals())
+        let executor = arrivals.counting(before: mock.coalescing())
+            .observing(.calls, by: RequestTracing { _ in })
         let tasks = (0..<20).map { _ in Task { try await executor.execute(Self.request()) } }
-        while mock.recordedCount < 1 { await Task.yield() }
-        for _ in 0..<20 { await settle() }
+        await arrivals.wait(for: 20)
         gate.isOpen.withLock { $0 = true }
         for task in tasks { #expect(try await task.value.status == 200) }
         #expect(mock.recordedCount == 1 && mock.recordedRequests.first?.header.contains("traceparent") == true)
@@ -82,7 +99,7 @@ struct CoalescingTests {
             requests.append(request)
         }
         let tasks = requests.map { request in Task { try? await executor.execute(request) } }
-        for _ in 0..<20 { await settle() }
+        for _ in 0..<20 { await Self.settle() }
         gate.isOpen.withLock { $0 = true }
         for task in tasks { _ = await task.value }
         #expect(mock.recordedCount == requests.count, "\(mock.recordedRequests)")
@@ -91,12 +108,12 @@ struct CoalescingTests {
     @Test("an error is that of all calls, but a cancelled call does not end the others")
     func failures() async throws {
         let gate = Gate()
-        let mock = gate.executor
-        let executor = mock.coalescing()
+        let (mock, arrivals) = (gate.executor, Arrivals())
+        let executor = arrivals.counting(before: mock.coalescing())
         let first = Task { try await executor.execute(Self.request()) }
         while mock.recordedCount < 1 { await Task.yield() }
         let others = (0..<5).map { _ in Task { try await executor.execute(Self.request()) } }
-        await settle()
+        await arrivals.wait(for: 6)
         others[4].cancel()
         first.cancel()
         let errors = [await first.result, await others[4].result].map { result -> RequestError.Reason? in
@@ -113,10 +130,10 @@ struct CoalescingTests {
             while !release.withLock({ $0 }) { await Task.yield() }
             throw RequestError(.connectionLost)
         }
-        let coalescing = failing.coalescing()
+        let failures = Arrivals()
+        let coalescing = failures.counting(before: failing.coalescing())
         let tasks = (0..<5).map { _ in Task { try await coalescing.execute(Self.request()) } }
-        while failing.recordedCount < 1 { await Task.yield() }
-        await settle()
+        await failures.wait(for: 5)
         release.withLock { $0 = true }
         for task in tasks { await #expect(throws: RequestError.self) { try await task.value } }
         #expect(failing.recordedCount == 1)
