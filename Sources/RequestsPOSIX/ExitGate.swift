@@ -18,19 +18,19 @@ package enum ExitGate {
     package static func install() -> Bool { isInstalled }
 
     private static let isInstalled: Bool = {
-        // Read before a fork, so that a child knows that the threads inside are not its own.
-        forkCount.store(ForkCount.current, ordering: .relaxed)
-        return atexit { ExitGate.close() } == 0
+        // Created before a child can need it.
+        _ = state.load(ordering: .relaxed)
+        // A child of a fork has only the thread that forked. The other threads that were inside do not exist there.
+        return pthread_atfork(nil, nil) { ExitGate.state.store(0, ordering: .relaxed) } == 0
+            && atexit { ExitGate.close() } == 0
     }()
-
-    private static let forkCount = Atomic(0)
 
     /// Begins a use of the library, and returns whether it is allowed; ``leave()`` ends it.
     ///
     /// Uses may be nested.
     package static func enter() -> Bool {
         let before = state.add(1, ordering: .acquiring).oldValue
-        if before & closed == 0 { return true }
+        if before < closed { return true }
         leave()
         return false
     }
@@ -47,8 +47,6 @@ package enum ExitGate {
 
     private static func close() {
         state.bitwiseOr(closed, ordering: .acquiringAndReleasing)
-        // The threads of the parent do not exist in a child.
-        guard forkCount.load(ordering: .relaxed) == ForkCount.current else { return }
         let end = Deadline.after(.milliseconds(longestWait))
         while state.load(ordering: .acquiring) != closed, !end.hasPassed { DetachedThread.yield() }
     }

@@ -17,6 +17,13 @@ struct TLSExitTests {
         try run(60, Self.libcurl)
     }
 
+    @Test(
+        "a forked child that exits while it computes hashes ends as cleanly (S-57)",
+        .enabled(if: dlopen(libcurl, RTLD_LAZY) != nil, "libcurl is not installed"))
+    func exitsOfChildren() throws {
+        try run(60, Self.libcurl, "fork")
+    }
+
     private func run(_ count: Int, _ arguments: String...) throws {
         for round in 0..<count {
             let process = Process()
