@@ -116,6 +116,10 @@ extension Retrying: InPlaceMiddleware {
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
+        // Attempts that are hedged run at the same time, in tasks.
+        if request.hasOwnAttributes, request.attributes[HedgingOfAttempts.self] != nil {
+            return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
+        }
         record(request)
         let first: BlockingExecution
         do throws(RequestError) {

@@ -34,6 +34,29 @@ struct HedgingTests {
         #expect(served.recordedCount == 2)
     }
 
+    /// An executor that blocks, and passes on the traits of the one behind it.
+    private struct BlockingWrapper: RequestExecutor {
+        let base: any RequestExecutor
+        var traits: ExecutorTraits { base.traits }
+
+        func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse { try wait(request) }
+
+        private func wait(_ request: PreparedRequest) throws(RequestError) -> RawResponse {
+            try base.executeAndWait(request)
+        }
+    }
+
+    @Test("attempts of a blocking call are hedged, if the hedging is passed on to its retries")
+    func blockingAttempts() async throws {
+        let served = server()
+        try await withTestServer(serving: served) { server in
+            let hedged = BlockingWrapper(base: SocketExecutor().retrying()).hedging(after: .milliseconds(20))
+            let response = try await hedged.execute(PreparedRequest(url: server.baseURL))
+            #expect(response.metrics.retries == [.init(cause: .slowResponse, delay: .milliseconds(20))])
+        }
+        #expect(served.recordedCount == 2)
+    }
+
     @Test("a response before the delay needs one request")
     func fast() async throws {
         let served = server(late: 0)
