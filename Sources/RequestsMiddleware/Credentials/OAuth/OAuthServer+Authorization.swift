@@ -108,7 +108,7 @@ extension OAuthServer.Authorization {
             let finder = SecretFinder([self.state, verifier])
             throw .refused(
                 OAuthServer.Refusal(
-                    OAuthServer.ErrorCode(rawValue: code),
+                    OAuthServer.ErrorCode(rawValue: finder.redacted(code)),
                     message: try parameters.value(of: "error_description").map(finder.redacted),
                     uri: try parameters.value(of: "error_uri").map(finder.redacted)))
         }
