@@ -115,6 +115,18 @@ struct OAuthRedirectTests {
         #expect(refusal.code == .accessDenied && refusal.message == "no <redacted>" && refusal.uri == "x")
     }
 
+    @Test("the error code of a redirect repeats no secret either")
+    func refusalCode() throws {
+        guard
+            case .failure(.refused(let refusal)) = try code(
+                "com.example.app:/in?error=x\(Self.state)&state=\(Self.state)")
+        else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(refusal.code.rawValue == "x<redacted>")
+    }
+
     @Test("an http redirect URI is compared without regard to the case of its host, and with an empty path as /")
     func normalization() throws {
         let query = "?code=abc&state=\(Self.state)"
