@@ -30,6 +30,7 @@ package enum ExitGate {
     /// Uses may be nested.
     package static func enter() -> Bool {
         let before = state.add(1, ordering: .acquiring).oldValue
+        // Compared, because the number is negative after a use during which a child was forked.
         if before < closed { return true }
         leave()
         return false

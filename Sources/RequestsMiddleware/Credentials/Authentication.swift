@@ -40,7 +40,7 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
     ) async throws(RequestError) -> RawResponse {
         guard applies(to: request) else { return try await next.execute(request) }
         guard let ready = ready?.current else { return try await interceptUnready(request, next: next) }
-        guard !request.hasAny(of: ready.fields) else { return try await next.execute(request) }
+        guard !request.header.containsAny(of: ready.fields) else { return try await next.execute(request) }
         let sent = request.authenticated(with: ready.fields)
         let response = try await next.execute(sent)
         guard response.head.status.isError else { return response }
@@ -54,7 +54,9 @@ public struct Authentication<Credentials: Authenticator>: Middleware {
         // Without a suspension in most requests.
         var credentials = try available(for: request)
         if credentials == nil { credentials = try await self.credentials(for: request) }
-        guard let credentials, !request.hasAny(of: credentials.fields) else { return try await next.execute(request) }
+        guard let credentials, !request.header.containsAny(of: credentials.fields) else {
+            return try await next.execute(request)
+        }
         let sent = request.authenticated(with: credentials.fields)
         let response = try await next.execute(sent)
         guard response.head.status.isError else {
@@ -79,7 +81,7 @@ extension Authentication: InPlaceMiddleware {
     ) throws(RequestError) -> BlockingExecution {
         guard applies(to: request) else { return try next.executeBlocking(request) }
         guard let ready = ready?.current else { return try interceptUnreadyInPlace(request, next: next) }
-        guard !request.hasAny(of: ready.fields) else { return try next.executeBlocking(request) }
+        guard !request.header.containsAny(of: ready.fields) else { return try next.executeBlocking(request) }
         let sent = request.authenticated(with: ready.fields)
         let exchange = try next.executeBlocking(sent)
         if let status = exchange.status, !status.isError { return exchange }
@@ -96,7 +98,7 @@ extension Authentication: InPlaceMiddleware {
         guard let credentials = try available(for: request) else {
             return .deferred { () async throws(RequestError) in try await intercept(request, next: next) }
         }
-        guard !request.hasAny(of: credentials.fields) else { return try next.executeBlocking(request) }
+        guard !request.header.containsAny(of: credentials.fields) else { return try next.executeBlocking(request) }
         let sent = request.authenticated(with: credentials.fields)
         let exchange = try next.executeBlocking(sent)
         if case .response(let response) = exchange, !response.head.status.isError {
@@ -144,11 +146,6 @@ extension Authentication {
             throw error.adding(request: request)
         }
     }
-}
-
-extension PreparedRequest {
-    /// Whether the request already has a field with the name of one of `fields`.
-    fileprivate func hasAny(of fields: Header) -> Bool { header.containsAny(of: fields) }
 }
 
 // MARK: Handling rejections
@@ -253,7 +250,7 @@ extension Authentication {
         do throws(RequestError) {
             guard try await handle(rejection, exchange),
                 let credentials = try await authenticator.credentials(for: request),
-                !request.hasAny(of: credentials.fields)
+                !request.header.containsAny(of: credentials.fields)
             else { return nil }
             guard request.body.isReplayable else {
                 throw RequestError(
