@@ -23,10 +23,24 @@ extension RawResponse.Metrics {
 
         /// The status of the forwarded request's response, such as 304 if it confirmed the stored response; nil if no
         /// response arrived.
-        public var forwardedStatus: HTTPStatus?
+        public var forwardedStatus: HTTPStatus? {
+            get { statusCode == 0 ? nil : HTTPStatus(Int(statusCode)) }
+            set { statusCode = newValue.map { Int16(clamping: $0.code) } ?? 0 }
+        }
 
         /// The remaining freshness lifetime in seconds, negative for a stale response; nil if it is unknown.
-        public var timeToLive: Int?
+        ///
+        /// A number beyond 2,147,483,647 is stored as that number, and one below its negative as the negative.
+        public var timeToLive: Int? {
+            get { seconds == .min ? nil : Int(seconds) }
+            set { seconds = newValue.map { max(-.max, Int32(clamping: $0)) } ?? .min }
+        }
+
+        // Small, because each response is laid out with a status: 8 bytes in all.
+        /// 0 for no status.
+        private var statusCode: Int16 = 0
+        /// The smallest number for an unknown lifetime.
+        private var seconds = Int32.min
 
         /// Whether the response was stored; of a streamed body, whether it is stored once it has been read to its end.
         public var isStored = false
@@ -34,9 +48,14 @@ extension RawResponse.Metrics {
         /// Whether the request was not sent because an identical request was in progress.
         public var isCollapsed = false
 
-        /// Creates a status for a reason; nil for a response from the cache.
-        public init(forwardReason: ForwardReason? = nil) {
+        /// Creates a status.
+        ///
+        /// - Parameters:
+        ///   - forwardReason: The reason for forwarding the request; nil for a response from the cache.
+        ///   - forwardedStatus: The status of the forwarded request's response; nil if none arrived.
+        public init(forwardReason: ForwardReason? = nil, forwardedStatus: HTTPStatus? = nil) {
             self.forwardReason = forwardReason
+            self.forwardedStatus = forwardedStatus
         }
 
         /// Whether the response is a stored one that was not validated.

@@ -102,6 +102,9 @@ public struct RawResponse: Sendable {
         /// The times of the stages of the exchange.
         package var stamps = Stamps()
 
+        /// The way in which a cache handled the request; nil without a cache.
+        public var cacheStatus: CacheStatus?
+
         /// The result of the TLS handshake of the connection, without certificates.
         ///
         /// It is nil without TLS, and if the executor does not measure it, as over URLSession.
@@ -121,7 +124,6 @@ public struct RawResponse: Sendable {
             var encodedBodyLength: Int?
             var contentEncoding: String?
             var restartReason: String?
-            var cacheStatus: CacheStatus?
             var retries: [Retry] = []
             var sentCredentials = SentCredentials()
         }
@@ -147,12 +149,6 @@ public struct RawResponse: Sendable {
         public var restartReason: String? {
             get { extras == nil ? nil : extraValues.restartReason }
             set { extraValues.restartReason = newValue }
-        }
-
-        /// The way in which a cache handled the request; nil without a cache.
-        public var cacheStatus: CacheStatus? {
-            get { extras == nil ? nil : extraValues.cacheStatus }
-            set { extraValues.cacheStatus = newValue }
         }
 
         /// The repetitions of the request by middleware, in order; empty if it was sent once.
