@@ -30,6 +30,21 @@ private final class TaskRecorder: BlockingExecutor {
     }
 }
 
+/// An executor that performs its exchanges on a blocked thread, or defers them.
+private struct DeferringExecutor: BlockingExecutor {
+    let base: any RequestExecutor
+    let defers: Bool
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try await base.execute(request)
+    }
+
+    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        if !defers { return .response(try base.executeAndWait(request)) }
+        return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }
+    }
+}
+
 @Suite("Middleware in a blocking call", .timeLimit(.minutes(10)))
 struct InPlaceMiddlewareTests {
     private static let environment = RequestEnvironment(string: "http://e.com/")
@@ -58,6 +73,145 @@ struct InPlaceMiddlewareTests {
         let opaque: any RequestExecutor = executor
         #expect(try await performOnThread(opaque.retrying()) == 200)
         #expect(recorder.tasks == [false, false])
+    }
+
+    /// Middleware that suspends only in rare cases; the bits of `number` select it.
+    private static func staged(_ base: some RequestExecutor, _ number: Int) -> any RequestExecutor {
+        var executor: any RequestExecutor = base
+        if number & 1 != 0 {
+            executor = executor.observing(.attempts, by: Observing.Reports { _ in }, RequestTracing { _ in })
+        }
+        if number & 2 != 0 { executor = executor.collecting(within: MemoryBudget(1 << 20)) }
+        if number & 4 != 0 { executor = executor.coalescing() }
+        if number & 8 != 0 { executor = executor.keepingCookies(in: CookieStore()) }
+        if number & 16 != 0 { executor = executor.limitingConcurrency(to: 1) }
+        if number & 32 != 0 { executor = executor.limitingRate(to: 1_000_000, per: .seconds(1)) }
+        if number & 64 != 0 { executor = executor.breakingCircuit(.init(failures: 1_000)) }
+        if number & 128 != 0 {
+            executor = executor.intercepted(by: Caching(now: { Date(timeIntervalSince1970: 1_800_000_000) }))
+        }
+        if number & 256 != 0 { executor = executor.intercepted(by: RequestInterceptors()) }
+        if number & 512 != 0 { executor = executor.observing(.calls, by: ActivityCounter(), RequestTracing { _ in }) }
+        return executor
+    }
+
+    @Test("cookies, cache, observers and limits need no task unless they must wait")
+    func staged() async throws {
+        let recorder = TaskRecorder(
+            MockExecutor { _ in .ok("body").adding(headerField: Field(name: .cacheControl, value: "max-age=9")) })
+        // The budget requests a stream, which is collected in a task after an exchange in place.
+        let executor = Self.staged(recorder, 1023)
+        for _ in 0..<3 { #expect(try await performOnThread(executor) == 200) }
+        // The second and the third response are those of the cache.
+        #expect(recorder.tasks == [false])
+    }
+
+    /// A response of the server of ``equivalence(number:)``: its status, fields and body depend on the number.
+    private static func response(_ number: Int) -> MockResponse {
+        let status: HTTPStatus = [200, 200, 404, 503, 304, 200][number % 6]
+        let response = MockResponse.status(status, status == 304 ? "" : "\(number)")
+        let control = ["max-age=60", "no-store", "max-age=0"][number % 3]
+        return response.adding(headerField: Field(name: .cacheControl, value: control))
+            .adding(headerField: Field(name: .setCookie, value: "n=\(number)"))
+            .adding(headerField: Field(name: .etag, value: "\"\(number / 6)\""))
+    }
+
+    /// Returns what a caller sees of the responses to 40 requests, and what the server sees of the requests.
+    private static func outcome(
+        of chain: Int, defers: Bool, _ perform: (any RequestExecutor, PreparedRequest) async throws -> RawResponse
+    ) async throws -> [String] {
+        let lines = Lock<[String]>([])
+        let count = Lock(0)
+        let mock = MockExecutor { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            lines.withLock { $0.append("\(request.method) \(request.header.map(\.name.rawValue).sorted())") }
+            if number % 11 == 0 { throw RequestError(.connectionLost) }
+            return Self.response(number)
+        }
+        let executor = Self.staged(DeferringExecutor(base: mock, defers: defers), chain)
+        for number in 0..<40 {
+            var request = try preparedRequest()
+            request.target = try TargetURI("http://e.com/\(number % 3)")
+            if number % 7 == 6 { request.method = .post }
+            if number % 5 == 4 { request.delivery = .streamed }
+            let line: String
+            do {
+                var response = try await perform(executor, request)
+                let status = response.metrics.cacheStatus.map { "\($0)" } ?? "-"
+                if case .stream(let stream) = response.body { response.body = .bytes(try await stream.collect()) }
+                line = "\(response.status.code) \(response.text ?? "-") \(status)"
+            } catch {
+                line = "\((error as? RequestError)?.reason.description ?? "other")"
+            }
+            lines.withLock { $0.append(line) }
+        }
+        return lines.withLock(\.self)
+    }
+
+    @Test("a chain responds in a blocking call as in a task, also if the exchange is deferred", arguments: 0..<64)
+    func equivalence(number: Int) async throws {
+        // Each middleware alone, and chains of several.
+        let chain = number < 10 ? 1 << number : (number &* 0x9E37) & 1023
+        let inTask = try await Self.outcome(of: chain, defers: false) { try await $0.execute($1) }
+        for defers in [false, true] {
+            let blocking = try await Self.outcome(of: chain, defers: defers) { executor, request in
+                try await withCheckedContinuation { continuation in
+                    DispatchQueue.global().async {
+                        continuation.resume(returning: Result { try executor.executeAndWait(request) })
+                    }
+                }.get()
+            }
+            #expect(blocking == inTask)
+        }
+    }
+
+    @Test("a permit is returned, and a request is no longer shared, when an exchange ends in any way", arguments: 0..<8)
+    func returned(number: Int) async throws {
+        let (defers, fails, isStreamed) = (number & 1 != 0, number & 2 != 0, number & 4 != 0)
+        let mock = MockExecutor { _ in
+            if fails { throw RequestError(.connectionLost) }
+            return .ok("body")
+        }
+        let activity = ActivityCounter()
+        let executor = DeferringExecutor(base: mock, defers: defers).coalescing().limitingConcurrency(to: 1)
+            .caching().observing(.calls, by: activity)
+        var request = try preparedRequest()
+        if isStreamed { request.delivery = .streamed }
+        // A call that waits for itself ends at its deadline.
+        request.deadline = .now + .seconds(60)
+        for _ in 0..<3 {
+            do {
+                #expect(try await performOnThread(executor, request) == 200 && !fails)
+            } catch {
+                #expect(fails && (error as? RequestError)?.reason == .connectionLost)
+            }
+        }
+        #expect(activity.count == 0)
+    }
+
+    @Test("the attempts of a blocking call are counted together, the first in place and the others in a task")
+    func attempts() async throws {
+        let counts = Lock<[Int]>([])
+        let calls = Lock(0)
+        let mock = MockExecutor { _ in
+            let number = calls.withLock { count in
+                count += 1
+                return count
+            }
+            return .status(number < 3 ? 503 : 200)
+        }
+        let recorder = TaskRecorder(mock)
+        let executor =
+            recorder
+            .observing(.attempts, by: Observing.Reports { report in counts.withLock { $0.append(report.resendCount) } })
+            .retrying(.retryStatuses([503], with: .retryTwiceWithDelay(.zero)), clock: ManualClock().clock())
+            .observing(.calls, by: ActivityCounter())
+        #expect(try await performOnThread(executor) == 200)
+        #expect(counts.withLock(\.self) == [0, 1, 2])
+        #expect(recorder.tasks == [false, true, true])
     }
 
     @Test("what follows a failure runs in a task, after an exchange in place")

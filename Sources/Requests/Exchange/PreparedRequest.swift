@@ -66,7 +66,7 @@ public struct PreparedRequest: Sendable {
     }
 
     init(_ parts: Parts) {
-        parts.seenValues?.add(parts)
+        parts.seenValues?.add(parts.header, parts.target)
         box = Box(parts)
     }
 
@@ -98,7 +98,7 @@ public struct PreparedRequest: Sendable {
     var parts: Parts {
         get { box.parts }
         set {
-            newValue.seenValues?.add(newValue)
+            newValue.seenValues?.add(newValue.header, newValue.target)
             box = Box(newValue, isPartOfCall: isPartOfCall)
         }
     }
@@ -133,7 +133,7 @@ public struct PreparedRequest: Sendable {
     mutating func change(_ body: (inout Parts) -> Void) {
         let copy = Box(copying: box)
         body(&copy.parts)
-        copy.parts.seenValues?.add(copy.parts)
+        copy.parts.seenValues?.add(copy.parts.header, copy.parts.target)
         box = copy
     }
 
@@ -142,6 +142,12 @@ public struct PreparedRequest: Sendable {
         get { box.parts.method }
         set { change { $0.method = newValue } }
     }
+
+    /// Returns whether `method` is that of the request, which is faster than reading it.
+    package func hasMethod(_ method: HTTPMethod) -> Bool { box.parts.method == method }
+
+    /// The origin of the target, read without copying the target.
+    package var origin: TargetURI.Origin { box.parts.target.key }
 
     /// The target of the request.
     ///

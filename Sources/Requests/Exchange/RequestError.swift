@@ -209,7 +209,7 @@ extension RequestError {
         }
     }
 
-    init(wrapping error: any Error, as reason: Reason) {
+    package init(wrapping error: any Error, as reason: Reason) {
         switch error {
         case let error as RequestError: self = error
         case is CancellationError: self.init(.cancelled)

@@ -17,12 +17,15 @@ final class SeenValues: Sendable {
     }
 
     /// Adds the values of a form of the request.
-    func add(_ parts: PreparedRequest.Parts) {
-        state.withLock { state in
-            state.fields.formUnion(parts.header)
-            if let query = parts.target.query { state.queries.insert(query) }
+    func add(_ header: Header, _ target: TargetURI) {
+        let query = target.query
+        if query != nil || !header.isEmpty {
+            state.withLock { state in
+                state.fields.formUnion(header)
+                if let query { state.queries.insert(query) }
+            }
         }
-        outer?.add(parts)
+        outer?.add(header, target)
     }
 
     /// Adds a field that is not part of the request.

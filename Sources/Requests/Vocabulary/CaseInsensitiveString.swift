@@ -58,7 +58,7 @@ package enum ASCIIFolding {
     }
 
     /// Returns whether the bytes of two texts are equal, ignoring ASCII case.
-    static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
+    package static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == otherText.count else { return false }
         // Fewer than eight bytes are not a whole word.
         guard text.count >= 8 else {

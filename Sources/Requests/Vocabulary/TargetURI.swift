@@ -14,7 +14,7 @@ public struct TargetURI: Sendable {
         let zone: String?
         let port: Int?
         let authority: String
-        let origin: String
+        let origin: Origin
 
         init(scheme: String, userinfo: String?, host: String, zone: String?, port: Int?) {
             self.scheme = scheme
@@ -23,8 +23,29 @@ public struct TargetURI: Sendable {
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
-            origin = "\(scheme)://\(authority)"
+            origin = Origin("\(scheme)://\(authority)")
         }
+    }
+
+    /// An origin as the key of a table, with its hash, because each request looks it up several times.
+    package struct Origin: Hashable, Sendable {
+        /// The scheme, host and port.
+        package let text: String
+        private let textHash: Int
+
+        /// Creates a key from its text.
+        package init(_ text: String) {
+            self.text = text
+            var hasher = Hasher()
+            text.hashBytes(into: &hasher)
+            textHash = hasher.finalize()
+        }
+
+        package static func == (left: Self, right: Self) -> Bool {
+            left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
+        }
+
+        package func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
     }
 
     /// The immutable storage of a target.
@@ -111,7 +132,10 @@ public struct TargetURI: Sendable {
     /// The scheme, host and port as text (RFC 6454 §6.1), without the zone of an IPv6 address.
     ///
     /// To check whether two targets may share secrets, call ``hasSameOrigin(as:)``, which also compares the zone.
-    public var origin: String { parts.server.origin }
+    public var origin: String { parts.server.origin.text }
+
+    /// The ``origin`` as the key of a table.
+    package var key: Origin { parts.server.origin }
 
     /// The request target in absolute-form: the URI without userinfo and fragment (RFC 9112 §3.2.2).
     public var absoluteForm: String { origin + requestTarget }

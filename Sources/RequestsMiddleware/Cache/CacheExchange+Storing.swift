@@ -60,12 +60,13 @@ extension CacheExchange {
 
     /// Stores a response that is not a confirmation, and returns it.
     func received(
-        _ response: RawResponse, _ storage: Caching.Storage, replacing found: Found?, _ forwarded: ForwardedExchange
+        _ response: RawResponse, replacing found: Found?, _ forwarded: ForwardedExchange
     ) async -> RawResponse {
         guard request.method == .get else {
             await compare(response, with: forwarded)
             return response
         }
+        let storage = storage(of: response)
         guard storage > .never else {
             // A response that was validated and is not confirmed must not be used again.
             if let found, !isPart(response), response.status.code < 500, response.status != 304 {
@@ -183,7 +184,7 @@ extension CacheExchange {
 
 extension CacheExchange {
     /// Forwards a request with a method other than GET and HEAD, and makes stored responses invalid (RFC 9111 §4.4).
-    func forwardUnsafe() async throws(RequestError) -> RawResponse {
+    func forwardUnsafe(_ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(.method)) }
         let isSafe = request.method == .options || request.method == .trace
         var response: RawResponse
@@ -195,9 +196,8 @@ extension CacheExchange {
             throw error
         }
         if !isSafe, (200..<400).contains(response.status.code) { await invalidate(after: response) }
-        var status = RawResponse.Metrics.CacheStatus(forwardReason: .method)
-        status.forwardedStatus = response.status
-        response.metrics.cacheStatus = status
+        response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
+            forwardReason: .method, forwardedStatus: response.status)
         return response
     }
 

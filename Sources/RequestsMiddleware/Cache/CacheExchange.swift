@@ -1,5 +1,7 @@
 /// One request that passes through a cache.
-struct CacheExchange: Sendable {
+///
+/// It is one reference, because it is passed on several times (decision 0049).
+final class CacheExchange: Sendable {
     typealias ForwardReason = RawResponse.Metrics.CacheStatus.ForwardReason
 
     /// A stored response and its key.
@@ -14,7 +16,6 @@ struct CacheExchange: Sendable {
     }
 
     let request: PreparedRequest
-    let next: any RequestExecutor
     let settings: Caching.Settings
     /// The key of all responses for the URI.
     let key: Caching.Key
@@ -22,11 +23,8 @@ struct CacheExchange: Sendable {
     /// The kinds of fields that the request has.
     let fields: CacheFields
 
-    init(
-        _ request: PreparedRequest, _ next: any RequestExecutor, _ settings: Caching.Settings, in prefix: String
-    ) {
+    init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String) {
         self.request = request
-        self.next = next
         self.settings = settings
         key = Caching.Key(request.target, in: prefix)
         fields = CacheFields(request)
@@ -34,9 +32,18 @@ struct CacheExchange: Sendable {
         conditions = CacheConditions(policy: request.cachePolicy, header: hasDirectives ? request.header : nil)
     }
 
+    /// Creates the exchange that validates the response of another one.
+    private init(validating other: CacheExchange, with request: PreparedRequest) {
+        self.request = request
+        settings = other.settings
+        key = other.key
+        conditions = other.conditions
+        fields = other.fields.subtracting([.range, .precondition])
+    }
+
     /// Whether a GET or HEAD request can be handled by a cache.
     var isCacheable: Bool {
-        guard request.body.isNone else { return false }
+        guard !request.hasBody else { return false }
         if case .file = request.delivery { return false }
         return !fields.contains(.unsupported)
     }
@@ -46,35 +53,70 @@ struct CacheExchange: Sendable {
 
     var hasRange: Bool { fields.contains(.range) }
 
-    /// Returns a stored response, or forwards the request.
-    func respond() async throws(RequestError) -> RawResponse {
+    /// Returns a stored response, or begins to forward the request, without a suspension.
+    func begin(_ sent: inout PreparedRequest) throws(RequestError) -> Beginning<Caching.Kept> {
+        try checkRequest()
+        if conditions.ignoresStored { return try begin(&sent, .request, in: nil) }
+        let endings = settings.flights.endings
+        switch lookupInMemory() {
+        case nil: return .mustSuspend
+        case .found(let found)?:
+            let now = settings.time
+            guard found.response.freshness.use(for: conditions, at: now) == .respond,
+                let response = stored(found.response, at: now)
+            else { return .mustSuspend }
+            return .response(try deliver(response))
+        case .missing(let reason)?:
+            guard canShare, !conditions.forbidsForwarding else { return try begin(&sent, reason, in: nil) }
+            guard let place = settings.flights.lead(CacheFlights.Key(self)) else { return .mustSuspend }
+            // Another request may have ended since the lookup, and its response may be stored.
+            guard settings.flights.endings == endings else {
+                settings.flights.end(place, .abandoned)
+                return .mustSuspend
+            }
+            return try begin(&sent, reason, in: place)
+        }
+    }
+
+    /// Begins to forward the request, which identical ones wait for if it has a place among the requests in progress.
+    private func begin(
+        _ sent: inout PreparedRequest, _ reason: ForwardReason, in place: CacheFlights.Place?
+    ) throws(RequestError) -> Beginning<Caching.Kept> {
+        guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
+        return .passed(.forwarded(CacheForwarding(self, reason, nil, &sent), place))
+    }
+
+    private func checkRequest() throws(RequestError) {
         try request.validate()
         do throws(RequestError) {
             try request.checkTimeBeforeSending()
         } catch {
             throw error.adding(request: request)
         }
-        if conditions.ignoresStored { return try await forward(.request, nil) }
+    }
+
+    /// Returns a stored response, or forwards the request to `next`.
+    func respond(_ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        try checkRequest()
+        if conditions.ignoresStored { return try await forward(.request, nil, next) }
         let endings = settings.flights.endings
-        // Without a suspension for most requests to a store in memory.
-        let result = if let available = lookupInMemory() { available } else { await lookup() }
-        switch result {
-        case .missing(let reason): return try await fetch(reason, nil, since: endings)
+        switch await lookup() {
+        case .missing(let reason): return try await fetch(reason, nil, since: endings, next)
         case .found(let found):
             let now = settings.time
             switch found.response.freshness.use(for: conditions, at: now) {
             case .respond:
                 guard let response = stored(found.response, at: now) else {
-                    return try await forward(.request, nil)
+                    return try await forward(.request, nil, next)
                 }
                 return try deliver(response)
             case .respondAndValidate:
                 guard let response = stored(found.response, at: now) else {
-                    return try await forward(.stale, nil)
+                    return try await forward(.stale, nil, next)
                 }
-                validateInBackground(found)
+                validateInBackground(found, next)
                 return try deliver(response)
-            case .validate(let reason): return try await fetch(reason, found, since: endings)
+            case .validate(let reason): return try await fetch(reason, found, since: endings, next)
             }
         }
     }
@@ -122,7 +164,7 @@ extension CacheExchange {
     private var canShare: Bool {
         // A streamed response arrives only as fast as its caller reads it, so no other request can wait for it.
         if case .streamed = request.delivery { return false }
-        guard request.method == .get, !hasRange, !hasPrecondition, !conditions.noCache else { return false }
+        guard request.hasMethod(.get), !hasRange, !hasPrecondition, !conditions.noCache else { return false }
         return conditions.policy == .useProtocolCachePolicy || conditions.policy == .returnCacheDataElseLoad
     }
 
@@ -131,36 +173,36 @@ extension CacheExchange {
     /// If `endings`, the number of requests that had ended before the lookup, has changed, another lookup may find a
     /// response.
     private func fetch(
-        _ reason: ForwardReason, _ found: Found?, since endings: Int
+        _ reason: ForwardReason, _ found: Found?, since endings: Int, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found) }
-        let flight = CacheFlights.Key(key, of: request)
+        guard canShare, !conditions.forbidsForwarding else { return try await forward(reason, found, next) }
+        let flight = CacheFlights.Key(self)
         while true {
             // Without a suspension for most requests.
             let start: CacheFlights.Start
-            if let number = settings.flights.lead(flight) {
-                start = .leading(number)
+            if let place = settings.flights.lead(flight) {
+                start = .leading(place)
             } else {
                 start = try await settings.flights.join(flight, until: request.limit).value(for: request)
             }
             switch start {
-            case .leading(let number):
+            case .leading(let place):
                 // Another request may have ended since the lookup.
                 if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
-                    settings.flights.end(flight, number, .ended)
+                    settings.flights.end(place, .ended)
                     return try deliver(response)
                 }
                 do throws(RequestError) {
-                    let response = try await forward(reason, found)
-                    settings.flights.end(flight, number, .ended)
+                    let response = try await forward(reason, found, next)
+                    settings.flights.end(place, .ended)
                     return response
                 } catch {
-                    settings.flights.end(flight, number, error.concernsIdenticalRequests ? .failed(error) : .abandoned)
+                    settings.flights.end(place, CacheFlights.Outcome(error))
                     throw error
                 }
             case .joined(.ended):
                 guard let response = await shared(reason, isCollapsed: true) else {
-                    return try await forward(reason, found)
+                    return try await forward(reason, found, next)
                 }
                 return try deliver(response)
             case .joined(.failed(let error)): throw error
@@ -184,15 +226,12 @@ extension CacheExchange {
     }
 
     /// Sends the request, with the validators of `found` if it has none of its own, and stores the response.
-    func forward(_ reason: ForwardReason, _ found: Found?) async throws(RequestError) -> RawResponse {
+    func forward(
+        _ reason: ForwardReason, _ found: Found?, _ next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(reason)) }
         var sent = request
-        let validators = hasRange || hasPrecondition ? [] : found?.response.validators ?? []
-        if !validators.isEmpty { sent.header.add(validators) }
-        // Vary may name fields that middleware behind the cache adds or changes.
-        sent.collectSeenValues(separately: true)
-        let invalidations = settings.flights.invalidations
-        let requestTime = settings.time
+        let forwarding = CacheForwarding(self, reason, found, &sent)
         var response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(sent)
@@ -200,62 +239,12 @@ extension CacheExchange {
             guard error.isGatewayError, let stale = staleReplacement(found, reason, nil) else { throw error }
             return try deliver(stale)
         }
-        var status = RawResponse.Metrics.CacheStatus(forwardReason: reason)
-        status.forwardedStatus = response.status
-        response.metrics.cacheStatus = status
-        let storage = self.storage(of: response)
-        // Nothing is stored or removed for most responses of an API.
-        if storage == .never, found == nil, request.method == .get { return response }
-        let forwarded = ForwardedExchange(
-            requestTime: requestTime, responseTime: settings.time, invalidations: invalidations, sent: sent,
-            addsCredentials: next.traits.contains(.addsCredentials))
-        if response.status == 304, let found, !validators.isEmpty {
-            if found.response.isConfirmed(by: response.header) {
-                return try await confirmed(found, by: response, forwarded)
-            }
-            // The server has another representation (RFC 9111 §4.3.4), which must be requested.
-            await settings.store.removeEntry(for: found.key)
-            // Released before, because a streamed response keeps its connection and the permit of a limit.
-            response.body = .bytes(Data())
-            return try await forward(reason, nil)
-        }
-        if response.status.isGatewayError, let stale = staleReplacement(found, reason, response) {
-            return try deliver(stale)
-        }
-        return await received(response, storage, replacing: found, forwarded)
-    }
-
-    /// The data that a cache records for a request that it forwards.
-    struct ForwardedExchange: Sendable {
-        /// The times of the request and of the response, in seconds since 1970.
-        let requestTime: Double
-        let responseTime: Double
-        /// The number of invalidations before the request was sent.
-        let invalidations: Int
-        /// The request as the cache has forwarded it.
-        let sent: PreparedRequest
-        /// Whether middleware behind the cache adds credentials.
-        let addsCredentials: Bool
-
-        /// Whether Vary in `header` names a field that the cache does not see: middleware behind it has added or
-        /// changed the field, or could add it to a later request.
-        ///
-        /// Then the cache cannot know which later requests select the response, so the server has to say it.
-        /// Accept-Encoding is excepted, because the decoder adds the same one to each request.
-        func variesByHiddenFields(_ header: Header) -> Bool {
-            guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
-                return false
-            }
-            let lateNames = sent.lateFieldNames
-            return names.contains { name in
-                if name == .acceptEncoding { return false }
-                return lateNames.contains(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
-            }
-        }
+        if forwarding.end(&response) { return response }
+        return try await forwarding.complete(consume response, sent, next)
     }
 
     /// Returns the stale response in place of an error; nil if that is not permitted.
-    private func staleReplacement(_ found: Found?, _ reason: ForwardReason, _ failed: RawResponse?) -> RawResponse? {
+    func staleReplacement(_ found: Found?, _ reason: ForwardReason, _ failed: RawResponse?) -> RawResponse? {
         let now = settings.time
         guard let found, !hasRange,
             found.response.freshness.replacesError(
@@ -270,17 +259,7 @@ extension CacheExchange {
         return response
     }
 
-    /// Forwards a request that the cache does not handle.
-    func bypass() async throws(RequestError) -> RawResponse {
-        guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(.bypass)) }
-        var response = try await next.execute(request)
-        var status = RawResponse.Metrics.CacheStatus(forwardReason: .bypass)
-        status.forwardedStatus = response.status
-        response.metrics.cacheStatus = status
-        return response
-    }
-
-    private func validateInBackground(_ found: Found) {
+    private func validateInBackground(_ found: Found, _ next: any RequestExecutor) {
         var request = request
         request.delivery = .collected(limit: settings.rules.maximumBodySize)
         request.method = .get
@@ -288,19 +267,18 @@ extension CacheExchange {
         // The validation continues after the call, so it needs its own deadline.
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
-        let exchange = CacheExchange(self, request)
-        settings.flights.startRevalidation(CacheFlights.Key(key, of: request)) {
-            _ = try? await exchange.forward(.stale, found)
+        let exchange = CacheExchange(validating: self, with: request)
+        settings.flights.startRevalidation(CacheFlights.Key(exchange)) {
+            _ = try? await exchange.forward(.stale, found, next)
         }
     }
 
-    init(_ other: CacheExchange, _ request: PreparedRequest) {
-        self.request = request
-        next = other.next
-        settings = other.settings
-        key = other.key
-        conditions = other.conditions
-        fields = other.fields.subtracting([.range, .precondition])
+}
+
+extension CacheFlights.Outcome {
+    /// The outcome of a request with an error, for identical requests.
+    init(_ error: RequestError) {
+        self = error.concernsIdenticalRequests ? .failed(error) : .abandoned
     }
 }
 
@@ -326,5 +304,5 @@ extension RequestError {
 
 extension HTTPStatus {
     /// Whether the status is one of the errors of RFC 5861 §4.
-    fileprivate var isGatewayError: Bool { [500, 502, 503, 504].contains(code) }
+    var isGatewayError: Bool { [500, 502, 503, 504].contains(code) }
 }

@@ -16,40 +16,38 @@ final class CacheFlights: Sendable {
     /// The result of an attempt to begin.
     enum Start: Sendable {
         /// The request is sent, and ``CacheFlights/end(_:_:)`` must be called.
-        case leading(Int)
+        case leading(Place)
         /// An identical request was in progress, and has ended.
         case joined(Outcome)
     }
 
-    /// The parts that are equal in identical requests: the URI, the fields except those of spans, the userinfo, and
-    /// whether there are cookies.
+    /// A request, which is equal to others with the same URI, the same fields except those of spans, the same userinfo,
+    /// and the same use of cookies.
     struct Key: Hashable, Sendable {
-        private let uri: Caching.Key
-        private let header: Header
-        private let userinfo: String?
-        private let declinesCookies: Bool
+        private let exchange: CacheExchange
         /// The hash, computed once.
         private let ownHash: Int
 
-        init(_ uri: Caching.Key, of request: PreparedRequest) {
-            self.uri = uri
-            var header = request.header
-            header.removeAll(where: \.name.isTraceContext)
-            self.header = header
-            userinfo = request.target.userinfo
-            declinesCookies = request.declinesCookies
+        init(_ exchange: CacheExchange) {
+            self.exchange = exchange
             var hasher = Hasher()
-            hasher.combine(uri)
-            hasher.combine(header)
+            hasher.combine(exchange.key)
+            for field in exchange.request.header where !field.name.isTraceContext { hasher.combine(field) }
             ownHash = hasher.finalize()
         }
 
         static func == (left: Self, right: Self) -> Bool {
-            left.ownHash == right.ownHash && left.uri == right.uri && left.header == right.header
-                && left.userinfo.hasSameBytes(as: right.userinfo) && left.declinesCookies == right.declinesCookies
+            guard left.ownHash == right.ownHash else { return false }
+            return left.exchange === right.exchange || left.exchange.isIdentical(to: right.exchange)
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
+    }
+
+    /// A request in progress, for which identical requests wait.
+    struct Place: Sendable {
+        fileprivate let key: Key
+        fileprivate let number: Int
     }
 
     typealias Wait = WaitingCall<Start>
@@ -69,6 +67,12 @@ final class CacheFlights: Sendable {
         var revalidations = 0
         /// The lists of variants that are being created.
         var lists: [Caching.Key: NewList] = [:]
+
+        mutating func lead(_ key: Key) -> Place {
+            nextNumber += 1
+            flights[key] = Flight(number: nextNumber)
+            return Place(key: key, number: nextNumber)
+        }
     }
 
     /// A list of variants that requests with different credentials create at the same time.
@@ -104,7 +108,7 @@ final class CacheFlights: Sendable {
                 if Task.isCancelled { return .cancelled }
                 guard state.flights[key] != nil else {
                     state.flights[key] = Flight(number: id)
-                    return .granted(.leading(id))
+                    return .granted(.leading(Place(key: key, number: id)))
                 }
                 state.flights[key]?.waiters[id] = continuation
                 return nil
@@ -114,22 +118,20 @@ final class CacheFlights: Sendable {
         }
     }
 
-    /// Begins a request and returns its number; nil if an identical one is in progress.
-    func lead(_ key: Key) -> Int? {
+    /// Begins a request; returns nil if an identical one is in progress.
+    func lead(_ key: Key) -> Place? {
         state.withLock { state in
             guard state.flights[key] == nil else { return nil }
-            state.nextNumber += 1
-            state.flights[key] = Flight(number: state.nextNumber)
-            return state.nextNumber
+            return state.lead(key)
         }
     }
 
-    /// Ends the request with a number, and resumes all that wait for it.
-    func end(_ key: Key, _ number: Int, _ outcome: Outcome) {
+    /// Ends a request, and resumes all that wait for it.
+    func end(_ place: Place, _ outcome: Outcome) {
         let waiters = state.withLock { state -> [Wait.Continuation] in
-            guard let index = state.flights.index(forKey: key), state.flights.values[index].number == number else {
-                return []
-            }
+            guard let index = state.flights.index(forKey: place.key),
+                state.flights.values[index].number == place.number
+            else { return [] }
             ended.add(1, ordering: .releasing)
             return Array(state.flights.remove(at: index).value.waiters.values)
         }
@@ -201,21 +203,33 @@ extension CacheFlights {
 extension CacheFlights {
     /// Runs a validation in the background, unless an identical request is in progress or too many run.
     func startRevalidation(_ key: Key, _ validate: @escaping @Sendable () async -> Void) {
-        let number: Int? = state.withLock { state in
+        let place: Place? = state.withLock { state in
             guard state.flights[key] == nil, state.revalidations < Self.revalidationLimit else { return nil }
             state.revalidations += 1
-            state.nextNumber += 1
-            state.flights[key] = Flight(number: state.nextNumber)
-            return state.nextNumber
+            return state.lead(key)
         }
-        guard let number else { return }
+        guard let place else { return }
         Task {
             await validate()
             state.withLock { $0.revalidations -= 1 }
-            end(key, number, .ended)
+            end(place, .ended)
         }
     }
 
     /// The number of validations in the background.
     var activeRevalidations: Int { state.withLock { $0.revalidations } }
+}
+
+extension CacheExchange {
+    fileprivate func isIdentical(to other: CacheExchange) -> Bool {
+        key == other.key && comparedHeader == other.comparedHeader
+            && request.target.userinfo.hasSameBytes(as: other.request.target.userinfo)
+            && request.declinesCookies == other.request.declinesCookies
+    }
+
+    private var comparedHeader: Header {
+        var header = request.header
+        header.removeAll(where: \.name.isTraceContext)
+        return header
+    }
 }

@@ -103,15 +103,11 @@ public struct Caching: Middleware {
     ///
     /// - Throws: The ``/Requests/RequestError`` of `next`; `cancelled`, or `timedOut` if the deadline of the call has
     ///   passed, also for stored responses; `tooLarge` if a stored body is longer than the limit of the request.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let partition = settings.partition.prefix(request)
-        let exchange = CacheExchange(request, next, settings, in: partition ?? "")
-        if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe() }
-        // The cookies of another store can be those of another user, and the cache does not see them.
-        guard partition != nil, !request.hasOwnCookies, exchange.isCacheable else { return try await exchange.bypass() }
-        return try await exchange.respond()
+        try await interceptInStages(request, next: next)
     }
 
     /// The number of validations in the background.
@@ -123,6 +119,76 @@ public struct Caching: Middleware {
     public func removeAll() async {
         settings.flights.invalidateAll()
         await settings.store.removeAll()
+    }
+}
+
+extension Caching: StagedMiddleware {
+    /// The way in which a request was passed on.
+    enum Kept: Sendable {
+        /// The cache does not handle the request.
+        case bypass
+        /// The cache forwards the request; identical ones wait for it if it has a place.
+        case forwarded(CacheForwarding, CacheFlights.Place?)
+    }
+
+    /// Responds from memory, or passes on a request of which nothing is stored there.
+    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Kept> {
+        // An unsafe method makes stored responses invalid, which suspends.
+        guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
+        let (exchange, isHandled) = exchange(for: request)
+        if isHandled { return try exchange.begin(&request) }
+        guard !exchange.conditions.forbidsForwarding else {
+            return .response(try exchange.deliver(exchange.gatewayTimeout(.bypass)))
+        }
+        return .passed(.bypass)
+    }
+
+    /// Returns the exchange of a GET or HEAD request, and whether the cache handles it.
+    private func exchange(for request: PreparedRequest) -> (CacheExchange, isHandled: Bool) {
+        let partition = settings.partition.prefix(request)
+        let exchange = CacheExchange(request, settings, in: partition ?? "")
+        // The cookies of another store can be those of another user, and the cache does not see them.
+        return (exchange, partition != nil && !request.hasOwnCookies && exchange.isCacheable)
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let (exchange, isHandled) = exchange(for: request)
+        if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe(next) }
+        // The partition of a request can have ended since its beginning.
+        return try await isHandled ? exchange.respond(next) : perform(request, .bypass, with: next)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Kept) -> Bool {
+        switch kept {
+        case .bypass:
+            response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
+                forwardReason: .bypass, forwardedStatus: response.head.status)
+            return true
+        case .forwarded(let forwarding, let place):
+            guard forwarding.end(&response) else { return false }
+            if let place { settings.flights.end(place, .ended) }
+            return true
+        }
+    }
+
+    func complete(
+        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: Kept, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard case .forwarded(let forwarding, let place) = kept else { return response }
+        do throws(RequestError) {
+            let response = try await forwarding.complete(consume response, request, next)
+            if let place { settings.flights.end(place, .ended) }
+            return response
+        } catch {
+            fail(error, request, kept)
+            throw error
+        }
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Kept) {
+        if case .forwarded(_, let place?) = kept { settings.flights.end(place, CacheFlights.Outcome(error)) }
     }
 }
 

@@ -66,21 +66,54 @@ extension Caching.Rules {
     /// Returns whether a private cache may store a response to GET (RFC 9111 §3).
     static func permitsStoring(_ status: HTTPStatus, _ header: Header, for conditions: CacheConditions) -> Bool {
         guard (200...599).contains(status.code), status != 206, status != 304, !conditions.noStore else { return false }
-        let control = header.cacheControl
-        if let control, control.has("must-understand") {
+        let directives = DirectiveNames(header[.cacheControl] ?? "")
+        if directives.has("must-understand") {
             // The directive replaces no-store for caches that understand the status (RFC 9111 §5.2.2.3).
             guard status.isUnderstoodByCaches else { return false }
-        } else if control?.noStore ?? false {
+        } else if directives.has("no-store") {
             return false
         }
         if VariantList.names(in: header) == nil { return false }
         if status.isHeuristicallyCacheable || header.contains(.expires) { return true }
-        guard let control else { return false }
-        return control.maxAge != nil || control.isPublic || control.has("private")
+        return directives.has("max-age") || directives.has("public") || directives.has("private")
     }
 
     var heuristicSeconds: Double { heuristicLimit / .seconds(1) }
     var staleIfErrorSeconds: Double { staleIfError / .seconds(1) }
+}
+
+/// The names of the directives of a Cache-Control field.
+///
+/// Most responses are not stored, so the names are read without an allocation if no argument is quoted.
+private enum DirectiveNames {
+    /// The value, in which each comma ends a directive.
+    case simple(String)
+    case parsed(CacheControl)
+
+    init(_ value: String) {
+        let isSimple = value.isContiguousUTF8 && !value.containsByte("\"")
+        self = isSimple ? .simple(value) : .parsed(CacheControl(fieldValue: value))
+    }
+
+    func has(_ name: StaticString) -> Bool {
+        switch self {
+        case .simple(let value):
+            value.utf8.withContiguousStorageIfAvailable { Self.has(name, in: $0) } ?? false
+        case .parsed(let control): control.has("\(name)")
+        }
+    }
+
+    private static func has(_ name: StaticString, in value: UnsafeBufferPointer<UInt8>) -> Bool {
+        let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        var position = 0
+        while position < value.count {
+            let start = value[position...].firstIndex { $0 != 0x20 && $0 != 0x09 } ?? value.count
+            let end = value[start...].firstIndex { !Token.isTokenByte($0) } ?? value.count
+            if ASCIIFolding.areEqual(UnsafeBufferPointer(rebasing: value[start..<end]), name) { return true }
+            position = (value[end...].firstIndex(of: UInt8(ascii: ",")) ?? value.count) + 1
+        }
+        return false
+    }
 }
 
 extension Caching {

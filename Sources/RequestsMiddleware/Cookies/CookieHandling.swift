@@ -28,7 +28,7 @@ public protocol CookieStoring: Sendable {
 /// left out.
 public struct CookieHandling: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
-    private final class Settings: Sendable {
+    final class Settings: Sendable {
         let provider: (any CookieProviding)?
         let store: (any CookieStoring)?
 
@@ -38,7 +38,7 @@ public struct CookieHandling: Middleware {
         }
     }
 
-    private let settings: Settings
+    fileprivate let settings: Settings
 
     /// Creates middleware that sends the cookies of `provider` and stores those of responses in `store`; nil for
     /// neither.
@@ -49,35 +49,54 @@ public struct CookieHandling: Middleware {
     /// Performs `request` with its cookies, and stores those of the response.
     ///
     /// - Throws: The `RequestError` of `next`; the cookies of a response that it has are stored too.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard request.options.handlesCookies != false else { return try await next.execute(request) }
-        guard let own = request.attributes[OwnCookies.self] else { return try await perform(request, next) }
-        // A second middleware of this kind must not handle the request again.
-        guard !own.isHandled else { return try await next.execute(request) }
-        var request = request
-        request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
-        return try await own.handling.perform(request, next)
-    }
-
-    private func perform(
-        _ request: PreparedRequest, _ next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        let sent = settings.provider.map { request.adding($0.cookies(for: request.target)) } ?? request
-        do throws(RequestError) {
-            var response = try await next.execute(sent)
-            response.keepCredentials(of: sent, addedTo: request)
-            settings.store?.store(response.head)
-            return response
-        } catch {
-            if let response = error.response { settings.store?.store(response) }
-            throw error
-        }
+        try await interceptInStages(request, next: next)
     }
 
     /// Passes on all traits, because bodies are not changed, and adds that cookies are added.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.addsCredentials) }
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union([.addsCredentials, .actsInPlace]) }
+}
+
+extension CookieHandling: StagedMiddleware {
+    /// The request before its cookies were added, and the settings with the place for those of its response.
+    struct CookieExchange: Sendable {
+        fileprivate let original: PreparedRequest
+        fileprivate let settings: Settings
+    }
+
+    /// Adds the stored cookies, unless the request does without them.
+    func begin(_ request: inout PreparedRequest) -> Beginning<CookieExchange?> {
+        guard request.hasOwnAttributes else { return .passed(settings.begin(&request)) }
+        guard request.options.handlesCookies != false else { return .passed(nil) }
+        guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(&request)) }
+        // A second middleware of this kind must not handle the request again.
+        guard !own.isHandled else { return .passed(nil) }
+        request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
+        return .passed(own.handling.settings.begin(&request))
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: CookieExchange?) -> Bool {
+        guard let kept else { return true }
+        response.keepCredentials(of: request, addedTo: kept.original)
+        kept.settings.store?.store(response.head)
+        return true
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: CookieExchange?) {
+        if let response = error.response { kept?.settings.store?.store(response) }
+    }
+}
+
+extension CookieHandling.Settings {
+    /// Adds the cookies of the provider to a request.
+    fileprivate func begin(_ request: inout PreparedRequest) -> CookieHandling.CookieExchange {
+        let original = request
+        if let cookies = provider?.cookies(for: request.target), !cookies.isEmpty { request.add(cookies) }
+        return CookieHandling.CookieExchange(original: original, settings: self)
+    }
 }
 
 extension CookieHandling: CustomReflectable {
@@ -98,9 +117,8 @@ extension CookieHandling {
 }
 
 extension PreparedRequest {
-    /// Returns this request with stored cookies after its own.
-    fileprivate func adding(_ cookies: [CookieJar.StoredCookie]) -> PreparedRequest {
-        guard !cookies.isEmpty else { return self }
+    /// Adds stored cookies after the request's own.
+    fileprivate mutating func add(_ cookies: [CookieJar.StoredCookie]) {
         let own = header[.cookie].map(CookiePairs.init)
         var text = own?.text ?? ""
         var count = CookieHandling.fieldOverhead + text.utf8.count
@@ -110,12 +128,10 @@ extension PreparedRequest {
             if !text.isEmpty { text += "; " }
             text += cookie.pair
         }
-        guard !text.isEmpty else { return self }
-        var request = self
+        guard !text.isEmpty else { return }
         // The cookies were selected for this target, not for that of the call.
-        if hasLeftOrigin { request.permitSecrets(.cookie) }
-        request.header.set(Field(name: .cookie, value: text))
-        return request
+        if hasLeftOrigin { permitSecrets(.cookie) }
+        header.set(Field(name: .cookie, value: text))
     }
 }
 

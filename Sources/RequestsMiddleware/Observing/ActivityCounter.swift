@@ -75,7 +75,24 @@ public final class ActivityCounter: Observing.Observer {
         begin(observation.request) ? endHandler : nil
     }
 
-    fileprivate func change(by difference: Int) {
+    /// Counts a request, and returns whether it must be ended; false if it is excluded.
+    func begin(_ request: PreparedRequest) -> Bool {
+        guard !request.hasOwnAttributes || request.attributes[CountsActivity.self] ?? true else { return false }
+        change(by: 1)
+        return true
+    }
+
+    /// Ends a request that was counted.
+    func end() { change(by: -1) }
+
+    /// The handler that ends a request, for use with the handlers of other observers.
+    var endHandler: Observing.Handler {
+        { event in
+            if case .end = event { self.end() }
+        }
+    }
+
+    private func change(by difference: Int) {
         let mustReport = state.withLock { state in
             state.count += difference
             // Yielded under the lock, so that the streams receive the counts in order.
@@ -114,34 +131,4 @@ extension Request {
     public consuming func countingActivity(_ counts: Bool = true) -> Self {
         setting(attribute: CountsActivity.self, to: counts)
     }
-}
-
-/// An observer that receives only the beginning and the end of each request.
-///
-/// If it is the only observer, no report is created and no clock is read.
-protocol CountingObserver: Observing.Observer {
-    /// Receives the beginning of a request, and returns whether it must receive the end.
-    func begin(_ request: PreparedRequest) -> Bool
-
-    /// Receives the end of a request.
-    func end()
-}
-
-extension CountingObserver {
-    /// The handler that receives the end, for use with the handlers of other observers.
-    var endHandler: Observing.Handler {
-        { event in
-            if case .end = event { end() }
-        }
-    }
-}
-
-extension ActivityCounter: CountingObserver {
-    func begin(_ request: PreparedRequest) -> Bool {
-        guard request.attributes[CountsActivity.self] ?? true else { return false }
-        change(by: 1)
-        return true
-    }
-
-    func end() { change(by: -1) }
 }

@@ -75,10 +75,19 @@ extension Observing {
         ///   - resendCount: The number of requests of the call before this one; nil for the number of redirects and of
         ///     the attempts that have been observed.
         public init(of request: PreparedRequest, at seat: Seat, resendCount: Int? = nil) {
+            let attempts = seat == .attempts ? AttemptCount.current?.next() ?? 0 : 0
+            self.init(of: request, at: seat, resendCount: resendCount ?? request.redirectCount + attempts)
+        }
+
+        /// Creates the observation of a request that follows `attempts` attempts of the same request.
+        init(of request: PreparedRequest, at seat: Seat, afterAttempts attempts: Int) {
+            self.init(of: request, at: seat, resendCount: request.redirectCount + attempts)
+        }
+
+        private init(of request: PreparedRequest, at seat: Seat, resendCount: Int) {
             self.request = request
             self.seat = seat
-            let attempts = seat == .attempts ? AttemptCount.current?.next() ?? 0 : 0
-            self.resendCount = resendCount ?? request.redirectCount + attempts
+            self.resendCount = resendCount
         }
 
         /// Whether an observer has requested a change.
@@ -100,12 +109,12 @@ extension Observing {
     /// It reports only requests that began while there was a function, and nothing after the function has been removed.
     public final class Reports: Observer {
         /// Read before the lock is taken, so that an observer without a function costs nothing.
-        private let isActive: Atomic<Bool>
+        private let hasFunction: Atomic<Bool>
         private let function: Lock<(@Sendable (Report) -> Void)?>
 
         /// Creates an observer that passes reports to `handler`; nil for none.
         public init(_ handler: (@Sendable (Report) -> Void)? = nil) {
-            isActive = Atomic(handler != nil)
+            hasFunction = Atomic(handler != nil)
             function = Lock(handler)
         }
 
@@ -115,14 +124,17 @@ extension Observing {
             set {
                 // Released without the lock, because what it refers to may use this observer.
                 let former = function.withLock { exchange(&$0, with: newValue) }
-                isActive.store(newValue != nil, ordering: .releasing)
+                hasFunction.store(newValue != nil, ordering: .releasing)
                 withExtendedLifetime(former) {}
             }
         }
 
+        /// Whether a function is set.
+        var isActive: Bool { hasFunction.load(ordering: .acquiring) }
+
         /// Returns the function for a request, or nil if no function is set.
         public func begin(_ observation: inout Observation) -> Handler? {
-            guard isActive.load(ordering: .acquiring) else { return nil }
+            guard isActive else { return nil }
             return { [self] event in
                 if case .end(let report) = event { handler?(report) }
             }

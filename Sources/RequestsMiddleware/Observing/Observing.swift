@@ -19,19 +19,31 @@ public struct Observing: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     private let settings: Settings
 
-    private final class Settings: Sendable {
+    final class Settings: Sendable {
         let seat: Seat
-        let observers: [any Observer]
-        /// For each observer, itself if it only counts requests, otherwise nil; empty if all are nil.
-        let counters: [(any CountingObserver)?]
+        fileprivate let observers: [Watcher]
         let clock: Retrying.Clock
 
-        init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
+        fileprivate init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
-            self.observers = observers
-            let counters = observers.map { $0 as? any CountingObserver }
-            self.counters = counters.contains { $0 != nil } ? counters : []
+            // A log of nothing never has an interest in a request.
+            self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }.map(Watcher.init)
             self.clock = clock
+        }
+    }
+
+    /// An observer as one reference, because copies of an existential value take longer.
+    fileprivate final class Watcher: Sendable {
+        let observer: any Observer
+        /// The observer if it is a counter: without other observers, no report is created and no clock is read.
+        let counter: ActivityCounter?
+        /// The observer if it can be without a function.
+        let reports: Reports?
+
+        init(_ observer: any Observer) {
+            self.observer = observer
+            counter = observer as? ActivityCounter
+            reports = observer as? Reports
         }
     }
 
@@ -57,107 +69,63 @@ public struct Observing: Middleware {
     }
 
     /// Passes on all traits: a body that the executor streams remains a stream.
-    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next }
+    public func traits(before next: ExecutorTraits) -> ExecutorTraits { next.union(.actsInPlace) }
 
     /// Performs `request` with `next`, and reports it.
     ///
     /// - Throws: The ``/Requests/RequestError`` of `next`.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        var observation = Observation(of: request, at: settings.seat)
-        guard settings.counters.isEmpty else { return try await count(&observation, with: next) }
-        var handlers: [Handler] = []
-        for observer in settings.observers {
-            if let handler = observer.begin(&observation) { handlers.append(handler) }
-        }
-        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(request) }
-        return try await perform(observation, with: next, reportingTo: handlers)
+        guard let watch = begin(request) else { return try await next.execute(request) }
+        return try await watch.perform { () async throws(RequestError) in try await next.execute(watch.request) }
     }
 
-    /// Performs a request with observers some of which only count it.
-    private func count(
-        _ observation: inout Observation, with next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
+    /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
+    private func begin(_ request: PreparedRequest) -> Watch? {
+        let attempts = settings.seat == .attempts ? AttemptCount.current?.next() ?? 0 : 0
+        // Created for the first observer that needs it.
+        var observation: Observation?
         var handlers: [Handler] = []
         // The only observer of this request so far, if it needs neither a report nor the time.
-        var onlyCounter: (any CountingObserver)?
-        for (observer, counter) in zip(settings.observers, settings.counters) {
-            if let counter, handlers.isEmpty, onlyCounter == nil {
-                if counter.begin(observation.request) { onlyCounter = counter }
+        var onlyCounter: ActivityCounter?
+        for watcher in settings.observers {
+            if let reports = watcher.reports, !reports.isActive { continue }
+            if let counter = watcher.counter, handlers.isEmpty, onlyCounter == nil {
+                if counter.begin(request) { onlyCounter = counter }
                 continue
             }
-            guard let handler = observer.begin(&observation) else { continue }
+            var current = observation ?? Observation(of: request, at: settings.seat, afterAttempts: attempts)
+            let handler = watcher.observer.begin(&current)
+            observation = current
+            guard let handler else { continue }
             if let counter = onlyCounter.take() { handlers.append(counter.endHandler) }
             handlers.append(handler)
         }
-        if let counter = onlyCounter {
-            guard observation.hasEffect else { return try await perform(observation, with: next, countedBy: counter) }
-            handlers.append(counter.endHandler)
+        let hasEffect = observation?.hasEffect ?? false
+        if handlers.isEmpty, !hasEffect {
+            return onlyCounter.map { Watch(request, countedBy: $0, afterAttempts: attempts, settings) }
         }
-        guard !handlers.isEmpty || observation.hasEffect else { return try await next.execute(observation.request) }
-        return try await perform(observation, with: next, reportingTo: handlers)
+        if let onlyCounter { handlers.append(onlyCounter.endHandler) }
+        return Watch(
+            observation ?? Observation(of: request, at: settings.seat, afterAttempts: attempts), handlers, settings)
     }
+}
 
-    /// Performs a request whose only observer is `counter`.
-    private func perform(
-        _ observation: Observation, with next: any RequestExecutor, countedBy counter: any CountingObserver
-    ) async throws(RequestError) -> RawResponse {
-        let response: RawResponse
-        do throws(RequestError) {
-            response = try await Self.execute(observation.request, with: next, within: observation)
-        } catch {
-            counter.end()
-            throw error
-        }
-        guard case .stream = response.body else {
-            counter.end()
-            return response
-        }
-        return ObservedExchange(observation, [counter.endHandler], settings.clock).receive(response)
-    }
-
-    private func perform(
-        _ observation: Observation, with next: any RequestExecutor, reportingTo handlers: [Handler]
-    ) async throws(RequestError) -> RawResponse {
-        let exchange = ObservedExchange(observation, handlers, settings.clock)
-        let response: RawResponse
-        do throws(RequestError) {
-            response = try await Self.execute(exchange.watchedRequest, with: next, within: observation)
-        } catch {
-            exchange.end(error)
-            throw error
-        }
-        return exchange.receive(response)
-    }
-
-    /// Executes `request` with the task-local values of `observation`.
-    private static func execute(
-        _ request: PreparedRequest, with next: any RequestExecutor, within observation: Observation
-    ) async throws(RequestError) -> RawResponse {
-        let isCall = observation.seat == .calls
-        guard isCall || observation.context != nil else { return try await next.execute(request) }
-        guard let context = observation.context else { return try await counted(request, with: next).get() }
-        // A task-local value is bound by a function that throws any error.
-        return try await TraceContext.$current.withValue(context) {
-            isCall ? await counted(request, with: next) : await outcome(of: request, from: next)
-        }.get()
-    }
-
-    /// Executes `request` with a new count of its attempts.
-    private static func counted(
-        _ request: PreparedRequest, with next: any RequestExecutor
-    ) async -> Result<RawResponse, RequestError> {
-        await AttemptCount.$current.withValue(AttemptCount()) { await outcome(of: request, from: next) }
-    }
-
-    private static func outcome(
-        of request: PreparedRequest, from next: any RequestExecutor
-    ) async -> Result<RawResponse, RequestError> {
-        do throws(RequestError) {
-            return .success(try await next.execute(request))
-        } catch {
-            return .failure(error)
+extension Observing: InPlaceMiddleware {
+    /// Performs `request` on the calling thread, and reports it.
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
+    package func interceptInPlace(
+        _ request: PreparedRequest, next: some BlockingExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        guard let watch = begin(request) else { return try next.executeBlocking(request) }
+        switch try watch.begin({ () throws(RequestError) in try next.executeBlocking(watch.request) }) {
+        case .response(var response):
+            watch.end(&response)
+            return .response(response)
+        case .deferred(let remaining):
+            return .deferred { () async throws(RequestError) in try await watch.perform(remaining) }
         }
     }
 }

@@ -70,16 +70,11 @@ public struct RequestInterceptors: Middleware {
     /// Performs `request` with `next`, and applies the functions.
     ///
     /// - Throws: The error of the last function, or of `next`.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard let own = request.attributes[OwnInterceptors.self] else {
-            return steps.isEmpty ? try await next.execute(request) : try await apply(to: request, with: next)
-        }
-        var request = request
-        // Middleware of the same type behind this one must not run them again.
-        request.attributes[OwnInterceptors.self] = nil
-        return try await own.followed(by: self).apply(to: request, with: next)
+        try await interceptInStages(request, next: next)
     }
 
     private func apply(
@@ -132,6 +127,28 @@ public struct RequestInterceptors: Middleware {
             return .failure(error)
         }
     }
+}
+
+extension RequestInterceptors: StagedMiddleware {
+    /// Passes on a request without functions, which could suspend.
+    func begin(_ request: inout PreparedRequest) -> Beginning<Void> {
+        let isIdle = steps.isEmpty && (!request.hasOwnAttributes || request.attributes[OwnInterceptors.self] == nil)
+        return isIdle ? .passed(()) : .mustSuspend
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard let own = request.attributes[OwnInterceptors.self] else {
+            return try await apply(to: request, with: next)
+        }
+        var request = request
+        // Middleware of the same type behind this one must not run them again.
+        request.attributes[OwnInterceptors.self] = nil
+        return try await own.followed(by: self).apply(to: request, with: next)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool { true }
 }
 
 /// The attribute with the interceptors of one request.

@@ -154,9 +154,12 @@ public struct RequestLogging: Observing.Observer {
         return logging
     }
 
+    /// Whether nothing is written.
+    var isOff: Bool { requests == .nothing && responses == .nothing }
+
     /// Writes the request, and returns the function that writes its response.
     public func begin(_ observation: inout Observing.Observation) -> Observing.Handler? {
-        guard requests != .nothing || responses != .nothing else { return nil }
+        guard !isOff else { return nil }
         let number = numbers.last.add(1, ordering: .relaxed).newValue
         // A server may repeat the secrets that middleware behind this one adds.
         if responses == .headers || responses == .everything { observation.request.collectSeenValues() }

@@ -64,58 +64,67 @@ public struct CircuitBreaker: Middleware {
     /// Performs `request` with `next` unless the circuit of its origin is open.
     ///
     /// - Throws: The `RequestError` of `next`, or one with ``ProtectionError/circuitOpen(_:)``.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let origin = request.target.origin
-        let number: UInt64
-        switch admission(to: origin) {
-        case .admitted(let admitted): number = admitted
-        case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
-        }
-        do throws(RequestError) {
-            var response = try await next.execute(request)
-            guard case .stream(let stream) = response.body, !response.status.isServerFailure else {
-                record(response.status.isServerFailure ? .failure : .success, origin, number)
-                return response
-            }
-            guard let number = recordHead(origin, number) else { return response }
-            let end = CircuitBody.End { record($0, origin, number) }
-            response.body = .stream(
-                ResponseStream(length: stream.length, PulledBody(CircuitBody(stream, end), request, response.head)))
-            return response
-        } catch {
-            record(error.outcome, origin, number)
-            throw error
-        }
+        try await interceptInStages(request, next: next)
     }
 
-    private func admission(to origin: String) -> CircuitState.Admission {
+    private func admission(of request: PreparedRequest) -> CircuitState.Admission {
         // Without failures, neither the origin is looked up nor the clock read.
         if settings.circuits.withLock({ $0.isEmpty }) { return .admitted(0) }
         let now = settings.now()
         return settings.circuits.withLock { circuits in
-            circuits.change(origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
+            circuits.change(request.origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
         }
     }
 
     /// Records the head of a streamed response, and returns the number with which to record the end of its body.
-    private func recordHead(_ origin: String, _ number: UInt64) -> UInt64? {
+    private func recordHead(of request: PreparedRequest, _ number: UInt64) -> UInt64? {
         if settings.circuits.withLock({ $0.isEmpty }) { return number }
         let now = settings.now()
         return settings.circuits.withLock { circuits in
-            circuits.change(origin, new: CircuitState(settings.policy)) { $0.recordHead(admittedAs: number, at: now) }
+            circuits.change(request.origin, new: CircuitState(settings.policy)) {
+                $0.recordHead(admittedAs: number, at: now)
+            }
         }
     }
 
-    private func record(_ outcome: CircuitState.Outcome, _ origin: String, _ number: UInt64) {
+    private func record(_ outcome: CircuitState.Outcome, of request: PreparedRequest, _ number: UInt64) {
         if outcome != .failure, settings.circuits.withLock({ $0.isEmpty }) { return }
         let now = settings.now()
         settings.circuits.withLock { circuits in
-            circuits.change(origin, new: CircuitState(settings.policy)) {
+            circuits.change(request.origin, new: CircuitState(settings.policy)) {
                 $0.record(outcome, admittedAs: number, at: now)
             }
         }
+    }
+}
+
+extension CircuitBreaker: StagedMiddleware {
+    /// Returns the number of the state in which the request was admitted.
+    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<UInt64> {
+        switch admission(of: request) {
+        case .admitted(let number): return .passed(number)
+        case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
+        }
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ number: UInt64) -> Bool {
+        guard case .stream(let stream) = response.body, !response.head.status.isServerFailure else {
+            record(response.head.status.isServerFailure ? .failure : .success, of: request, number)
+            return true
+        }
+        guard let number = recordHead(of: request, number) else { return true }
+        let end = CircuitBody.End { record($0, of: request, number) }
+        response.body = .stream(
+            ResponseStream(length: stream.length, PulledBody(CircuitBody(stream, end), request, response.head)))
+        return true
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ number: UInt64) {
+        record(error.outcome, of: request, number)
     }
 }
 
@@ -181,7 +190,7 @@ struct OriginTable<State: OriginState>: Sendable {
     /// The largest number of origins.
     static var limit: Int { 1_024 }
 
-    private var states: [String: State] = [:]
+    private var states: [TargetURI.Origin: State] = [:]
 
     var count: Int { states.count }
     var isEmpty: Bool { states.isEmpty }
@@ -189,7 +198,9 @@ struct OriginTable<State: OriginState>: Sendable {
     /// Changes the state of an origin, and returns the result of `change`.
     ///
     /// Initial states are not stored. Beyond the limit, those that can be forgotten are removed first.
-    mutating func change<Result>(_ origin: String, new: @autoclosure () -> State, _ change: (inout State) -> Result)
+    mutating func change<Result>(
+        _ origin: TargetURI.Origin, new: @autoclosure () -> State, _ change: (inout State) -> Result
+    )
         -> Result
     {
         if let index = states.index(forKey: origin) {

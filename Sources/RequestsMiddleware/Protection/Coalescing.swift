@@ -27,30 +27,28 @@ public struct Coalescing: Middleware {
         case abandoned
     }
 
-    /// A request as the key of its exchange.
-    private struct Key: Hashable {
-        let request: PreparedRequest
-        /// The request without the context of its span, with which no two requests would be identical.
-        private let compared: PreparedRequest
-        /// The hash of the method and the target, computed once.
+    /// A request as the key of its exchange, compared without the context of its span, with which no two requests would
+    /// be identical.
+    struct Key: Hashable, Sendable {
+        fileprivate let request: PreparedRequest
+        /// The hash of the target, computed once.
         private let ownHash: Int
 
         init(_ request: PreparedRequest) {
             self.request = request
-            var compared = request
-            if request.header.contains(where: \.name.isTraceContext) {
-                compared.header.removeAll(where: \.name.isTraceContext)
-            }
-            self.compared = compared
-            var hasher = Hasher()
-            hasher.combine(request.method)
-            hasher.combine(request.target)
-            ownHash = hasher.finalize()
+            ownHash = request.target.hashValue
         }
 
         static func == (left: Self, right: Self) -> Bool {
-            left.ownHash == right.ownHash
-                && (left.compared.isSame(as: right.compared) || left.compared == right.compared)
+            guard left.ownHash == right.ownHash else { return false }
+            return left.request.isSame(as: right.request) || left.compared == right.compared
+        }
+
+        private var compared: PreparedRequest {
+            guard request.header.contains(where: \.name.isTraceContext) else { return request }
+            var compared = request
+            compared.header.removeAll(where: \.name.isTraceContext)
+            return compared
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
@@ -68,6 +66,13 @@ public struct Coalescing: Middleware {
         var lastCall: UInt64 = 0
         /// The outcomes for calls that have not begun to wait yet.
         var early: [UInt64: Outcome] = [:]
+
+        /// Begins an exchange unless an identical one is running, and returns whether it did.
+        mutating func lead(_ key: Key) -> Bool {
+            guard exchanges[key] == nil else { return false }
+            exchanges[key] = Exchange()
+            return true
+        }
     }
 
     private final class Exchanges: Sendable {
@@ -82,54 +87,35 @@ public struct Coalescing: Middleware {
     /// Performs `request` with `next`, or waits for an identical request.
     ///
     /// - Throws: The `RequestError` of the exchange, or one for a deadline or a cancellation while it waits.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard request.canBeCoalesced else { return try await next.execute(request) }
-        let key = Key(request)
-        while true {
-            guard let call = join(key) else { return try await lead(key, next) }
-            switch try await wait(call, key).value(for: request) {
-            case .result(let result): return try result.get()
-            // This call, or another one that waited, sends the request.
-            case .abandoned: continue
-            }
-        }
+        try await interceptInStages(request, next: next)
+    }
+
+    /// Begins an exchange unless an identical one is running, and returns whether it did.
+    private func lead(_ key: Key) -> Bool {
+        exchanges.state.withLock { $0.lead(key) }
     }
 
     /// Returns the number of a call that waits for a running exchange; nil if the call begins one.
     private func join(_ key: Key) -> UInt64? {
         exchanges.state.withLock { state in
-            guard state.exchanges[key] != nil else {
-                state.exchanges[key] = Exchange()
-                return nil
-            }
+            if state.lead(key) { return nil }
             state.lastCall += 1
             state.exchanges[key]?.joining.insert(state.lastCall)
             return state.lastCall
         }
     }
 
-    private func lead(_ key: Key, _ next: any RequestExecutor) async throws(RequestError) -> RawResponse {
-        do throws(RequestError) {
-            let response = try await next.execute(key.request)
-            finish(key, .result(.success(response)))
-            return response
-        } catch {
-            // Neither says anything about the other calls.
-            let isOwn = error.isCancellation || error.reason == .timedOut(.total)
-            finish(key, isOwn ? .abandoned : .result(.failure(error)))
-            throw error
-        }
-    }
-
-    private func finish(_ key: Key, _ outcome: Outcome) {
+    private func finish(_ key: Key, _ outcome: @autoclosure () -> Outcome) {
         let exchange = exchanges.state.withLock { state in
             guard let exchange = state.exchanges.removeValue(forKey: key) else { return Exchange() }
-            for call in exchange.joining { state.early[call] = outcome }
+            for call in exchange.joining { state.early[call] = outcome() }
             return exchange
         }
-        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome)) }
+        for continuation in exchange.waiting.values { continuation.resume(returning: .granted(outcome())) }
     }
 
     private func wait(_ call: UInt64, _ key: Key) async -> Wait {
@@ -148,10 +134,43 @@ public struct Coalescing: Middleware {
     }
 }
 
+extension Coalescing: StagedMiddleware {
+    /// Begins an exchange unless an identical one is running, and keeps its key; a request without a key is only passed
+    /// on.
+    func begin(_ request: inout PreparedRequest) -> Beginning<Key?> {
+        guard request.canBeCoalesced else { return .passed(nil) }
+        let key = Key(request)
+        return lead(key) ? .passed(key) : .mustSuspend
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let key = Key(request)
+        while let call = join(key) {
+            // If the exchange was abandoned, this call, or another one that waited, sends the request.
+            if case .result(let result) = try await wait(call, key).value(for: request) { return try result.get() }
+        }
+        return try await perform(request, key, with: next)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ key: Key?) -> Bool {
+        if let key { finish(key, .result(.success(response))) }
+        return true
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ key: Key?) {
+        guard let key else { return }
+        // Neither says anything about the other calls.
+        let isOwn = error.isCancellation || error.reason == .timedOut(.total)
+        finish(key, isOwn ? .abandoned : .result(.failure(error)))
+    }
+}
+
 extension PreparedRequest {
     /// Whether an identical request has the same response.
     fileprivate var canBeCoalesced: Bool {
-        guard method == .get || method == .head, case .none = body, case .collected = delivery, !hasOwnAttributes else {
+        guard hasMethod(.get) || hasMethod(.head), !hasBody, case .collected = delivery, !hasOwnAttributes else {
             return false
         }
         return progressHandler == nil

@@ -27,18 +27,39 @@ public struct ConcurrencyLimit: Middleware {
     /// Performs `request` with `next` when it has a permit.
     ///
     /// - Throws: The `RequestError` of `next`, or one for a deadline or a cancellation while it waits.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let permit = try await permits.share(of: 1, to: request.target.origin, until: request.limit).value(for: request)
-        var response = try await next.execute(request)
+        try await interceptInStages(request, next: next)
+    }
+}
+
+extension ConcurrencyLimit: StagedMiddleware {
+    /// Takes a permit if one is free.
+    func begin(_ request: inout PreparedRequest) -> Beginning<Void> {
+        permits.take(1, for: request.origin) ? .passed(()) : .mustSuspend
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        try await permits.wait(for: 1, to: request.origin, until: request.limit).value(for: request)
+        return try await perform(request, (), with: next)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool {
         guard case .stream(let stream) = response.body else {
-            withExtendedLifetime(permit) {}
-            return response
+            permits.leave(1, of: request.origin)
+            return true
         }
-        let body = PermittedBody(stream, permit)
+        let body = PermittedBody(stream, permits.share(of: 1, taken: request.origin))
         response.body = .stream(ResponseStream(length: stream.length, PulledBody(body, request, response.head)))
-        return response
+        return true
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Void) {
+        permits.leave(1, of: request.origin)
     }
 }
 

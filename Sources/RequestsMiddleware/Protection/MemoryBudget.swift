@@ -44,26 +44,11 @@ public final class MemoryBudget: Middleware {
     ///
     /// - Throws: The `RequestError` of `next` or of the body, one with ``ProtectionError/memoryExhausted(budget:)``, or
     ///   one for a deadline or a cancellation while it waits.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard case .collected(let limit) = request.delivery else { return try await next.execute(request) }
-        var streamed = request
-        streamed.delivery = .streamed
-        var response = try await next.execute(streamed)
-        guard case .stream(let stream) = response.body else { return response }
-        if let drain = request.drain(of: response.head) {
-            response.body = .bytes(try await stream.beginning(drain.limit))
-            return response
-        }
-        do throws(RequestError) {
-            response.body = .bytes(try await collect(stream, max(0, limit), for: request))
-        } catch {
-            throw error.adding(request: request, response: response.head)
-        }
-        response.trailers = stream.trailers
-        if let metrics = stream.metrics { response.metrics = metrics }
-        return response
+        try await interceptInStages(request, next: next)
     }
 
     private func collect(
@@ -88,7 +73,7 @@ public final class MemoryBudget: Middleware {
     /// Waits for `count` bytes.
     private func space(_ count: Int, for request: PreparedRequest) async throws(RequestError) -> Shares.Share {
         guard count <= size else { throw exhausted() }
-        switch await shares.share(of: count, to: request.target.origin, until: request.limit) {
+        switch await shares.share(of: count, to: request.origin, until: request.limit) {
         case .granted(let space): return space
         case .timedOut: throw RequestError(.timedOut(.total))
         case .cancelled: throw RequestError(.cancelled)
@@ -102,6 +87,39 @@ public final class MemoryBudget: Middleware {
     private func exhausted() -> RequestError {
         let error = ProtectionError.memoryExhausted(budget: size)
         return RequestError(.other, detail: error.description, underlying: error)
+    }
+}
+
+extension MemoryBudget: StagedMiddleware {
+    /// Requests a stream in place of a collected body, and keeps the limit of the body.
+    func begin(_ request: inout PreparedRequest) -> Beginning<Int?> {
+        guard case .collected(let limit) = request.delivery else { return .passed(nil) }
+        request.delivery = .streamed
+        return .passed(limit)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ limit: Int?) -> Bool {
+        if case .stream = response.body { limit == nil } else { true }
+    }
+
+    func complete(
+        _ response: consuming RawResponse, _ request: PreparedRequest, _ limit: Int?, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard case .stream(let stream) = response.body, let limit else { return response }
+        var request = request
+        request.delivery = .collected(limit: limit)
+        if let drain = request.drain(of: response.head) {
+            response.body = .bytes(try await stream.beginning(drain.limit))
+            return response
+        }
+        do throws(RequestError) {
+            response.body = .bytes(try await collect(stream, max(0, limit), for: request))
+        } catch {
+            throw error.adding(request: request, response: response.head)
+        }
+        response.trailers = stream.trailers
+        if let metrics = stream.metrics { response.metrics = metrics }
+        return response
     }
 }
 

@@ -62,24 +62,16 @@ public struct RateLimit: Middleware {
     ///
     /// - Throws: The `RequestError` of `next`, one with ``ProtectionError/rateLimited(_:)``, or one for a deadline or a
     ///   cancellation while it waits.
+    @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let origin = request.target.origin
-        try await wait(for: request, origin)
-        do throws(RequestError) {
-            let response = try await next.execute(request)
-            heed(response.head, origin)
-            return response
-        } catch {
-            if let head = error.response { heed(head, origin) }
-            throw error
-        }
+        try await interceptInStages(request, next: next)
     }
 
-    private func wait(for request: PreparedRequest, _ origin: String) async throws(RequestError) {
+    private func wait(for request: PreparedRequest, _ origin: TargetURI.Origin) async throws(RequestError) {
         let clock = settings.clock
-        let start = clock.now()
+        let start = clock.deadline
         let limit = try limit(for: request, at: start)
         guard var token = change(origin, { $0.take(at: start, waitingAtMost: limit) }) else {
             throw rejection(of: request, origin, at: start)
@@ -93,10 +85,10 @@ public struct RateLimit: Middleware {
                 throw RequestError(.cancelled).adding(request: request).beforeSending()
             }
             // A response may have stopped the requests meanwhile.
-            let now = clock.now()
+            let now = clock.deadline
             guard change(origin, { $0.pause(at: now) }) > .zero else { return }
             // A new token is then taken, so that the requests follow one by one.
-            let left = limit - start.duration(to: now)
+            let left = limit - .nanoseconds(now.nanoseconds(since: start))
             guard let next = change(origin, { $0.take(at: now, waitingAtMost: left) }) else {
                 throw rejection(of: request, origin, at: now)
             }
@@ -106,17 +98,17 @@ public struct RateLimit: Middleware {
     }
 
     /// Returns the longest time that a request may wait.
-    private func limit(for request: PreparedRequest, at now: ContinuousClock.Instant) throws(RequestError) -> Duration {
-        guard let deadline = request.deadline else { return maximumDelay }
-        let remaining = now.duration(to: deadline)
-        guard remaining > .zero else {
+    private func limit(for request: PreparedRequest, at now: Deadline) throws(RequestError) -> Duration {
+        guard request.limit != .distantFuture else { return maximumDelay }
+        let remaining = request.limit.nanoseconds(since: now)
+        guard remaining > 0 else {
             throw RequestError(.timedOut(.total)).adding(request: request).beforeSending()
         }
-        return min(maximumDelay, remaining)
+        return min(maximumDelay, .nanoseconds(remaining))
     }
 
     private func rejection(
-        of request: PreparedRequest, _ origin: String, at now: ContinuousClock.Instant
+        of request: PreparedRequest, _ origin: TargetURI.Origin, at now: Deadline
     ) -> RequestError {
         let delay = change(origin) { bucket in
             var copy = bucket
@@ -125,17 +117,43 @@ public struct RateLimit: Middleware {
         return RequestError(.rateLimited(delay), for: request)
     }
 
-    /// Stops the requests to an origin if its response says so.
-    private func heed(_ head: ResponseHead, _ origin: String) {
+    /// Stops the requests to the origin of a request if its response says so.
+    private func heed(_ head: ResponseHead, to request: PreparedRequest) {
         guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date), pause > .zero else { return }
-        let now = settings.clock.now()
-        change(origin) { $0.block(for: min(pause, Self.longestPause), at: now) }
+        let now = settings.clock.deadline
+        change(request.origin) { $0.block(for: min(pause, Self.longestPause), at: now) }
     }
 
-    private func change<Result: Sendable>(_ origin: String, _ change: (inout TokenBucket) -> Result) -> Result {
+    private func change<Result: Sendable>(_ origin: TargetURI.Origin, _ change: (inout TokenBucket) -> Result) -> Result
+    {
         settings.buckets.withLock { buckets in
             buckets.change(origin, new: TokenBucket(interval: settings.interval, burst: settings.burst), change)
         }
+    }
+}
+
+extension RateLimit: StagedMiddleware {
+    /// Takes a token for a request that need not wait for one.
+    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Void> {
+        let now = settings.clock.deadline
+        _ = try limit(for: request, at: now)
+        return change(request.origin) { $0.takeAtOnce(at: now) } ? .passed(()) : .mustSuspend
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        try await wait(for: request, request.origin)
+        return try await perform(request, (), with: next)
+    }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool {
+        heed(response.head, to: request)
+        return true
+    }
+
+    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Void) {
+        if let head = error.response { heed(head, to: request) }
     }
 }
 

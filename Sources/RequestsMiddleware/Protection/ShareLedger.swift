@@ -16,12 +16,15 @@ struct ShareLedger: Sendable {
     private let perOrigin: Int
     /// The amount in use.
     private(set) var used = 0
-    private var queues: [String: OriginQueue] = [:]
+    private var queues: [TargetURI.Origin: OriginQueue] = [:]
     /// The calls that wait, each with its origin.
-    private var origins: [UInt64: String] = [:]
+    private var origins: [UInt64: TargetURI.Origin] = [:]
     /// The first waiting calls of the origins that may use more, and some outdated ones.
     private var candidates = CallHeap()
     private var lastCall: UInt64 = 0
+
+    /// The largest number of queues that remain while they are idle.
+    private static let keptQueues = 64
 
     /// Creates a ledger.
     ///
@@ -36,11 +39,19 @@ struct ShareLedger: Sendable {
 
     var waitingCount: Int { origins.count }
 
-    /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
-    mutating func enter(_ origin: String, _ count: Int = 1) -> UInt64? {
+    /// The number of origins with calls, and of those that remain without any.
+    var originCount: Int { queues.count }
+
+    /// Takes a share for a call that need not wait, and returns whether it did; `count` is at most `total`.
+    mutating func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
         // Calls that wait came earlier.
         let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
-        if isFirst, count <= total - used, takeIfPermitted(count, origin) { return nil }
+        return isFirst && count <= total - used && takeIfPermitted(count, origin)
+    }
+
+    /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
+    mutating func enter(_ origin: TargetURI.Origin, _ count: Int = 1) -> UInt64? {
+        if take(count, for: origin) { return nil }
         lastCall += 1
         queues[origin, default: OriginQueue()].waiting.append((lastCall, count))
         origins[lastCall] = origin
@@ -57,18 +68,19 @@ struct ShareLedger: Sendable {
     }
 
     /// Ends the use of a share, and returns the calls that have one now.
-    mutating func leave(_ origin: String, _ count: Int = 1) -> [UInt64] {
-        guard let index = queues.index(forKey: origin) else { return [] }
+    mutating func leave(_ origin: TargetURI.Origin, _ count: Int = 1) -> [UInt64] {
+        guard let index = queues.index(forKey: origin), queues.values[index].used >= count else { return [] }
         used -= count
         queues.values[index].used -= count
-        if queues.values[index].isIdle { queues.remove(at: index) }
+        // The origins of the next calls are often the same, so a few idle queues remain.
+        if queues.values[index].isIdle, queues.count > Self.keptQueues { queues.remove(at: index) }
         guard !origins.isEmpty else { return [] }
         addCandidate(of: origin)
         return grant()
     }
 
     /// Increases a share of `own` without waiting, and returns whether there was enough.
-    mutating func grow(_ origin: String, _ own: Int, by count: Int) -> Bool {
+    mutating func grow(_ origin: TargetURI.Origin, _ own: Int, by count: Int) -> Bool {
         let isAlone = (queues[origin]?.used ?? 0) == own
         guard count <= total - used, isAlone || mayUse(count, origin) else { return false }
         take(count, origin)
@@ -89,13 +101,13 @@ struct ShareLedger: Sendable {
         return granted
     }
 
-    private mutating func take(_ count: Int, _ origin: String) {
+    private mutating func take(_ count: Int, _ origin: TargetURI.Origin) {
         used += count
         queues[origin, default: OriginQueue()].used += count
     }
 
     /// Uses `count` for a call to an origin unless the origin may not use as much; returns whether it may.
-    private mutating func takeIfPermitted(_ count: Int, _ origin: String) -> Bool {
+    private mutating func takeIfPermitted(_ count: Int, _ origin: TargetURI.Origin) -> Bool {
         if let index = queues.index(forKey: origin) {
             let used = queues.values[index].used
             guard used == 0 || count <= perOrigin - used else { return false }
@@ -108,24 +120,24 @@ struct ShareLedger: Sendable {
     }
 
     /// Returns whether the calls to an origin may use `count` more, if there is as much.
-    private func mayUse(_ count: Int, _ origin: String) -> Bool {
+    private func mayUse(_ count: Int, _ origin: TargetURI.Origin) -> Bool {
         guard let queue = queues[origin], queue.used > 0 else { return true }
         return count <= perOrigin - queue.used
     }
 
-    private func hasWaiting(_ origin: String) -> Bool {
+    private func hasWaiting(_ origin: TargetURI.Origin) -> Bool {
         queues[origin].map { $0.first < $0.waiting.count } ?? false
     }
 
     /// Returns the first waiting call to an origin if the origin may use the amount that it needs.
-    private func firstPermittedCall(of origin: String) -> (call: UInt64, count: Int)? {
+    private func firstPermittedCall(of origin: TargetURI.Origin) -> (call: UInt64, count: Int)? {
         guard let queue = queues[origin], queue.first < queue.waiting.count else { return nil }
         let first = queue.waiting[queue.first]
         return mayUse(first.count, origin) ? first : nil
     }
 
     /// Records the first waiting call to an origin, if it could have its share now.
-    private mutating func addCandidate(of origin: String) {
+    private mutating func addCandidate(of origin: TargetURI.Origin) {
         guard let call = firstPermittedCall(of: origin)?.call else { return }
         candidates.insert(call)
         // Those that were cancelled must not remain.
@@ -136,7 +148,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Returns the call that has waited longest of those whose origin may use the amount that they need.
-    private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: String)? {
+    private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: TargetURI.Origin)? {
         while let call = candidates.first {
             if let origin = origins[call], let first = firstPermittedCall(of: origin), first.call == call {
                 return (call, first.count, origin)
@@ -147,7 +159,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Removes the calls at the front of a queue that no longer wait.
-    private mutating func skipCancelled(_ origin: String) {
+    private mutating func skipCancelled(_ origin: TargetURI.Origin) {
         guard var queue = queues.removeValue(forKey: origin) else { return }
         while queue.first < queue.waiting.count, origins[queue.waiting[queue.first].call] == nil { queue.first += 1 }
         // Removed in groups, so that a long queue is not moved for each call.

@@ -34,10 +34,10 @@ final class Shares: Sendable {
     /// A part of the quantity, until its last reference is released.
     final class Share: Sendable {
         private let shares: Shares
-        private let origin: String
+        private let origin: TargetURI.Origin
         private let size: Atomic<Int>
 
-        fileprivate init(_ shares: Shares, _ origin: String, _ count: Int) {
+        fileprivate init(_ shares: Shares, _ origin: TargetURI.Origin, _ count: Int) {
             self.shares = shares
             self.origin = origin
             size = Atomic(count)
@@ -54,29 +54,40 @@ final class Shares: Sendable {
             return true
         }
 
-        deinit { if count > 0 { shares.leave(origin, count) } }
+        deinit { if count > 0 { shares.leave(count, of: origin) } }
     }
 
-    /// Waits for a part of the quantity, and returns it.
+    /// Takes a part of the quantity for a call if it need not wait, and returns whether it did.
+    func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
+        state.withLock { $0.ledger.take(count, for: origin) }
+    }
+
+    /// Waits for a part of the quantity, and returns it, or why there is none.
+    func share(of count: Int, to origin: TargetURI.Origin, until deadline: Deadline) async -> WaitingCall<Share> {
+        guard count > 0 else { return .granted(Share(self, origin, count)) }
+        return switch await wait(for: count, to: origin, until: deadline) {
+        case .granted: .granted(share(of: count, taken: origin))
+        case .timedOut: .timedOut
+        case .cancelled: .cancelled
+        }
+    }
+
+    /// Returns a part that has been taken for a call to `origin`, as an object that returns it.
+    func share(of count: Int, taken origin: TargetURI.Origin) -> Share { Share(self, origin, count) }
+
+    /// Waits for a part of the quantity.
     ///
     /// - Parameters:
-    ///   - count: The size of the part, from 0 to the whole quantity.
+    ///   - count: The size of the part, from 1 to the whole quantity.
     ///   - origin: The origin of the call.
     ///   - deadline: The instant at which to stop waiting.
-    /// - Returns: The part, or why there is none.
-    func share(of count: Int, to origin: String, until deadline: Deadline) async -> WaitingCall<Share> {
-        guard count > 0, let call = state.withLock({ $0.ledger.enter(origin, count) }) else {
-            return .granted(Share(self, origin, count))
-        }
-        let result = await Wait.wait(until: deadline) { continuation in
+    /// - Returns: Whether the call has the part, which ``leave(_:of:)`` returns, or why it has none.
+    func wait(for count: Int, to origin: TargetURI.Origin, until deadline: Deadline) async -> WaitingCall<Void> {
+        guard let call = state.withLock({ $0.ledger.enter(origin, count) }) else { return .granted(()) }
+        return await Wait.wait(until: deadline) { continuation in
             self.begin(call, continuation)
         } cancel: {
             self.cancel(call)
-        }
-        switch result {
-        case .granted: return .granted(Share(self, origin, count))
-        case .timedOut: return .timedOut
-        case .cancelled: return .cancelled
         }
     }
 
@@ -105,7 +116,8 @@ final class Shares: Sendable {
         return continuation
     }
 
-    private func leave(_ origin: String, _ count: Int) {
+    /// Returns a part that was taken for a call to `origin`.
+    func leave(_ count: Int, of origin: TargetURI.Origin) {
         Self.resume(
             state.withLock { state in
                 let granted = state.ledger.leave(origin, count)

@@ -1,57 +1,67 @@
 /// The rate of the requests to one origin, as the instant at which the next one is on time.
 ///
-/// This is the generic cell rate algorithm (ITU-T I.371).
+/// This is the generic cell rate algorithm (ITU-T I.371). Times are nanoseconds, whose arithmetic saturates.
 struct TokenBucket: Sendable, OriginState {
-    typealias Instant = ContinuousClock.Instant
-
-    private let interval: Duration
+    private let interval: Int64
     /// The time by which a request may be early, for the requests of a burst.
-    private let tolerance: Duration
+    private let tolerance: Int64
     /// The instant at which the next request is on time; nil before the first one.
-    private var next: Instant?
+    private var next: Deadline?
     /// The instants of tokens that were returned and precede those of later ones, oldest first.
-    private var free: [Instant] = []
+    private var free: [Deadline] = []
     /// The instant before which the server accepts no requests; nil for none.
-    private var blockedUntil: Instant?
+    private var blockedUntil: Deadline?
 
     /// Creates a bucket of `burst` tokens, one of which is added in each `interval`.
     init(interval: Duration, burst: Int) {
-        self.interval = interval
-        tolerance = interval * (max(1, burst) - 1)
+        let nanoseconds = Deadline.nanoseconds(of: interval)
+        // Rounded up, so that the rate is not exceeded.
+        self.interval = .nanoseconds(nanoseconds) < interval ? nanoseconds + 1 : nanoseconds
+        let (product, overflow) = self.interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
+        tolerance = overflow ? .max : product
     }
 
     struct Token: Sendable {
-        /// The time to wait for it.
-        let delay: Duration
+        fileprivate let nanoseconds: Int64
         /// The instant at which the request is on time.
-        fileprivate let due: Instant
+        fileprivate let due: Deadline
+
+        /// The time to wait for it.
+        var delay: Duration { .nanoseconds(nanoseconds) }
     }
 
+    /// Takes a token if a request need not wait for one, and returns whether it did.
+    mutating func takeAtOnce(at now: Deadline) -> Bool { take(at: now, within: 0) != nil }
+
     /// Takes a token; returns nil, without taking it, if the time to wait for it is longer than `limit`.
-    mutating func take(at now: Instant, waitingAtMost limit: Duration) -> Token? {
+    mutating func take(at now: Deadline, waitingAtMost limit: Duration) -> Token? {
+        take(at: now, within: Deadline.nanoseconds(of: limit))
+    }
+
+    private mutating func take(at now: Deadline, within limit: Int64) -> Token? {
         var earliest = now
         if let blockedUntil, blockedUntil > now {
             // After the pause, requests follow one by one, because the server has just refused them.
-            earliest = blockedUntil + tolerance
+            earliest = blockedUntil.advanced(byNanoseconds: tolerance)
         } else {
             blockedUntil = nil
         }
         // A token of the past would allow more requests in one period than the rate does.
-        free.removeFirst(place(of: now))
+        if !free.isEmpty { free.removeFirst(place(of: now)) }
         let place = place(of: earliest)
         let isFree = place < free.count
         let due = isFree ? free[place] : max(next ?? earliest, earliest)
-        let delay = max(.zero, now.duration(to: due - tolerance))
+        let delay = max(0, due.nanoseconds(since: now.advanced(byNanoseconds: tolerance)))
         guard delay <= limit else { return nil }
-        if isFree { free.remove(at: place) } else { next = due + interval }
-        return Token(delay: delay, due: due)
+        if isFree { free.remove(at: place) } else { next = due.advanced(byNanoseconds: interval) }
+        return Token(nanoseconds: delay, due: due)
     }
 
     /// Makes the token of a request that was not sent available to the next request.
     mutating func restore(_ token: Token) {
         free.insert(token.due, at: place(of: token.due))
         // The newest tokens are restored as if they had not been taken.
-        while let last = free.last, last + interval == next {
+        while let last = free.last, last.advanced(byNanoseconds: interval) == next {
             next = last
             free.removeLast()
         }
@@ -60,7 +70,7 @@ struct TokenBucket: Sendable, OriginState {
     /// Returns the index of the first token in ``free`` that is not before `instant`, or the end.
     ///
     /// The order is used, because thousands of waiting requests can be cancelled at once.
-    private func place(of instant: Instant) -> Int {
+    private func place(of instant: Deadline) -> Int {
         var (low, high) = (0, free.count)
         while low < high {
             let middle = (low + high) / 2
@@ -70,18 +80,18 @@ struct TokenBucket: Sendable, OriginState {
     }
 
     /// Returns the time to wait until the server accepts requests.
-    func pause(at now: Instant) -> Duration {
-        blockedUntil.map { max(.zero, now.duration(to: $0)) } ?? .zero
+    func pause(at now: Deadline) -> Duration {
+        .nanoseconds(max(0, blockedUntil?.nanoseconds(since: now) ?? 0))
     }
 
     /// Accepts no requests for `delay`.
-    mutating func block(for delay: Duration, at now: Instant) {
+    mutating func block(for delay: Duration, at now: Deadline) {
         guard delay > .zero else { return }
-        blockedUntil = max(blockedUntil ?? now, now + delay)
+        blockedUntil = max(blockedUntil ?? now, now.advanced(by: delay))
     }
 
     var isInitial: Bool { next == nil && blockedUntil == nil }
 
     /// Buckets that are full again are equivalent to new ones.
-    var isForgettable: Bool { blockedUntil == nil && (next.map { $0 <= .now } ?? true) }
+    var isForgettable: Bool { blockedUntil == nil && (next?.hasPassed ?? true) }
 }

@@ -135,7 +135,12 @@ struct ShareLedgerTests {
             case 0..<5:
                 let origin = names.randomElement(using: &random) ?? ""
                 let count = Int.random(in: 1...min(largest, total), using: &random)
-                #expect(ledger.enter(origin, count) == model.enter(origin, count))
+                var taking = ledger
+                let call = ledger.enter(origin, count)
+                #expect(call == model.enter(origin, count))
+                // A call that need not wait can take its share without a number.
+                #expect(taking.take(count, for: TargetURI.Origin(origin)) == (call == nil))
+                #expect(taking.used == ledger.used)
             case 5..<8:
                 guard let index = model.running.indices.randomElement(using: &random) else { continue }
                 let (origin, count) = model.running[index]
@@ -150,6 +155,15 @@ struct ShareLedgerTests {
         }
     }
 
+    @Test("of 1,000 origins without calls, 64 remain")
+    func idleOrigins() {
+        var ledger = ShareLedger(total: 1_000, perOrigin: 1)
+        for number in 0..<1_000 { #expect(ledger.enter("\(number)") == nil) }
+        #expect(ledger.originCount == 1_000)
+        for number in 0..<1_000 { #expect(ledger.leave("\(number)").isEmpty) }
+        #expect(ledger.originCount == 64 && ledger.used == 0)
+    }
+
     @Test("100,000 origins whose calls wait are served one by one without a search among all of them")
     func manyOrigins() {
         var ledger = ShareLedger(total: 1, perOrigin: 1)
@@ -159,5 +173,19 @@ struct ShareLedgerTests {
         var served = 0
         for number in 0..<count { served += ledger.leave("\(number)") == [UInt64(number + 1)] ? 1 : 0 }
         #expect(served == count && ledger.waitingCount == 0)
+    }
+}
+
+extension ShareLedger {
+    fileprivate mutating func enter(_ origin: String, _ count: Int = 1) -> UInt64? {
+        enter(TargetURI.Origin(origin), count)
+    }
+
+    fileprivate mutating func leave(_ origin: String, _ count: Int = 1) -> [UInt64] {
+        leave(TargetURI.Origin(origin), count)
+    }
+
+    fileprivate mutating func grow(_ origin: String, _ own: Int, by count: Int) -> Bool {
+        grow(TargetURI.Origin(origin), own, by: count)
     }
 }

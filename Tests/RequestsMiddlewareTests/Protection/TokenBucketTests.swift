@@ -74,10 +74,10 @@ struct TokenBucketTests {
     @Test("tokens by a table of times", arguments: rows.indices)
     func table(index: Int) {
         let row = Self.rows[index]
-        let start = ContinuousClock.now
+        let start = Deadline.now
         var bucket = TokenBucket(interval: .seconds(row.interval), burst: row.burst)
         for (number, (second, event)) in row.events.enumerated() {
-            let now = start + .seconds(second)
+            let now = start.advanced(by: .seconds(second))
             switch event {
             case .take(let limit, let delay):
                 let taken = bucket.take(at: now, waitingAtMost: .seconds(limit))?.delay
@@ -89,10 +89,12 @@ struct TokenBucketTests {
 
     @Test("tokens that are returned are the next ones, in their order")
     func givenBack() {
-        let start = ContinuousClock.now
+        let start = Deadline.now
         var bucket = TokenBucket(interval: .seconds(2), burst: 1)
         func delays(_ count: Int, at second: Int = 0) -> [Duration?] {
-            (0..<count).map { _ in bucket.take(at: start + .seconds(second), waitingAtMost: .seconds(99))?.delay }
+            (0..<count).map { _ in
+                bucket.take(at: start.advanced(by: .seconds(second)), waitingAtMost: .seconds(99))?.delay
+            }
         }
         let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
         #expect(tokens.map(\.delay) == [0, 2, 4, 6, 8, 10].map { .seconds($0) })
@@ -108,21 +110,21 @@ struct TokenBucketTests {
 
     @Test("a token of the past, and one within a pause of the server, are not used")
     func expired() {
-        let start = ContinuousClock.now
+        let start = Deadline.now
         var bucket = TokenBucket(interval: .seconds(2), burst: 3)
         let tokens = (0..<6).compactMap { _ in bucket.take(at: start, waitingAtMost: .seconds(99)) }
         #expect(tokens.map(\.delay) == [0, 0, 0, 2, 4, 6].map { .seconds($0) })
         bucket.restore(tokens[3])
         // It was due at 6 s.
-        #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(1))
+        #expect(bucket.take(at: start.advanced(by: .seconds(7)), waitingAtMost: .seconds(99))?.delay == .seconds(1))
         bucket.restore(tokens[4])
         bucket.block(for: .seconds(10), at: start)
-        #expect(bucket.take(at: start + .seconds(7), waitingAtMost: .seconds(99))?.delay == .seconds(3))
+        #expect(bucket.take(at: start.advanced(by: .seconds(7)), waitingAtMost: .seconds(99))?.delay == .seconds(3))
     }
 
     @Test("the time to cancel waiting requests, and to let others take their place, grows with their number only")
     func growth() async throws {
-        let start = ContinuousClock.now
+        let start = Deadline.now
         let ratio = try await Growth.ratio(size: 500) { size in
             {
                 var bucket = TokenBucket(interval: .seconds(1), burst: 1)
@@ -143,7 +145,7 @@ struct TokenBucketTests {
     func bound(number: Int) {
         var random = SplitMix64(state: UInt64(number))
         let (interval, burst) = (Int.random(in: 1...20, using: &random), Int.random(in: 1...6, using: &random))
-        let start = ContinuousClock.now
+        let start = Deadline.now
         var bucket = TokenBucket(interval: .seconds(interval), burst: burst)
         // The same requests, without giving tokens back.
         var keeping = bucket
@@ -151,7 +153,7 @@ struct TokenBucketTests {
         var taken: [(token: TokenBucket.Token, sent: Int)] = []
         for _ in 0..<600 {
             second += Int.random(in: 0...(interval / 2 + 1), using: &random)
-            let now = start + .seconds(second)
+            let now = start.advanced(by: .seconds(second))
             let waiting = taken.indices.filter { taken[$0].sent > second }
             if let place = waiting.randomElement(using: &random), Bool.random(using: &random) {
                 bucket.restore(taken.remove(at: place).token)

@@ -1,0 +1,110 @@
+@_spi(Lock) internal import Requests
+
+/// The forwarding of a request by a cache, from its beginning until its response has been handled.
+struct CacheForwarding: Sendable {
+    let exchange: CacheExchange
+    private let reason: CacheExchange.ForwardReason
+    /// The stored response that is validated; nil for none.
+    private let validated: Validated?
+    /// The time of the request in seconds since 1970.
+    private let requestTime: Double
+    /// The number of invalidations before the request was sent.
+    private let invalidations: Int
+
+    /// A stored response, as one reference, which most requests do not have.
+    private final class Validated: Sendable {
+        let found: CacheExchange.Found
+        /// Whether the request has the validators of the response.
+        let isConditional: Bool
+
+        init(_ found: CacheExchange.Found, isConditional: Bool) {
+            self.found = found
+            self.isConditional = isConditional
+        }
+    }
+
+    /// Begins to forward the request of `exchange`, and changes `sent` for the next executor.
+    init(
+        _ exchange: CacheExchange, _ reason: CacheExchange.ForwardReason, _ found: CacheExchange.Found?,
+        _ sent: inout PreparedRequest
+    ) {
+        self.exchange = exchange
+        self.reason = reason
+        if let found {
+            // The request's own conditions are those of its caller.
+            let isOwn = exchange.hasRange || exchange.hasPrecondition
+            let validators = isOwn ? [] : found.response.validators
+            if !validators.isEmpty { sent.header.add(validators) }
+            validated = Validated(found, isConditional: !validators.isEmpty)
+        } else {
+            validated = nil
+        }
+        // Vary may name fields that middleware behind the cache adds or changes.
+        sent.collectSeenValues(separately: true)
+        invalidations = exchange.settings.flights.invalidations
+        requestTime = exchange.settings.time
+    }
+
+    /// Records what the cache did, and returns whether nothing is stored or removed, as for most responses of an API.
+    func end(_ response: inout RawResponse) -> Bool {
+        response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
+            forwardReason: reason, forwardedStatus: response.head.status)
+        return validated == nil && exchange.request.hasMethod(.get) && exchange.storage(of: response) == .never
+    }
+
+    /// Stores the response, or returns the stored one that it confirms or fails to replace.
+    func complete(
+        _ response: consuming RawResponse, _ sent: PreparedRequest, _ next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        let (settings, found) = (exchange.settings, validated?.found)
+        let forwarded = CacheExchange.ForwardedExchange(
+            requestTime: requestTime, responseTime: settings.time, invalidations: invalidations, sent: sent,
+            addsCredentials: next.traits.contains(.addsCredentials))
+        if response.status == 304, let validated, validated.isConditional {
+            let found = validated.found
+            if found.response.isConfirmed(by: response.header) {
+                return try await exchange.confirmed(found, by: response, forwarded)
+            }
+            // The server has another representation (RFC 9111 §4.3.4), which must be requested.
+            await settings.store.removeEntry(for: found.key)
+            // Released before, because a streamed response keeps its connection and the permit of a limit.
+            response.body = .bytes(Data())
+            return try await exchange.forward(reason, nil, next)
+        }
+        if response.status.isGatewayError, let stale = exchange.staleReplacement(found, reason, response) {
+            return try exchange.deliver(stale)
+        }
+        return await exchange.received(response, replacing: found, forwarded)
+    }
+}
+
+extension CacheExchange {
+    /// The data that a cache records for a request that it forwards.
+    struct ForwardedExchange: Sendable {
+        /// The times of the request and of the response, in seconds since 1970.
+        let requestTime: Double
+        let responseTime: Double
+        /// The number of invalidations before the request was sent.
+        let invalidations: Int
+        /// The request as the cache has forwarded it.
+        let sent: PreparedRequest
+        /// Whether middleware behind the cache adds credentials.
+        let addsCredentials: Bool
+
+        /// Whether Vary in `header` names a field that the cache does not see: middleware behind it has added or
+        /// changed the field, or could add it to a later request.
+        ///
+        /// Then the cache cannot know which later requests select the response, so the server has to say it.
+        /// Accept-Encoding is excepted, because the decoder adds the same one to each request.
+        func variesByHiddenFields(_ header: Header) -> Bool {
+            guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
+                return false
+            }
+            let lateNames = sent.lateFieldNames
+            return names.contains { name in
+                if name == .acceptEncoding { return false }
+                return lateNames.contains(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
+            }
+        }
+    }
+}
