@@ -20,17 +20,22 @@ protocol StagedMiddleware: InPlaceMiddleware {
     ///   - request: The request that was passed on.
     ///   - kept: The values of `begin(_:)`.
     /// - Returns: Whether the response is complete; false if `complete(_:_:_:next:)` must be called.
+    /// - Throws: The error for the caller.
     func end(
         _ response: inout RawResponse, _ request: PreparedRequest, _ kept: Kept
-    ) -> Bool
+    ) throws(RequestError) -> Bool
 
     /// Returns the response for the caller after work that suspends.
     func complete(
         _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: Kept, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse
 
-    /// Ends a request whose exchange has failed.
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Kept)
+    /// Ends a request whose exchange has failed, and returns a response in place of the error.
+    ///
+    /// - Throws: The error for the caller.
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: Kept
+    ) throws(RequestError) -> RawResponse
 }
 
 /// The result of the beginning of a request.
@@ -51,8 +56,10 @@ extension StagedMiddleware {
         try await next.execute(request)
     }
 
-    /// Does nothing.
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Kept) {}
+    /// Throws `error`.
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: Kept
+    ) throws(RequestError) -> RawResponse { throw error }
 
     /// Returns the response of the next executor unchanged.
     func complete(
@@ -81,10 +88,9 @@ extension StagedMiddleware {
         do throws(RequestError) {
             response = try await next.execute(request)
         } catch {
-            fail(error, request, kept)
-            throw error
+            return try fail(error, request, kept)
         }
-        if end(&response, request, kept) { return response }
+        if try end(&response, request, kept) { return response }
         // Consumed, because a streamed response keeps its connection, and the permit of a limit.
         return try await complete(consume response, request, kept, next: next)
     }
@@ -112,12 +118,11 @@ extension StagedMiddleware {
         do throws(RequestError) {
             execution = try next.executeBlocking(request)
         } catch {
-            fail(error, request, kept)
-            throw error
+            return .response(try fail(error, request, kept))
         }
         switch consume execution {
         case .response(var response):
-            if end(&response, request, kept) { return .response(response) }
+            if try end(&response, request, kept) { return .response(response) }
             let remaining = BlockingExecution.response(consume response).remaining
             return .deferred { () async throws(RequestError) in
                 try await complete(try await remaining(), request, kept, next: next)
@@ -128,10 +133,9 @@ extension StagedMiddleware {
                 do throws(RequestError) {
                     response = try await remaining()
                 } catch {
-                    fail(error, request, kept)
-                    throw error
+                    return try fail(error, request, kept)
                 }
-                if end(&response, request, kept) { return response }
+                if try end(&response, request, kept) { return response }
                 return try await complete(consume response, request, kept, next: next)
             }
         }

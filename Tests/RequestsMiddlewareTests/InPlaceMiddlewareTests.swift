@@ -2,6 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import TestCorpora
 import Testing
 
 /// An executor that records whether a task performs its exchanges.
@@ -43,6 +44,11 @@ private struct DeferringExecutor: BlockingExecutor {
         if !defers { return .response(try base.executeAndWait(request)) }
         return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }
     }
+}
+
+/// The calls of interceptors, in their order.
+private final class CallLog: Sendable {
+    let lines = Lock<[String]>([])
 }
 
 @Suite("Middleware in a blocking call", .timeLimit(.minutes(10)))
@@ -190,6 +196,83 @@ struct InPlaceMiddlewareTests {
             }
         }
         #expect(activity.count == 0)
+    }
+
+    /// Returns random interceptors that log their calls; with `suspends`, each suspends.
+    private static func randomInterceptors(_ seed: Int, suspends: Bool, _ log: CallLog) -> RequestInterceptors {
+        var random = SplitMix64(state: UInt64(seed))
+        var result = RequestInterceptors()
+        for number in 0..<Int.random(in: 1...6, using: &random) {
+            let kind = Int.random(in: 0..<3, using: &random)
+            // A third throws an error, and a third of the functions for errors returns a response.
+            let choice = Int.random(in: 0..<3, using: &random)
+            let request: RequestInterceptors.SynchronousRequestFunction = { request in
+                log.lines.withLock { $0.append("request \(number)") }
+                if choice == 0 { throw CancellationError() }
+                var request = request
+                request.header.add(Field(name: "X-N", value: "\(number)"))
+                return request
+            }
+            let response: RequestInterceptors.SynchronousResponseFunction = { response, request in
+                log.lines.withLock { $0.append("response \(number) \(request.header.values(of: "X-N"))") }
+                if choice == 0 { throw RequestError(.tooLarge(limit: number)) }
+                var response = response
+                response.header.add(Field(name: "X-N", value: "\(number)"))
+                return response
+            }
+            let error: RequestInterceptors.SynchronousErrorFunction = { error, request in
+                log.lines.withLock { $0.append("error \(number) \(error.reason) \(error.mayHaveReachedServer)") }
+                guard choice == 0 else { throw RequestError(.tooLarge(limit: number)) }
+                return RawResponse(head: ResponseHead(status: 299, target: request.target), body: .bytes(Data()))
+            }
+            switch (kind, suspends) {
+            case (0, false): result = result.onRequest(request)
+            case (1, false): result = result.onResponse(response)
+            case (_, false): result = result.onError(error)
+            case (0, true):
+                result = result.onRequest {
+                    await Task.yield()
+                    return try request($0)
+                }
+            case (1, true):
+                result = result.onResponse {
+                    await Task.yield()
+                    return try response($0, $1)
+                }
+            case (_, true):
+                result = result.onError {
+                    await Task.yield()
+                    return try error($0, $1)
+                }
+            }
+        }
+        return result
+    }
+
+    @Test("synchronous interceptors are called in place, as those that suspend are in a task", arguments: 0..<100)
+    func interceptors(seed: Int) async throws {
+        var outcomes: [[String]] = []
+        for (suspends, isBlocking) in [(true, false), (true, true), (false, false), (false, true)] {
+            let log = CallLog()
+            let mock = MockExecutor { _ in
+                if seed % 4 == 0 { throw RequestError(.connectionLost) }
+                return .ok("body")
+            }
+            let recorder = TaskRecorder(mock)
+            let executor = recorder.intercepted(by: Self.randomInterceptors(seed, suspends: suspends, log))
+            let request = try preparedRequest()
+            let outcome: String
+            do {
+                let status =
+                    try await isBlocking ? performOnThread(executor, request) : executor.execute(request).status
+                outcome = "\(status)"
+            } catch {
+                outcome = "\((error as? RequestError)?.reason.description ?? "other")"
+            }
+            outcomes.append(log.lines.withLock(\.self) + [outcome])
+            if isBlocking { #expect(recorder.tasks == [] || recorder.tasks == [suspends]) }
+        }
+        #expect(outcomes.allSatisfy { $0 == outcomes[0] })
     }
 
     @Test("the attempts of a blocking call are counted together, the first in place and the others in a task")

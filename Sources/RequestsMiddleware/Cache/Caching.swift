@@ -182,13 +182,15 @@ extension Caching: StagedMiddleware {
             if let place { settings.flights.end(place, .ended) }
             return response
         } catch {
-            fail(error, request, kept)
-            throw error
+            return try fail(error, request, kept)
         }
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Kept) {
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: Kept
+    ) throws(RequestError) -> RawResponse {
         if case .forwarded(_, let place?) = kept { settings.flights.end(place, CacheFlights.Outcome(error)) }
+        throw error
     }
 }
 

@@ -85,8 +85,11 @@ extension CookieHandling: StagedMiddleware {
         return true
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: CookieExchange?) {
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: CookieExchange?
+    ) throws(RequestError) -> RawResponse {
         if let response = error.response { kept?.settings.store?.store(response) }
+        throw error
     }
 }
 

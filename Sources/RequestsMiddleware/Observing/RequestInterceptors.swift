@@ -24,6 +24,9 @@ import Requests
 ///
 /// Interceptors run for each request of a call, including those that follow redirects. They keep no state of requests:
 /// a request that is performed again passes through them once again.
+///
+/// A function without `await` is a synchronous one. If all are synchronous, a blocking call needs no task for them
+/// (<doc:/Requests/CallingFromSynchronousCode>).
 public struct RequestInterceptors: Middleware {
     /// A function that returns the request to send.
     public typealias RequestFunction = @Sendable (PreparedRequest) async throws -> PreparedRequest
@@ -34,29 +37,68 @@ public struct RequestInterceptors: Middleware {
     /// A function that throws an error or returns a response, for the error of a request.
     public typealias ErrorFunction = @Sendable (RequestError, PreparedRequest) async throws -> RawResponse
 
+    /// A function that returns the request to send, without suspending.
+    public typealias SynchronousRequestFunction = @Sendable (PreparedRequest) throws -> PreparedRequest
+
+    /// A function that returns a response, for the response to a request, without suspending.
+    public typealias SynchronousResponseFunction = @Sendable (RawResponse, PreparedRequest) throws -> RawResponse
+
+    /// A function that throws an error or returns a response, for the error of a request, without suspending.
+    public typealias SynchronousErrorFunction = @Sendable (RequestError, PreparedRequest) throws -> RawResponse
+
+    private enum Function<Synchronous: Sendable, Suspending: Sendable>: Sendable {
+        case synchronous(Synchronous)
+        case suspending(Suspending)
+    }
+
     private enum Step: Sendable {
-        case request(RequestFunction)
-        case response(ResponseFunction)
-        case error(ErrorFunction)
+        case request(Function<SynchronousRequestFunction, RequestFunction>)
+        case response(Function<SynchronousResponseFunction, ResponseFunction>)
+        case error(Function<SynchronousErrorFunction, ErrorFunction>)
     }
 
     private var steps: [Step] = []
+    /// Whether a function can suspend.
+    private var suspends = false
 
     /// Creates middleware without functions; it still runs the interceptors of requests.
     public init() {}
 
     /// Returns these interceptors and a function that changes requests.
-    public func onRequest(_ function: @escaping RequestFunction) -> Self { adding(.request(function)) }
+    public func onRequest(_ function: @escaping RequestFunction) -> Self {
+        adding(.request(.suspending(function)), suspends: true)
+    }
 
     /// Returns these interceptors and a function that changes responses, whatever their status is.
-    public func onResponse(_ function: @escaping ResponseFunction) -> Self { adding(.response(function)) }
+    public func onResponse(_ function: @escaping ResponseFunction) -> Self {
+        adding(.response(.suspending(function)), suspends: true)
+    }
 
     /// Returns these interceptors and a function that changes errors, or replaces them with responses.
-    public func onError(_ function: @escaping ErrorFunction) -> Self { adding(.error(function)) }
+    public func onError(_ function: @escaping ErrorFunction) -> Self {
+        adding(.error(.suspending(function)), suspends: true)
+    }
 
-    private func adding(_ step: Step) -> Self {
+    /// Returns these interceptors and a function that changes requests without suspending.
+    public func onRequest(_ function: @escaping SynchronousRequestFunction) -> Self {
+        adding(.request(.synchronous(function)))
+    }
+
+    /// Returns these interceptors and a function that changes responses without suspending, whatever their status is.
+    public func onResponse(_ function: @escaping SynchronousResponseFunction) -> Self {
+        adding(.response(.synchronous(function)))
+    }
+
+    /// Returns these interceptors and a function that changes errors, or replaces them with responses, without
+    /// suspending.
+    public func onError(_ function: @escaping SynchronousErrorFunction) -> Self {
+        adding(.error(.synchronous(function)))
+    }
+
+    private func adding(_ step: Step, suspends: Bool = false) -> Self {
         var copy = self
         copy.steps.append(step)
+        if suspends { copy.suspends = true }
         return copy
     }
 
@@ -64,6 +106,7 @@ public struct RequestInterceptors: Middleware {
     func followed(by others: Self) -> Self {
         var copy = self
         copy.steps += others.steps
+        copy.suspends = suspends || others.suspends
         return copy
     }
 
@@ -77,45 +120,130 @@ public struct RequestInterceptors: Middleware {
         try await interceptInStages(request, next: next)
     }
 
-    private func apply(
-        to original: PreparedRequest, with next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        var (request, result): (_, Result<RawResponse, RequestError>?) = (original, nil)
-        do throws(RequestError) {
-            for case .request(let function) in steps {
-                let current = request
-                request = try await Self.wrapping { try await function(current) }
-            }
+    /// Returns the interceptors for `request`, its own first, which are removed from it.
+    private func all(for request: inout PreparedRequest) -> Self {
+        guard request.hasOwnAttributes, let own = request.attributes[OwnInterceptors.self] else { return self }
+        // Middleware of the same type behind this one must not run them again.
+        request.attributes[OwnInterceptors.self] = nil
+        return own.followed(by: self)
+    }
+}
+
+extension RequestInterceptors: StagedMiddleware {
+    /// Applies the functions to a request if none can suspend, and keeps those for its response; nil without any.
+    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<RequestInterceptors?> {
+        let all = all(for: &request)
+        if all.steps.isEmpty { return .passed(nil) }
+        guard !all.suspends else { return .mustSuspend }
+        do {
+            for case .request(.synchronous(let function)) in all.steps { request = try function(request) }
         } catch {
-            result = .failure(error.beforeSending())
+            let error = RequestError(wrapping: error, as: .other).beforeSending()
+            return .response(try all.apply(to: .failure(error), of: request).get())
         }
-        let sent = request
-        var outcome: Result<RawResponse, RequestError>
-        if let result {
-            outcome = result
-        } else {
-            outcome = await Self.outcome { () async throws(RequestError) in try await next.execute(sent) }
-        }
-        for step in steps {
-            switch (step, outcome) {
-            case (.response(let function), .success(let response)):
-                outcome = await Self.outcome { () async throws(RequestError) in
-                    try await Self.wrapping { try await function(response, sent) }
+        return .passed(all)
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        var request = request
+        let all = all(for: &request)
+        let outcome: Result<RawResponse, RequestError>
+        do throws(RequestError) {
+            for case .request(let function) in all.steps {
+                let current = request
+                request = try await RequestError.wrapping(.other) {
+                    switch function {
+                    case .synchronous(let function): try function(current)
+                    case .suspending(let function): try await function(current)
+                    }
                 }
-            case (.error(let function), .failure(let error)):
-                outcome = await Self.outcome { () async throws(RequestError) in
-                    try await Self.wrapping { try await function(error, sent) }
+            }
+            let sent = request
+            outcome = await Self.outcome { () async throws(RequestError) in try await next.execute(sent) }
+        } catch {
+            outcome = .failure(error.beforeSending())
+        }
+        return try await all.applySuspending(to: outcome, of: request).get()
+    }
+
+    func end(
+        _ response: inout RawResponse, _ request: PreparedRequest, _ all: RequestInterceptors?
+    ) throws(RequestError) -> Bool {
+        guard let all else { return true }
+        for (index, step) in all.steps.enumerated() {
+            guard case .response(.synchronous(let function)) = step else { continue }
+            do {
+                response = try function(response, request)
+            } catch {
+                let error = RequestError(wrapping: error, as: .other)
+                response = try all.apply(to: .failure(error), of: request, from: index + 1).get()
+                break
+            }
+        }
+        return true
+    }
+
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ all: RequestInterceptors?
+    ) throws(RequestError) -> RawResponse {
+        guard let all else { throw error }
+        return try all.apply(to: .failure(error), of: request).get()
+    }
+}
+
+extension RequestInterceptors {
+    /// Applies the functions for responses and errors, none of which can suspend, beginning with the one at `start`.
+    private func apply(
+        to result: Result<RawResponse, RequestError>, of request: PreparedRequest, from start: Int = 0
+    ) -> Result<RawResponse, RequestError> {
+        var outcome = result
+        for step in steps[start...] {
+            switch (step, outcome) {
+            case (.response(.synchronous(let function)), .success(let response)):
+                outcome = Result { () throws(RequestError) in
+                    try RequestError.wrapping(.other) { try function(response, request) }
+                }
+            case (.error(.synchronous(let function)), .failure(let error)):
+                outcome = Result { () throws(RequestError) in
+                    try RequestError.wrapping(.other) { try function(error, request) }
                 }
             default: break
             }
         }
-        return try outcome.get()
+        return outcome
     }
 
-    private static func wrapping<Value: Sendable>(
-        _ function: () async throws -> Value
-    ) async throws(RequestError) -> Value {
-        try await RequestError.wrapping(.other, function)
+    /// Applies the functions for responses and errors.
+    private func applySuspending(
+        to result: Result<RawResponse, RequestError>, of request: PreparedRequest
+    ) async -> Result<RawResponse, RequestError> {
+        var outcome = result
+        for step in steps {
+            switch (step, outcome) {
+            case (.response(let function), .success(let response)):
+                outcome = await Self.outcome { () async throws(RequestError) in
+                    try await RequestError.wrapping(.other) {
+                        switch function {
+                        case .synchronous(let function): try function(response, request)
+                        case .suspending(let function): try await function(response, request)
+                        }
+                    }
+                }
+            case (.error(let function), .failure(let error)):
+                outcome = await Self.outcome { () async throws(RequestError) in
+                    try await RequestError.wrapping(.other) {
+                        switch function {
+                        case .synchronous(let function): try function(error, request)
+                        case .suspending(let function): try await function(error, request)
+                        }
+                    }
+                }
+            default: break
+            }
+        }
+        return outcome
     }
 
     private static func outcome(
@@ -127,28 +255,6 @@ public struct RequestInterceptors: Middleware {
             return .failure(error)
         }
     }
-}
-
-extension RequestInterceptors: StagedMiddleware {
-    /// Passes on a request without functions, which could suspend.
-    func begin(_ request: inout PreparedRequest) -> Beginning<Void> {
-        let isIdle = steps.isEmpty && (!request.hasOwnAttributes || request.attributes[OwnInterceptors.self] == nil)
-        return isIdle ? .passed(()) : .mustSuspend
-    }
-
-    func interceptSuspending(
-        _ request: PreparedRequest, next: any RequestExecutor
-    ) async throws(RequestError) -> RawResponse {
-        guard let own = request.attributes[OwnInterceptors.self] else {
-            return try await apply(to: request, with: next)
-        }
-        var request = request
-        // Middleware of the same type behind this one must not run them again.
-        request.attributes[OwnInterceptors.self] = nil
-        return try await own.followed(by: self).apply(to: request, with: next)
-    }
-
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool { true }
 }
 
 /// The attribute with the interceptors of one request.

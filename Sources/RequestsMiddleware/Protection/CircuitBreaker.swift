@@ -123,8 +123,11 @@ extension CircuitBreaker: StagedMiddleware {
         return true
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ number: UInt64) {
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ number: UInt64
+    ) throws(RequestError) -> RawResponse {
         record(error.outcome, of: request, number)
+        throw error
     }
 }
 

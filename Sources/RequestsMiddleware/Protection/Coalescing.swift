@@ -159,11 +159,14 @@ extension Coalescing: StagedMiddleware {
         return true
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ key: Key?) {
-        guard let key else { return }
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ key: Key?
+    ) throws(RequestError) -> RawResponse {
+        guard let key else { throw error }
         // Neither says anything about the other calls.
         let isOwn = error.isCancellation || error.reason == .timedOut(.total)
         finish(key, isOwn ? .abandoned : .result(.failure(error)))
+        throw error
     }
 }
 

@@ -58,8 +58,11 @@ extension ConcurrencyLimit: StagedMiddleware {
         return true
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Void) {
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: Void
+    ) throws(RequestError) -> RawResponse {
         permits.leave(1, of: request.origin)
+        throw error
     }
 }
 

@@ -152,8 +152,11 @@ extension RateLimit: StagedMiddleware {
         return true
     }
 
-    func fail(_ error: RequestError, _ request: PreparedRequest, _ kept: Void) {
+    func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: Void
+    ) throws(RequestError) -> RawResponse {
         if let head = error.response { heed(head, to: request) }
+        throw error
     }
 }
 
