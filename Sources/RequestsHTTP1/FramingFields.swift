@@ -6,12 +6,12 @@ enum FramingRole: Sendable {
 
     /// Creates the role of the field called `name`; nil for nearly all fields.
     init?(_ name: Field.Name) {
-        switch name.rawValue.utf8.count {
-        case 4 where name == .host: self = .host
-        case 10 where name == .connection: self = .connection
-        case 10 where name == .keepAlive: self = .keepAlive
-        case 14 where name == .contentLength: self = .contentLength
-        case 17 where name == .transferEncoding: self = .transferEncoding
+        switch name {
+        case .host: self = .host
+        case .connection: self = .connection
+        case .keepAlive: self = .keepAlive
+        case .contentLength: self = .contentLength
+        case .transferEncoding: self = .transferEncoding
         default: return nil
         }
     }

@@ -79,14 +79,9 @@ package struct ResponseReader: Sendable {
         return (position, event)
     }
 
-    /// Reads `bytes`, memory that the caller keeps valid during the call.
-    package mutating func next(in bytes: UnsafeRawBufferPointer) throws(WireError) -> (consumed: Int, event: Event) {
-        try next(in: bytes.assumingMemoryBound(to: UInt8.self).span)
-    }
-
     /// Reads `bytes`, memory that the caller keeps valid during the call, and stores the number of bytes consumed.
     ///
-    /// The number is a parameter because a returned pair would be copied with the event.
+    /// The number is a parameter because a returned pair would be copied with the event: 80 instructions.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, consumed: inout Int
     ) throws(WireError) -> Event {

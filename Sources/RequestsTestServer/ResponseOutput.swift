@@ -175,7 +175,7 @@ struct ResponseOutput {
 extension Field.Name {
     /// Whether only the server sets the field of a response.
     fileprivate var framesMessage: Bool {
-        // The length is compared first: it excludes nearly every field without a comparison of names.
+        // The length is compared first, as for requests (`belongsToExecutor`).
         switch rawValue.utf8.count {
         case 10: self == .connection || self == .keepAlive
         case 14: self == .contentLength

@@ -87,7 +87,7 @@ struct WholeCall: Sendable {
 
     private static func read() throws {
         var reader = ResponseReader(answering: .get)
-        guard case .head = try head.withUnsafeBytes({ try reader.next(in: $0) }).event else {
+        guard case .head = try reader.next(in: head.span).event else {
             throw BenchmarkError("the response reader did not return the head")
         }
     }

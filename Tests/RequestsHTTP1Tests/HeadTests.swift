@@ -39,7 +39,7 @@ struct HeadTests {
         var reader = ResponseReader(answering: .get)
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n".utf8)
         #expect(!reader.hasStarted)
-        let (consumed, _) = try head.withUnsafeBytes { bytes throws(WireError) in try reader.next(in: bytes) }
+        let (consumed, _) = try reader.next(in: head.span)
         #expect(consumed == head.count)
         #expect(reader.hasStarted)
         #expect(reader.remaining == 10)

@@ -21,7 +21,7 @@ struct CacheFields: OptionSet, Sendable {
         self = request.hasCredentials ? .credentials : []
         for field in request.header {
             let name = field.name
-            // The lengths of the names exclude most fields.
+            // The lengths of the names exclude most fields, as for requests (`belongsToExecutor`).
             switch name.rawValue.utf8.count {
             case 5 where name == .range: insert(.range)
             case 6 where name == "Pragma": insert(.directives)

@@ -153,7 +153,7 @@ extension Field.Name {
 
     /// Whether the field is the context of a span, which differs in requests that are otherwise identical.
     var isTraceContext: Bool {
-        // The lengths exclude most fields.
+        // The lengths exclude most fields, as for requests (`belongsToExecutor`).
         switch rawValue.utf8.count {
         case 10: self == .tracestate
         case 11: self == .traceparent
