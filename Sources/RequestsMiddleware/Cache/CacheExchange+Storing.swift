@@ -23,7 +23,7 @@ extension CacheExchange {
 
     /// Stores a response with new fields in place of `found`; returns whether it was passed to the store.
     private func replace(_ found: Found, with updated: StoredResponse, _ forwarded: ForwardedExchange) async -> Bool {
-        guard !settings.flights.hasInvalidated(key, since: forwarded.invalidations) else { return false }
+        guard !settings.invalidations.hasInvalidated(key, since: forwarded.invalidations) else { return false }
         guard VariantList.names(in: updated.header) == VariantList.names(in: found.response.header) else {
             // The new Vary field names other request fields.
             await settings.store.removeEntry(for: found.key)
@@ -42,7 +42,7 @@ extension CacheExchange {
     /// Returns whether the response just stored is still valid, and removes it otherwise, because an unsafe request may
     /// have ended meanwhile.
     private func keepsStored(since invalidations: Int) async -> Bool {
-        guard settings.flights.hasInvalidated(key, since: invalidations) else { return true }
+        guard settings.invalidations.hasInvalidated(key, since: invalidations) else { return true }
         await settings.store.removeEntry(for: key)
         return false
     }
@@ -119,13 +119,13 @@ extension CacheExchange {
     ///   - invalidations: The number of invalidations before the request was sent.
     /// - Returns: Whether the response was passed to the store.
     private func save(_ response: StoredResponse, _ invalidations: Int) async -> Bool {
-        guard !settings.flights.hasInvalidated(key, since: invalidations),
+        guard !settings.invalidations.hasInvalidated(key, since: invalidations),
             let names = VariantList.names(in: response.header)
         else { return false }
         let store = settings.store
         let needsList = !names.isEmpty || request.hasCredentials
-        let generation = needsList ? settings.flights.beginList(for: key) : nil
-        defer { if needsList { settings.flights.endList(for: key) } }
+        let generation = needsList ? settings.invalidations.beginList(for: key) : nil
+        defer { if needsList { settings.invalidations.endList(for: key) } }
         let current = await store.entry(for: key)
         var list = generation.map { VariantList(generation: $0) }
         var isKnown = false
@@ -214,7 +214,7 @@ extension CacheExchange {
     private func invalidate(_ target: TargetURI) async {
         guard let partition = settings.partition.prefix(request) else { return }
         let key = Caching.Key(target, in: partition)
-        settings.flights.invalidate(key)
+        settings.invalidations.invalidate(key)
         await settings.store.removeEntry(for: key)
     }
 }

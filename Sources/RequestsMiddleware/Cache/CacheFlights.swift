@@ -1,7 +1,7 @@
 @_spi(Lock) internal import Requests
 internal import Synchronization
 
-/// The requests in progress that identical requests wait for, and the invalidations during them.
+/// The requests in progress that identical requests wait for.
 final class CacheFlights: Sendable {
     /// The end of a request that others wait for.
     enum Outcome: Sendable {
@@ -60,13 +60,7 @@ final class CacheFlights: Sendable {
     private struct State: Sendable {
         var flights: [Key: Flight] = [:]
         var nextNumber = 0
-        /// The latest invalidations, the newest last.
-        var invalidated: [Caching.Key] = []
-        /// The number of all invalidations.
-        var invalidations = 0
         var revalidations = 0
-        /// The lists of variants that are being created.
-        var lists: [Caching.Key: NewList] = [:]
 
         mutating func lead(_ key: Key) -> Place {
             nextNumber += 1
@@ -75,19 +69,11 @@ final class CacheFlights: Sendable {
         }
     }
 
-    /// A list of variants that requests with different credentials create at the same time.
-    private struct NewList: Sendable {
-        var generation = UInt64.random(in: .min ... .max)
-        var count = 0
-    }
-
     private let state = Lock(State())
 
     /// The number of requests that have ended, read without the lock.
     private let ended = Atomic(0)
 
-    /// The maximum number of invalidations that are remembered.
-    private static let rememberedInvalidations = 64
     /// The maximum number of validations in the background.
     private static let revalidationLimit = 16
 
@@ -136,65 +122,6 @@ final class CacheFlights: Sendable {
             return Array(state.flights.remove(at: index).value.waiters.values)
         }
         for waiter in waiters { waiter.resume(returning: .granted(.joined(outcome))) }
-    }
-}
-
-// MARK: Invalidation
-
-extension CacheFlights {
-    var invalidations: Int { state.withLock { $0.invalidations } }
-
-    /// Records that the responses for a URI are invalid, including those that have not arrived yet.
-    func invalidate(_ key: Caching.Key) {
-        state.withLock { state in
-            state.invalidations += 1
-            state.invalidated.append(key)
-            state.lists[key]?.generation = .random(in: .min ... .max)
-            if state.invalidated.count > Self.rememberedInvalidations { state.invalidated.removeFirst() }
-        }
-    }
-
-    /// Records that all responses are invalid, including those that have not arrived yet.
-    func invalidateAll() {
-        state.withLock { state in
-            // With an empty list, `hasInvalidated` treats every request that was sent before as invalidated.
-            state.invalidations += 1
-            state.invalidated = []
-            for key in state.lists.keys { state.lists[key]?.generation = .random(in: .min ... .max) }
-        }
-    }
-
-    /// Returns whether a response for the URI can have been made before an invalidation, if its request was sent after
-    /// `count` invalidations.
-    func hasInvalidated(_ key: Caching.Key, since count: Int) -> Bool {
-        state.withLock { state in
-            let newer = state.invalidations - count
-            if newer == 0 { return false }
-            return newer > state.invalidated.count || state.invalidated.suffix(newer).contains(key)
-        }
-    }
-}
-
-// MARK: Lists of variants
-
-extension CacheFlights {
-    /// Returns the number of a list of variants for a URI, before the store is read.
-    ///
-    /// Responses that are stored at the same time have the same number, unless the URI was invalidated in between.
-    /// With different numbers, the list of one would make the response of the other unreachable.
-    func beginList(for key: Caching.Key) -> UInt64 {
-        state.withLock { state in
-            state.lists[key, default: NewList()].count += 1
-            return state.lists[key]?.generation ?? 0
-        }
-    }
-
-    /// Ends the storing of a response that has the number of ``beginList(for:)``.
-    func endList(for key: Caching.Key) {
-        state.withLock { state in
-            state.lists[key]?.count -= 1
-            if state.lists[key]?.count == 0 { state.lists[key] = nil }
-        }
     }
 }
 

@@ -41,7 +41,7 @@ struct CacheForwarding: Sendable {
         }
         // Vary may name fields that middleware behind the cache adds or changes.
         sent.collectSeenValues(separately: true)
-        invalidations = exchange.settings.flights.invalidations
+        invalidations = exchange.settings.invalidations.count
         requestTime = exchange.settings.time
     }
 

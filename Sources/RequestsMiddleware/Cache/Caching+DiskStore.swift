@@ -29,6 +29,7 @@ extension Caching {
         public let capacity: Int
 
         private let state = Lock(State())
+        let invalidations = CacheInvalidations()
 
         private struct State: Sendable {
             var secret: [UInt8]?

@@ -10,6 +10,7 @@ extension Caching {
         public let capacity: Int
 
         private let state: Lock<State>
+        let invalidations = CacheInvalidations()
 
         /// Creates an empty store.
         ///

@@ -30,6 +30,7 @@ public struct Caching: Middleware {
         let rules: Rules
         let now: @Sendable () -> Date
         let flights = CacheFlights()
+        let invalidations: CacheInvalidations
         let recordings = RecordingBudget(limit: 64 << 20)
 
         init(
@@ -37,6 +38,7 @@ public struct Caching: Middleware {
         ) {
             self.store = store
             memory = store as? MemoryStore
+            invalidations = (store as? any InvalidatedStore)?.invalidations ?? CacheInvalidations()
             self.partition = partition
             self.rules = rules
             self.now = now
@@ -117,7 +119,7 @@ public struct Caching: Middleware {
     ///
     /// Responses to requests that this cache has already sent are not stored either.
     public func removeAll() async {
-        settings.flights.invalidateAll()
+        settings.invalidations.invalidateAll()
         await settings.store.removeAll()
     }
 }

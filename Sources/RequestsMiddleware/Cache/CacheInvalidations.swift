@@ -1,0 +1,97 @@
+@_spi(Lock) internal import Requests
+internal import Synchronization
+
+/// The invalidations of stored responses, and the lists of variants that are being created, in one store.
+///
+/// Several caches can use one store, so those of this library contain the object.
+final class CacheInvalidations: Sendable {
+    private struct State: Sendable {
+        /// The latest invalidations, the newest last.
+        var latest: [Caching.Key] = []
+        /// The number of all invalidations.
+        var count = 0
+        /// The lists of variants that are being created.
+        var lists: [Caching.Key: NewList] = [:]
+    }
+
+    /// A list of variants that requests with different credentials create at the same time.
+    private struct NewList: Sendable {
+        var generation = UInt64.random(in: .min ... .max)
+        var count = 0
+    }
+
+    private let state = Lock(State())
+
+    /// The number of all invalidations, read without the lock.
+    private let total = Atomic(0)
+
+    /// The maximum number of invalidations that are remembered.
+    private static let rememberedCount = 64
+
+    /// The number of invalidations.
+    var count: Int { total.load(ordering: .acquiring) }
+
+    /// Records that the responses for a URI are invalid, including those that have not arrived yet.
+    func invalidate(_ key: Caching.Key) {
+        state.withLock { state in
+            state.count += 1
+            total.store(state.count, ordering: .releasing)
+            state.latest.append(key)
+            state.lists[key]?.generation = .random(in: .min ... .max)
+            if state.latest.count > Self.rememberedCount { state.latest.removeFirst() }
+        }
+    }
+
+    /// Records that all responses are invalid, including those that have not arrived yet.
+    func invalidateAll() {
+        state.withLock { state in
+            // With an empty list, `hasInvalidated` treats every request that was sent before as invalidated.
+            state.count += 1
+            total.store(state.count, ordering: .releasing)
+            state.latest = []
+            for key in state.lists.keys { state.lists[key]?.generation = .random(in: .min ... .max) }
+        }
+    }
+
+    /// Returns whether a response for the URI can have been made before an invalidation, if its request was sent after
+    /// `count` invalidations.
+    func hasInvalidated(_ key: Caching.Key, since count: Int) -> Bool {
+        state.withLock { state in
+            let newer = state.count - count
+            if newer == 0 { return false }
+            return newer > state.latest.count || state.latest.suffix(newer).contains(key)
+        }
+    }
+}
+
+// MARK: Lists of variants
+
+extension CacheInvalidations {
+    /// Returns the number of a list of variants for a URI, before the store is read.
+    ///
+    /// Responses that are stored at the same time have the same number, unless the URI was invalidated in between.
+    /// With different numbers, the list of one would make the response of the other unreachable.
+    func beginList(for key: Caching.Key) -> UInt64 {
+        state.withLock { state in
+            state.lists[key, default: NewList()].count += 1
+            return state.lists[key]?.generation ?? 0
+        }
+    }
+
+    /// Ends the storing of a response that has the number of ``beginList(for:)``.
+    func endList(for key: Caching.Key) {
+        state.withLock { state in
+            state.lists[key]?.count -= 1
+            if state.lists[key]?.count == 0 { state.lists[key] = nil }
+        }
+    }
+}
+
+/// A store whose caches are notified of the invalidations of each other.
+protocol InvalidatedStore: CacheStore {
+    var invalidations: CacheInvalidations { get }
+}
+
+extension Caching.MemoryStore: InvalidatedStore {}
+
+extension Caching.DiskStore: InvalidatedStore {}
