@@ -14,11 +14,11 @@ struct TokenBucket: Sendable, OriginState {
 
     /// Creates a bucket of `burst` tokens, one of which is added in each `interval`.
     init(interval: Duration, burst: Int) {
-        let nanoseconds = Deadline.nanoseconds(of: interval)
-        // Rounded up, so that the rate is not exceeded.
-        self.interval = .nanoseconds(nanoseconds) < interval ? nanoseconds + 1 : nanoseconds
+        // Rounded down, so that requests exactly at the rate do not wait for a fraction of a nanosecond.
+        self.interval = Deadline.nanoseconds(of: interval)
         let (product, overflow) = self.interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
-        tolerance = overflow ? .max : product
+        // At most 73 years, so that its sums with instants do not saturate.
+        tolerance = overflow ? .max >> 2 : min(product, .max >> 2)
     }
 
     struct Token: Sendable {

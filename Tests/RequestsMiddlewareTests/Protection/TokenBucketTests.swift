@@ -122,6 +122,30 @@ struct TokenBucketTests {
         #expect(bucket.take(at: start.advanced(by: .seconds(7)), waitingAtMost: .seconds(99))?.delay == .seconds(3))
     }
 
+    @Test(
+        "requests at the rate do not wait, whatever fraction of a nanosecond the interval has",
+        arguments: [3, 7, 9, 10, 11])
+    func rate(count: Int) {
+        let start = Deadline.now
+        var bucket = TokenBucket(interval: .seconds(1) / count, burst: count)
+        for second in 0..<100 {
+            let now = start.advanced(by: .seconds(second))
+            let taken = (0...count).map { _ in bucket.takeAtOnce(at: now) }
+            #expect(taken == Array(repeating: true, count: count) + [false])
+        }
+    }
+
+    @Test("a pause of the server counts with the longest interval and the largest burst")
+    func longestTolerance() {
+        let start = Deadline.now
+        var bucket = TokenBucket(interval: .seconds(86_400), burst: 1_000_000_000)
+        let isFree = bucket.takeAtOnce(at: start)
+        #expect(isFree)
+        bucket.block(for: .seconds(3_600), at: start)
+        #expect(bucket.take(at: start, waitingAtMost: .seconds(60)) == nil)
+        #expect(bucket.take(at: start, waitingAtMost: .seconds(3_600))?.delay == .seconds(3_600))
+    }
+
     @Test("the time to cancel waiting requests, and to let others take their place, grows with their number only")
     func growth() async throws {
         let start = Deadline.now
