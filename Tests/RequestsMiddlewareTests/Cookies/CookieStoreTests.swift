@@ -44,6 +44,23 @@ struct CookieStoreTests {
         #expect("\(store)".contains("cookies"))
     }
 
+    @Test("the clock of a store may use the store")
+    func clockOfStore() throws {
+        final class Clock: Sendable {
+            let store = Lock<CookieStore?>(nil)
+        }
+        let clock = Clock()
+        let store = CookieStore(now: {
+            // Taken, so that the clock is not called without end.
+            _ = clock.store.withLock { $0.take() }?.cookies
+            return Self.now
+        })
+        store.store(try Self.head(["a=1"]))
+        clock.store.withLock { $0 = store }
+        #expect(store.cookies(for: try TargetURI("https://example.com/")).map(\.name) == ["a"])
+        #expect(clock.store.withLock { $0 == nil })
+    }
+
     @Test("the dates of cookies are the same after a save, and a save without a change does not write (R-39)")
     func dates() async throws {
         // Dates count from 2001, and those of the file from 1970: one of two of these loses its last bit.
