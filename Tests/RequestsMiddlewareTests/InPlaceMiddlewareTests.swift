@@ -226,9 +226,9 @@ struct InPlaceMiddlewareTests {
                 return RawResponse(head: ResponseHead(status: 299, target: request.target), body: .bytes(Data()))
             }
             switch (kind, suspends) {
-            case (0, false): result = result.onRequest(request)
-            case (1, false): result = result.onResponse(response)
-            case (_, false): result = result.onError(error)
+            case (0, false): result = result.mapRequest(request)
+            case (1, false): result = result.mapResponse(response)
+            case (_, false): result = result.mapError(error)
             case (0, true):
                 result = result.onRequest {
                     await Task.yield()

@@ -23,9 +23,11 @@ extension RawResponse.Metrics {
 
         /// The status of the forwarded request's response, such as 304 if it confirmed the stored response; nil if no
         /// response arrived.
+        ///
+        /// A code outside 1 to 32,767 is stored as the nearest one of these.
         public var forwardedStatus: HTTPStatus? {
             get { statusCode == 0 ? nil : HTTPStatus(Int(statusCode)) }
-            set { statusCode = newValue.map { Int16(clamping: $0.code) } ?? 0 }
+            set { statusCode = newValue.map { max(1, Int16(clamping: $0.code)) } ?? 0 }
         }
 
         /// The remaining freshness lifetime in seconds, negative for a stale response; nil if it is unknown.

@@ -24,7 +24,6 @@ extension Caching {
     public final class DiskStore: CacheStore {
         /// The path of the folder.
         public let folder: String
-
         /// The maximum size of all entries in bytes.
         public let capacity: Int
 

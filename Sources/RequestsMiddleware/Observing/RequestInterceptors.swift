@@ -25,8 +25,8 @@ import Requests
 /// Interceptors run for each request of a call, including those that follow redirects. They keep no state of requests:
 /// a request that is performed again passes through them once again.
 ///
-/// A function without `await` is a synchronous one. If all are synchronous, a blocking call needs no task for them
-/// (<doc:/Requests/CallingFromSynchronousCode>).
+/// Functions that do not suspend can be added with ``mapRequest(_:)``, ``mapResponse(_:)`` and ``mapError(_:)``. If
+/// there are no others, a blocking call needs no task for them (<doc:/Requests/CallingFromSynchronousCode>).
 public struct RequestInterceptors: Middleware {
     /// A function that returns the request to send.
     public typealias RequestFunction = @Sendable (PreparedRequest) async throws -> PreparedRequest
@@ -79,19 +79,22 @@ public struct RequestInterceptors: Middleware {
         adding(.error(.suspending(function)), suspends: true)
     }
 
+    // These have names of their own: as overloads of the functions above, they would also be chosen for functions of a
+    // global actor, which would then not run there.
+
     /// Returns these interceptors and a function that changes requests without suspending.
-    public func onRequest(_ function: @escaping SynchronousRequestFunction) -> Self {
+    public func mapRequest(_ function: @escaping SynchronousRequestFunction) -> Self {
         adding(.request(.synchronous(function)))
     }
 
     /// Returns these interceptors and a function that changes responses without suspending, whatever their status is.
-    public func onResponse(_ function: @escaping SynchronousResponseFunction) -> Self {
+    public func mapResponse(_ function: @escaping SynchronousResponseFunction) -> Self {
         adding(.response(.synchronous(function)))
     }
 
     /// Returns these interceptors and a function that changes errors, or replaces them with responses, without
     /// suspending.
-    public func onError(_ function: @escaping SynchronousErrorFunction) -> Self {
+    public func mapError(_ function: @escaping SynchronousErrorFunction) -> Self {
         adding(.error(.synchronous(function)))
     }
 
