@@ -8,7 +8,7 @@ protocol StagedMiddleware: InPlaceMiddleware {
     /// Begins a request, and changes it for the next executor.
     func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Kept>
 
-    /// Handles a request that `begin(_:)` would have to suspend.
+    /// Performs a request for which `begin(_:)` has returned `mustSuspend`; `request` is the original.
     func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse

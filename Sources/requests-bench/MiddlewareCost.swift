@@ -155,7 +155,7 @@ struct MiddlewareCost: Sendable {
             + figures("counting activity adds", .counted, nil, nil)
             + figures("metrics of OpenTelemetry add", .measured, nil, nil)
             + figures("a span of the call and one of its attempt add", .traced, nil, nil)
-            + figures("cookies without a match add", .cookies, nil, nil)
+            + figures("cookies of an empty store add", .cookies, nil, nil)
             + figures("limits of rate, concurrency and failures add", .limited, nil, nil)
             + figures("a cache that may not store the response adds", .cached, nil, nil)
             + figures("interceptors without a function add", .intercepted, nil, nil)

@@ -292,14 +292,3 @@ extension PreparedRequest {
         return copy
     }
 }
-
-/// Returns the result of `body`, run on a separate thread.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        do {
-            try DetachedThread.start(named: "caller") { continuation.resume(with: Result { try body() }) }
-        } catch {
-            continuation.resume(throwing: error)
-        }
-    }
-}

@@ -162,14 +162,3 @@ struct DeliveredLimitTests {
 private func bodyAndWait(for request: PreparedRequest, _ executor: any RequestExecutor) async throws -> Data {
     try await onThread { try executor.executeAndWait(request) }.whole()
 }
-
-/// Returns the result of `body`, run on a separate thread.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        do {
-            try DetachedThread.start(named: "caller") { continuation.resume(with: Result { try body() }) }
-        } catch {
-            continuation.resume(throwing: error)
-        }
-    }
-}

@@ -1,4 +1,3 @@
-import Dispatch
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
@@ -60,12 +59,7 @@ struct InPlaceMiddlewareTests {
         _ executor: any RequestExecutor, _ request: PreparedRequest? = nil
     ) async throws -> HTTPStatus {
         let request = try request ?? preparedRequest()
-        return try await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                let result = Result { try executor.executeAndWait(request).head.status }
-                continuation.resume(returning: result)
-            }
-        }.get()
+        return try await onThread { try executor.executeAndWait(request).head.status }
     }
 
     @Test("retries, credentials and codings with nothing to do need no task")
@@ -164,11 +158,7 @@ struct InPlaceMiddlewareTests {
         let inTask = try await Self.outcome(of: chain, defers: false) { try await $0.execute($1) }
         for defers in [false, true] {
             let blocking = try await Self.outcome(of: chain, defers: defers) { executor, request in
-                try await withCheckedContinuation { continuation in
-                    DispatchQueue.global().async {
-                        continuation.resume(returning: Result { try executor.executeAndWait(request) })
-                    }
-                }.get()
+                try await onThread { try executor.executeAndWait(request) }
             }
             #expect(blocking == inTask)
         }
@@ -249,7 +239,9 @@ struct InPlaceMiddlewareTests {
         return result
     }
 
-    @Test("synchronous interceptors are called in place, as those that suspend are in a task", arguments: 0..<100)
+    @Test(
+        "synchronous interceptors are called in place, with the results of those that suspend in a task",
+        arguments: 0..<100)
     func interceptors(seed: Int) async throws {
         var outcomes: [[String]] = []
         for (suspends, isBlocking) in [(true, false), (true, true), (false, false), (false, true)] {

@@ -18,8 +18,22 @@ extension RawResponse.Metrics {
             case stale
         }
 
+        // In this order, because each response contains a status, which is then 8 bytes.
+        /// The smallest number for an unknown lifetime.
+        private var seconds = Int32.min
+        /// 0 for no status.
+        private var statusCode: Int16 = 0
+
         /// The reason for forwarding the request; nil if the response is a stored one that was not validated.
         public var forwardReason: ForwardReason?
+
+        private var flags: Flags = []
+
+        private struct Flags: OptionSet, Hashable {
+            let rawValue: UInt8
+            static let stored = Flags(rawValue: 1)
+            static let collapsed = Flags(rawValue: 2)
+        }
 
         /// The status of the forwarded request's response, such as 304 if it confirmed the stored response; nil if no
         /// response arrived.
@@ -32,23 +46,23 @@ extension RawResponse.Metrics {
 
         /// The remaining freshness lifetime in seconds, negative for a stale response; nil if it is unknown.
         ///
-        /// A number beyond 2,147,483,647 is stored as that number, and one below its negative as the negative.
+        /// A number outside −2,147,483,647 to 2,147,483,647 is stored as the nearest one of these.
         public var timeToLive: Int? {
             get { seconds == .min ? nil : Int(seconds) }
             set { seconds = newValue.map { max(-.max, Int32(clamping: $0)) } ?? .min }
         }
 
-        // Small, because each response is laid out with a status: 8 bytes in all.
-        /// 0 for no status.
-        private var statusCode: Int16 = 0
-        /// The smallest number for an unknown lifetime.
-        private var seconds = Int32.min
-
         /// Whether the response was stored; of a streamed body, whether it is stored once it has been read to its end.
-        public var isStored = false
+        public var isStored: Bool {
+            get { flags.contains(.stored) }
+            set { if newValue { flags.insert(.stored) } else { flags.remove(.stored) } }
+        }
 
         /// Whether the request was not sent because an identical request was in progress.
-        public var isCollapsed = false
+        public var isCollapsed: Bool {
+            get { flags.contains(.collapsed) }
+            set { if newValue { flags.insert(.collapsed) } else { flags.remove(.collapsed) } }
+        }
 
         /// Creates a status.
         ///

@@ -149,7 +149,7 @@ package struct RequestHeadWriter {
 extension Field.Name {
     /// Whether the field frames a message or controls a connection, so that only the executor may write it.
     package var belongsToExecutor: Bool {
-        // The length is compared first, which excludes nearly every field: 860 instructions for the head of a GET.
+        // The length is compared first, which excludes nearly every field and saves 860 instructions for a GET.
         switch rawValue.utf8.count {
         case 2: self == .te
         case 4: self == .host

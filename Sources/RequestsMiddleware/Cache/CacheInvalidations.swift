@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The invalidations of stored responses, and the lists of variants that are being created, in one store.
 ///
-/// Several caches can use one store, so those of this library contain the object.
+/// Several caches can use one store, so the stores of this library contain this object.
 final class CacheInvalidations: Sendable {
     private struct State: Sendable {
         /// The latest invalidations, the newest last.
@@ -87,7 +87,7 @@ extension CacheInvalidations {
     }
 }
 
-/// A store whose caches are notified of the invalidations of each other.
+/// A store with the invalidations that its caches share.
 protocol InvalidatedStore: CacheStore {
     var invalidations: CacheInvalidations { get }
 }

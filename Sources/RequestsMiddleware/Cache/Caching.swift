@@ -117,7 +117,8 @@ public struct Caching: Middleware {
 
     /// Removes all responses from the store, also those of other caches in it.
     ///
-    /// Responses to requests that this cache has already sent are not stored either.
+    /// Responses to requests that this cache has already sent are not stored either, nor are those of other caches with
+    /// the same ``MemoryStore`` or ``DiskStore``.
     public func removeAll() async {
         settings.invalidations.invalidateAll()
         await settings.store.removeAll()
@@ -133,7 +134,7 @@ extension Caching: StagedMiddleware {
         case forwarded(CacheForwarding, CacheFlights.Place?)
     }
 
-    /// Responds from memory, or passes on a request of which nothing is stored there.
+    /// Responds from memory, or passes on a request for which no usable response is stored there.
     func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Kept> {
         // An unsafe method makes stored responses invalid, which suspends.
         guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
@@ -158,7 +159,7 @@ extension Caching: StagedMiddleware {
     ) async throws(RequestError) -> RawResponse {
         let (exchange, isHandled) = exchange(for: request)
         if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe(next) }
-        // The partition of a request can have ended since its beginning.
+        // The function of the partition may return nil now, although it returned a name in `begin(_:)`.
         return try await isHandled ? exchange.respond(next) : perform(request, .bypass, with: next)
     }
 

@@ -82,7 +82,7 @@ public final class CookieStore: CookieProviding, CookieStoring {
 
     /// Returns the cookies of a request to `target`, and records their use.
     public func cookies(for target: TargetURI) -> [CookieJar.StoredCookie] {
-        // Without the clock for a jar without cookies, and outside the lock, because the clock may use the store.
+        // An empty jar needs no clock. The clock is read outside the lock, because it may use the store.
         guard state.withLock({ $0.jar.count > 0 }) else { return [] }
         let now = now()
         return state.withLock { $0.jar.cookies(for: target, at: now) }

@@ -26,7 +26,7 @@ public struct Observing: Middleware {
 
         fileprivate init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
-            // A log of nothing never has an interest in a request.
+            // A log that writes nothing observes no request.
             self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }.map(Watcher.init)
             self.clock = clock
         }

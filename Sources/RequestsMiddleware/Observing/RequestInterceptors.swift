@@ -79,8 +79,8 @@ public struct RequestInterceptors: Middleware {
         adding(.error(.suspending(function)), suspends: true)
     }
 
-    // These have names of their own: as overloads of the functions above, they would also be chosen for functions of a
-    // global actor, which would then not run there.
+    // These are not overloads of the functions above: the compiler would also choose them for functions of a global
+    // actor, which is an error in Swift 6, and in Swift 5 the function would run elsewhere.
 
     /// Returns these interceptors and a function that changes requests without suspending.
     public func mapRequest(_ function: @escaping SynchronousRequestFunction) -> Self {
@@ -133,7 +133,8 @@ public struct RequestInterceptors: Middleware {
 }
 
 extension RequestInterceptors: StagedMiddleware {
-    /// Applies the functions to a request if none can suspend, and keeps those for its response; nil without any.
+    /// Applies the functions for requests, unless a function can suspend, and keeps the interceptors for the end of the
+    /// exchange; nil if there are none.
     func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<RequestInterceptors?> {
         let all = all(for: &request)
         if all.steps.isEmpty { return .passed(nil) }

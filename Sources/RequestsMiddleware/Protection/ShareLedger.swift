@@ -42,7 +42,7 @@ struct ShareLedger: Sendable {
     /// The number of origins with calls, and of those that remain without any.
     var originCount: Int { queues.count }
 
-    /// Takes a share for a call that need not wait, and returns whether it did; `count` is at most `total`.
+    /// Takes a share for a call that need not wait, and returns whether it was taken; `count` is at most `total`.
     mutating func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
         // Calls that wait came earlier.
         let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil

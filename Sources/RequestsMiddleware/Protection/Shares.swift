@@ -57,7 +57,7 @@ final class Shares: Sendable {
         deinit { if count > 0 { shares.leave(count, of: origin) } }
     }
 
-    /// Takes a part of the quantity for a call if it need not wait, and returns whether it did.
+    /// Takes a part of the quantity for a call if it need not wait, and returns whether it was taken.
     func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
         state.withLock { $0.ledger.take(count, for: origin) }
     }
@@ -72,7 +72,8 @@ final class Shares: Sendable {
         }
     }
 
-    /// Returns a part that has been taken for a call to `origin`, as an object that returns it.
+    /// Returns an object for a part that was taken for a call to `origin`; the part is free again when the object is
+    /// released.
     func share(of count: Int, taken origin: TargetURI.Origin) -> Share { Share(self, origin, count) }
 
     /// Waits for a part of the quantity.

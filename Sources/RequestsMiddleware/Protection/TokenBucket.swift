@@ -30,7 +30,7 @@ struct TokenBucket: Sendable, OriginState {
         var delay: Duration { .nanoseconds(nanoseconds) }
     }
 
-    /// Takes a token if a request need not wait for one, and returns whether it did.
+    /// Takes a token if a request need not wait for one, and returns whether it was taken.
     mutating func takeAtOnce(at now: Deadline) -> Bool { take(at: now, within: 0) != nil }
 
     /// Takes a token; returns nil, without taking it, if the time to wait for it is longer than `limit`.

@@ -25,7 +25,9 @@ struct CacheInvalidationTests {
         #expect(try await cache.send().isHit)
     }
 
-    @Test("a change through one cache is noticed by another with the same store", arguments: [false, true])
+    @Test(
+        "a response that was requested before a change through another cache with the same store is not stored",
+        arguments: [false, true])
     func invalidationInSharedStore(isOnDisk: Bool) async throws {
         let folder = TemporaryDirectory()
         let store: any CacheStore = isOnDisk ? Caching.DiskStore(folder: folder.path) : Caching.MemoryStore()

@@ -135,7 +135,7 @@ struct TokenBucketTests {
         }
     }
 
-    @Test("a pause of the server counts with the longest interval and the largest burst")
+    @Test("a pause of the server has an effect with the longest interval and the largest burst")
     func longestTolerance() {
         let start = Deadline.now
         var bucket = TokenBucket(interval: .seconds(86_400), burst: 1_000_000_000)

@@ -2,6 +2,7 @@ import Dispatch
 @_spi(Lock) import Requests
 import RequestsMiddleware
 import RequestsMock
+import RequestsPOSIX
 import Testing
 
 /// A clock that records its sleeps and passes them at once.
@@ -107,7 +108,10 @@ enum CallForm: String, CaseIterable, CustomTestStringConvertible {
     ) async throws(RequestError) -> TypedResponse<Resource> {
         switch self {
         case .awaited: return try await executor.response(for: request)
-        case .blocking: return try Self.block { () throws(RequestError) in try executor.responseAndWait(for: request) }
+        case .blocking:
+            return try await withTaskExecutorPreference(ThreadPerJob()) { () async throws(RequestError) in
+                try Self.block { () throws(RequestError) in try executor.responseAndWait(for: request) }
+            }
         case .completion:
             let result = await withCheckedContinuation { continuation in
                 executor.perform(request, on: .global()) { continuation.resume(returning: $0) }
@@ -118,6 +122,32 @@ enum CallForm: String, CaseIterable, CustomTestStringConvertible {
 
     private static func block<Value>(_ body: () throws(RequestError) -> Value) throws(RequestError) -> Value {
         try body()
+    }
+}
+
+/// Runs each job of a task on a thread of its own.
+///
+/// If blocking calls occupied the few threads of the pool, work that needs one, such as an exchange of URLSession,
+/// would never end.
+private final class ThreadPerJob: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        do {
+            try DetachedThread.start(named: "caller") { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        } catch {
+            globalConcurrentExecutor.enqueue(job)
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own, outside of all tasks.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        do {
+            try DetachedThread.start(named: "caller") { continuation.resume(with: Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
     }
 }
 
