@@ -26,7 +26,7 @@ import Requests
 /// a request that is performed again passes through them once again.
 ///
 /// Functions that do not suspend can be added with ``mapRequest(_:)``, ``mapResponse(_:)`` and ``mapError(_:)``. If
-/// there are no others, a blocking call needs no task for them (<doc:/Requests/CallingFromSynchronousCode>).
+/// there are no others, a blocking call, such as `performAndWait(_:)`, needs no task for them.
 public struct RequestInterceptors: Middleware {
     /// A function that returns the request to send.
     public typealias RequestFunction = @Sendable (PreparedRequest) async throws -> PreparedRequest
