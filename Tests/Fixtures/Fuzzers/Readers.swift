@@ -31,7 +31,7 @@ private typealias Reading = [String]?
 private func readResponse(_ bytes: UnsafeRawBufferPointer, _ reader: ResponseReader, piece: Int) -> Reading {
     var reader = reader
     return read(bytes, piece: piece) { (part) throws(WireError) in
-        let (consumed, event) = try reader.next(in: part)
+        let (consumed, event) = try reader.next(in: part.assumingMemoryBound(to: UInt8.self).span)
         switch event {
         case .needMore: return (consumed, nil, false)
         case .data(let range): return (consumed, part[range].map { String($0) }.joined(separator: " "), false)
