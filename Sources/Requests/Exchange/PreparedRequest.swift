@@ -147,7 +147,7 @@ public struct PreparedRequest: Sendable {
     package func hasMethod(_ method: HTTPMethod) -> Bool { box.parts.method == method }
 
     /// The origin of the target, read without copying the target.
-    package var origin: TargetURI.Origin { box.parts.target.key }
+    package var originKey: TargetURI.OriginKey { box.parts.target.originKey }
 
     /// The target of the request.
     ///

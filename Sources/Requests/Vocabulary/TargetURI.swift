@@ -14,7 +14,7 @@ public struct TargetURI: Sendable {
         let zone: String?
         let port: Int?
         let authority: String
-        let origin: Origin
+        let origin: OriginKey
 
         init(scheme: String, userinfo: String?, host: String, zone: String?, port: Int?) {
             self.scheme = scheme
@@ -23,12 +23,12 @@ public struct TargetURI: Sendable {
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
-            origin = Origin("\(scheme)://\(authority)")
+            origin = OriginKey("\(scheme)://\(authority)")
         }
     }
 
     /// An origin as the key of a table, with its hash, because each request looks it up several times.
-    package struct Origin: Hashable, Sendable {
+    package struct OriginKey: Hashable, Sendable {
         /// The scheme, host and port.
         package let text: String
         private let textHash: Int
@@ -135,7 +135,7 @@ public struct TargetURI: Sendable {
     public var origin: String { parts.server.origin.text }
 
     /// The ``origin`` as the key of a table.
-    package var key: Origin { parts.server.origin }
+    package var originKey: OriginKey { parts.server.origin }
 
     /// The request target in absolute-form: the URI without userinfo and fragment (RFC 9112 §3.2.2).
     public var absoluteForm: String { origin + requestTarget }

@@ -76,7 +76,7 @@ public struct CircuitBreaker: Middleware {
         if settings.circuits.withLock({ $0.isEmpty }) { return .admitted(0) }
         let now = settings.now()
         return settings.circuits.withLock { circuits in
-            circuits.change(request.origin, new: CircuitState(settings.policy)) { $0.admit(at: now) }
+            circuits.change(request.originKey, new: CircuitState(settings.policy)) { $0.admit(at: now) }
         }
     }
 
@@ -85,7 +85,7 @@ public struct CircuitBreaker: Middleware {
         if settings.circuits.withLock({ $0.isEmpty }) { return number }
         let now = settings.now()
         return settings.circuits.withLock { circuits in
-            circuits.change(request.origin, new: CircuitState(settings.policy)) {
+            circuits.change(request.originKey, new: CircuitState(settings.policy)) {
                 $0.recordHead(admittedAs: number, at: now)
             }
         }
@@ -95,7 +95,7 @@ public struct CircuitBreaker: Middleware {
         if outcome != .failure, settings.circuits.withLock({ $0.isEmpty }) { return }
         let now = settings.now()
         settings.circuits.withLock { circuits in
-            circuits.change(request.origin, new: CircuitState(settings.policy)) {
+            circuits.change(request.originKey, new: CircuitState(settings.policy)) {
                 $0.record(outcome, admittedAs: number, at: now)
             }
         }
@@ -193,7 +193,7 @@ struct OriginTable<State: OriginState>: Sendable {
     /// The largest number of origins.
     static var limit: Int { 1_024 }
 
-    private var states: [TargetURI.Origin: State] = [:]
+    private var states: [TargetURI.OriginKey: State] = [:]
 
     var count: Int { states.count }
     var isEmpty: Bool { states.isEmpty }
@@ -202,7 +202,7 @@ struct OriginTable<State: OriginState>: Sendable {
     ///
     /// Initial states are not stored. Beyond the limit, those that can be forgotten are removed first.
     mutating func change<Result>(
-        _ origin: TargetURI.Origin, new: @autoclosure () -> State, _ change: (inout State) -> Result
+        _ origin: TargetURI.OriginKey, new: @autoclosure () -> State, _ change: (inout State) -> Result
     )
         -> Result
     {

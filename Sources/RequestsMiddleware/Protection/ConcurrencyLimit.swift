@@ -38,22 +38,22 @@ public struct ConcurrencyLimit: Middleware {
 extension ConcurrencyLimit: StagedMiddleware {
     /// Takes a permit if one is free.
     func begin(_ request: inout PreparedRequest) -> Beginning<Void> {
-        permits.take(1, for: request.origin) ? .passed(()) : .mustSuspend
+        permits.take(1, for: request.originKey) ? .passed(()) : .mustSuspend
     }
 
     func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await permits.wait(for: 1, to: request.origin, until: request.limit).value(for: request)
+        try await permits.wait(for: 1, to: request.originKey, until: request.limit).value(for: request)
         return try await perform(request, (), with: next)
     }
 
     func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool {
         guard case .stream(let stream) = response.body else {
-            permits.leave(1, of: request.origin)
+            permits.leave(1, of: request.originKey)
             return true
         }
-        let body = PermittedBody(stream, permits.share(of: 1, taken: request.origin))
+        let body = PermittedBody(stream, permits.share(of: 1, taken: request.originKey))
         response.body = .stream(ResponseStream(length: stream.length, PulledBody(body, request, response.head)))
         return true
     }
@@ -61,7 +61,7 @@ extension ConcurrencyLimit: StagedMiddleware {
     func fail(
         _ error: RequestError, _ request: PreparedRequest, _ kept: Void
     ) throws(RequestError) -> RawResponse {
-        permits.leave(1, of: request.origin)
+        permits.leave(1, of: request.originKey)
         throw error
     }
 }

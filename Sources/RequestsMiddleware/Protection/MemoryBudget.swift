@@ -73,7 +73,7 @@ public final class MemoryBudget: Middleware {
     /// Waits for `count` bytes.
     private func space(_ count: Int, for request: PreparedRequest) async throws(RequestError) -> Shares.Share {
         guard count <= size else { throw exhausted() }
-        switch await shares.share(of: count, to: request.origin, until: request.limit) {
+        switch await shares.share(of: count, to: request.originKey, until: request.limit) {
         case .granted(let space): return space
         case .timedOut: throw RequestError(.timedOut(.total))
         case .cancelled: throw RequestError(.cancelled)

@@ -69,7 +69,7 @@ public struct RateLimit: Middleware {
         try await interceptInStages(request, next: next)
     }
 
-    private func wait(for request: PreparedRequest, _ origin: TargetURI.Origin) async throws(RequestError) {
+    private func wait(for request: PreparedRequest, _ origin: TargetURI.OriginKey) async throws(RequestError) {
         let clock = settings.clock
         let start = clock.deadline
         let limit = try limit(for: request, at: start)
@@ -108,7 +108,7 @@ public struct RateLimit: Middleware {
     }
 
     private func rejection(
-        of request: PreparedRequest, _ origin: TargetURI.Origin, at now: Deadline
+        of request: PreparedRequest, _ origin: TargetURI.OriginKey, at now: Deadline
     ) -> RequestError {
         let delay = change(origin) { bucket in
             var copy = bucket
@@ -121,10 +121,11 @@ public struct RateLimit: Middleware {
     private func heed(_ head: ResponseHead, to request: PreparedRequest) {
         guard let pause = RateLimitFields.pause(of: head, date: settings.clock.date), pause > .zero else { return }
         let now = settings.clock.deadline
-        change(request.origin) { $0.block(for: min(pause, Self.longestPause), at: now) }
+        change(request.originKey) { $0.block(for: min(pause, Self.longestPause), at: now) }
     }
 
-    private func change<Result: Sendable>(_ origin: TargetURI.Origin, _ change: (inout TokenBucket) -> Result) -> Result
+    private func change<Result: Sendable>(_ origin: TargetURI.OriginKey, _ change: (inout TokenBucket) -> Result)
+        -> Result
     {
         settings.buckets.withLock { buckets in
             buckets.change(origin, new: TokenBucket(interval: settings.interval, burst: settings.burst), change)
@@ -137,13 +138,13 @@ extension RateLimit: StagedMiddleware {
     func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Void> {
         let now = settings.clock.deadline
         _ = try limit(for: request, at: now)
-        return change(request.origin) { $0.takeAtOnce(at: now) } ? .passed(()) : .mustSuspend
+        return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(()) : .mustSuspend
     }
 
     func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        try await wait(for: request, request.origin)
+        try await wait(for: request, request.originKey)
         return try await perform(request, (), with: next)
     }
 

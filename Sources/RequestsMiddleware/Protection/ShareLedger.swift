@@ -16,9 +16,9 @@ struct ShareLedger: Sendable {
     private let perOrigin: Int
     /// The amount in use.
     private(set) var used = 0
-    private var queues: [TargetURI.Origin: OriginQueue] = [:]
+    private var queues: [TargetURI.OriginKey: OriginQueue] = [:]
     /// The calls that wait, each with its origin.
-    private var origins: [UInt64: TargetURI.Origin] = [:]
+    private var origins: [UInt64: TargetURI.OriginKey] = [:]
     /// The first waiting calls of the origins that may use more, and some outdated ones.
     private var candidates = CallHeap()
     private var lastCall: UInt64 = 0
@@ -43,14 +43,14 @@ struct ShareLedger: Sendable {
     var originCount: Int { queues.count }
 
     /// Takes a share for a call that need not wait, and returns whether it was taken; `count` is at most `total`.
-    mutating func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
+    mutating func take(_ count: Int, for origin: TargetURI.OriginKey) -> Bool {
         // Calls that wait came earlier.
         let isFirst = origins.isEmpty || !hasWaiting(origin) && firstCandidate() == nil
         return isFirst && count <= total - used && takeIfPermitted(count, origin)
     }
 
     /// Returns nil if the call has its share now, or else its number as a waiting call; `count` is at most `total`.
-    mutating func enter(_ origin: TargetURI.Origin, _ count: Int = 1) -> UInt64? {
+    mutating func enter(_ origin: TargetURI.OriginKey, _ count: Int = 1) -> UInt64? {
         if take(count, for: origin) { return nil }
         lastCall += 1
         queues[origin, default: OriginQueue()].waiting.append((lastCall, count))
@@ -68,7 +68,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Ends the use of a share, and returns the calls that have one now.
-    mutating func leave(_ origin: TargetURI.Origin, _ count: Int = 1) -> [UInt64] {
+    mutating func leave(_ origin: TargetURI.OriginKey, _ count: Int = 1) -> [UInt64] {
         guard let index = queues.index(forKey: origin), queues.values[index].used >= count else { return [] }
         used -= count
         queues.values[index].used -= count
@@ -80,7 +80,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Increases a share of `own` without waiting, and returns whether there was enough.
-    mutating func grow(_ origin: TargetURI.Origin, _ own: Int, by count: Int) -> Bool {
+    mutating func grow(_ origin: TargetURI.OriginKey, _ own: Int, by count: Int) -> Bool {
         let isAlone = (queues[origin]?.used ?? 0) == own
         guard count <= total - used, isAlone || mayUse(count, origin) else { return false }
         take(count, origin)
@@ -101,13 +101,13 @@ struct ShareLedger: Sendable {
         return granted
     }
 
-    private mutating func take(_ count: Int, _ origin: TargetURI.Origin) {
+    private mutating func take(_ count: Int, _ origin: TargetURI.OriginKey) {
         used += count
         queues[origin, default: OriginQueue()].used += count
     }
 
     /// Uses `count` for a call to an origin unless the origin may not use as much; returns whether it may.
-    private mutating func takeIfPermitted(_ count: Int, _ origin: TargetURI.Origin) -> Bool {
+    private mutating func takeIfPermitted(_ count: Int, _ origin: TargetURI.OriginKey) -> Bool {
         if let index = queues.index(forKey: origin) {
             let used = queues.values[index].used
             guard used == 0 || count <= perOrigin - used else { return false }
@@ -120,24 +120,24 @@ struct ShareLedger: Sendable {
     }
 
     /// Returns whether the calls to an origin may use `count` more, if there is as much.
-    private func mayUse(_ count: Int, _ origin: TargetURI.Origin) -> Bool {
+    private func mayUse(_ count: Int, _ origin: TargetURI.OriginKey) -> Bool {
         guard let queue = queues[origin], queue.used > 0 else { return true }
         return count <= perOrigin - queue.used
     }
 
-    private func hasWaiting(_ origin: TargetURI.Origin) -> Bool {
+    private func hasWaiting(_ origin: TargetURI.OriginKey) -> Bool {
         queues[origin].map { $0.first < $0.waiting.count } ?? false
     }
 
     /// Returns the first waiting call to an origin if the origin may use the amount that it needs.
-    private func firstPermittedCall(of origin: TargetURI.Origin) -> (call: UInt64, count: Int)? {
+    private func firstPermittedCall(of origin: TargetURI.OriginKey) -> (call: UInt64, count: Int)? {
         guard let queue = queues[origin], queue.first < queue.waiting.count else { return nil }
         let first = queue.waiting[queue.first]
         return mayUse(first.count, origin) ? first : nil
     }
 
     /// Records the first waiting call to an origin, if it could have its share now.
-    private mutating func addCandidate(of origin: TargetURI.Origin) {
+    private mutating func addCandidate(of origin: TargetURI.OriginKey) {
         guard let call = firstPermittedCall(of: origin)?.call else { return }
         candidates.insert(call)
         // Those that were cancelled must not remain.
@@ -148,7 +148,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Returns the call that has waited longest of those whose origin may use the amount that they need.
-    private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: TargetURI.Origin)? {
+    private mutating func firstCandidate() -> (call: UInt64, count: Int, origin: TargetURI.OriginKey)? {
         while let call = candidates.first {
             if let origin = origins[call], let first = firstPermittedCall(of: origin), first.call == call {
                 return (call, first.count, origin)
@@ -159,7 +159,7 @@ struct ShareLedger: Sendable {
     }
 
     /// Removes the calls at the front of a queue that no longer wait.
-    private mutating func skipCancelled(_ origin: TargetURI.Origin) {
+    private mutating func skipCancelled(_ origin: TargetURI.OriginKey) {
         guard var queue = queues.removeValue(forKey: origin) else { return }
         while queue.first < queue.waiting.count, origins[queue.waiting[queue.first].call] == nil { queue.first += 1 }
         // Removed in groups, so that a long queue is not moved for each call.

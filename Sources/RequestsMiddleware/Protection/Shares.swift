@@ -34,10 +34,10 @@ final class Shares: Sendable {
     /// A part of the quantity, until its last reference is released.
     final class Share: Sendable {
         private let shares: Shares
-        private let origin: TargetURI.Origin
+        private let origin: TargetURI.OriginKey
         private let size: Atomic<Int>
 
-        fileprivate init(_ shares: Shares, _ origin: TargetURI.Origin, _ count: Int) {
+        fileprivate init(_ shares: Shares, _ origin: TargetURI.OriginKey, _ count: Int) {
             self.shares = shares
             self.origin = origin
             size = Atomic(count)
@@ -58,12 +58,12 @@ final class Shares: Sendable {
     }
 
     /// Takes a part of the quantity for a call if it need not wait, and returns whether it was taken.
-    func take(_ count: Int, for origin: TargetURI.Origin) -> Bool {
+    func take(_ count: Int, for origin: TargetURI.OriginKey) -> Bool {
         state.withLock { $0.ledger.take(count, for: origin) }
     }
 
     /// Waits for a part of the quantity, and returns it, or why there is none.
-    func share(of count: Int, to origin: TargetURI.Origin, until deadline: Deadline) async -> WaitingCall<Share> {
+    func share(of count: Int, to origin: TargetURI.OriginKey, until deadline: Deadline) async -> WaitingCall<Share> {
         guard count > 0 else { return .granted(Share(self, origin, count)) }
         return switch await wait(for: count, to: origin, until: deadline) {
         case .granted: .granted(share(of: count, taken: origin))
@@ -74,7 +74,7 @@ final class Shares: Sendable {
 
     /// Returns an object for a part that was taken for a call to `origin`; the part is free again when the object is
     /// released.
-    func share(of count: Int, taken origin: TargetURI.Origin) -> Share { Share(self, origin, count) }
+    func share(of count: Int, taken origin: TargetURI.OriginKey) -> Share { Share(self, origin, count) }
 
     /// Waits for a part of the quantity.
     ///
@@ -83,7 +83,7 @@ final class Shares: Sendable {
     ///   - origin: The origin of the call.
     ///   - deadline: The instant at which to stop waiting.
     /// - Returns: Whether the call has the part, which ``leave(_:of:)`` returns, or why it has none.
-    func wait(for count: Int, to origin: TargetURI.Origin, until deadline: Deadline) async -> WaitingCall<Void> {
+    func wait(for count: Int, to origin: TargetURI.OriginKey, until deadline: Deadline) async -> WaitingCall<Void> {
         guard let call = state.withLock({ $0.ledger.enter(origin, count) }) else { return .granted(()) }
         return await Wait.wait(until: deadline) { continuation in
             self.begin(call, continuation)
@@ -118,7 +118,7 @@ final class Shares: Sendable {
     }
 
     /// Returns a part that was taken for a call to `origin`.
-    func leave(_ count: Int, of origin: TargetURI.Origin) {
+    func leave(_ count: Int, of origin: TargetURI.OriginKey) {
         Self.resume(
             state.withLock { state in
                 let granted = state.ledger.leave(origin, count)

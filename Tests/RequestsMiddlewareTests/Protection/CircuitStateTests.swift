@@ -23,7 +23,7 @@ struct CircuitStateTests {
     @Test("after an opening, a table does not count the results of earlier requests")
     func earlierResults() {
         var table = OriginTable<CircuitState>()
-        let (start, origin) = (CircuitState.Instant.now, TargetURI.Origin("https://example.com"))
+        let (start, origin) = (CircuitState.Instant.now, TargetURI.OriginKey("https://example.com"))
         let policy = CircuitBreaker.Policy(failures: 2, pause: .seconds(10))
         func change<Result>(_ body: (inout CircuitState) -> Result) -> Result {
             table.change(origin, new: CircuitState(policy), body)

@@ -139,7 +139,7 @@ struct ShareLedgerTests {
                 let call = ledger.enter(origin, count)
                 #expect(call == model.enter(origin, count))
                 // A call that need not wait can take its share without a number.
-                #expect(taking.take(count, for: TargetURI.Origin(origin)) == (call == nil))
+                #expect(taking.take(count, for: TargetURI.OriginKey(origin)) == (call == nil))
                 #expect(taking.used == ledger.used)
             case 5..<8:
                 guard let index = model.running.indices.randomElement(using: &random) else { continue }
@@ -178,14 +178,14 @@ struct ShareLedgerTests {
 
 extension ShareLedger {
     fileprivate mutating func enter(_ origin: String, _ count: Int = 1) -> UInt64? {
-        enter(TargetURI.Origin(origin), count)
+        enter(TargetURI.OriginKey(origin), count)
     }
 
     fileprivate mutating func leave(_ origin: String, _ count: Int = 1) -> [UInt64] {
-        leave(TargetURI.Origin(origin), count)
+        leave(TargetURI.OriginKey(origin), count)
     }
 
     fileprivate mutating func grow(_ origin: String, _ own: Int, by count: Int) -> Bool {
-        grow(TargetURI.Origin(origin), own, by: count)
+        grow(TargetURI.OriginKey(origin), own, by: count)
     }
 }
