@@ -46,6 +46,9 @@ public struct TargetURI: Sendable {
         }
 
         package func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
+
+        /// The hash for a table, which is not hashed a second time.
+        package func _rawHashValue(seed: Int) -> Int { textHash ^ seed }
     }
 
     /// The immutable storage of a target.

@@ -30,10 +30,11 @@ final class CacheFlights: Sendable {
 
         init(_ exchange: CacheExchange) {
             self.exchange = exchange
-            var hasher = Hasher()
-            hasher.combine(exchange.key)
-            for field in exchange.request.header where !field.name.isTraceContext { hasher.combine(field) }
-            ownHash = hasher.finalize()
+            var hash = exchange.key.textHash
+            for field in exchange.request.header where !field.name.isTraceContext {
+                hash = hash &* 31 &+ field.hashValue
+            }
+            ownHash = hash
         }
 
         static func == (left: Self, right: Self) -> Bool {
@@ -42,6 +43,9 @@ final class CacheFlights: Sendable {
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
+
+        /// The hash for a table, which is not hashed a second time.
+        func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
     }
 
     /// A request in progress, for which identical requests wait.

@@ -8,7 +8,7 @@ extension Caching {
         public let text: String
 
         /// The hash of the text, computed once, because each request looks up its key several times.
-        private let textHash: Int
+        let textHash: Int
 
         /// Creates a key from its text.
         public init(text: String) {
@@ -30,6 +30,9 @@ extension Caching {
 
         /// Hashes the bytes of the text.
         public func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
+
+        /// Returns the hash for a table, which is not hashed a second time.
+        public func _rawHashValue(seed: Int) -> Int { textHash ^ seed }
     }
 }
 
