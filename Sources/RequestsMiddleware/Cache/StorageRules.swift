@@ -66,53 +66,79 @@ extension Caching.Rules {
     /// Returns whether a private cache may store a response to GET (RFC 9111 §3).
     static func permitsStoring(_ status: HTTPStatus, _ header: Header, for conditions: CacheConditions) -> Bool {
         guard (200...599).contains(status.code), status != 206, status != 304, !conditions.noStore else { return false }
-        let directives = DirectiveNames(header[.cacheControl] ?? "")
-        if directives.has("must-understand") {
+        let directives = StorageDirectives(header)
+        if directives.contains(.mustUnderstand) {
             // The directive replaces no-store for caches that understand the status (RFC 9111 §5.2.2.3).
             guard status.isUnderstoodByCaches else { return false }
-        } else if directives.has("no-store") {
+        } else if directives.contains(.noStore) {
             return false
         }
         if VariantList.names(in: header) == nil { return false }
-        if status.isHeuristicallyCacheable || header.contains(.expires) { return true }
-        return directives.has("max-age") || directives.has("public") || directives.has("private")
+        return status.isHeuristicallyCacheable || header.contains(.expires) || directives.contains(.storable)
     }
 
     var heuristicSeconds: Double { heuristicLimit / .seconds(1) }
     var staleIfErrorSeconds: Double { staleIfError / .seconds(1) }
 }
 
-/// The names of the directives of a Cache-Control field.
-///
-/// Most responses are not stored, so the names are read without an allocation if no argument is quoted.
-private enum DirectiveNames {
-    /// The value, in which each comma ends a directive.
-    case simple(String)
-    case parsed(CacheControl)
+/// The directives of a response that decide whether it may be stored.
+private struct StorageDirectives: OptionSet {
+    let rawValue: UInt8
 
-    init(_ value: String) {
-        let isSimple = value.isContiguousUTF8 && !value.containsByte("\"")
-        self = isSimple ? .simple(value) : .parsed(CacheControl(fieldValue: value))
+    static let mustUnderstand = StorageDirectives(rawValue: 1)
+    static let noStore = StorageDirectives(rawValue: 2)
+    /// max-age, public or private.
+    static let storable = StorageDirectives(rawValue: 4)
+
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
     }
 
-    func has(_ name: StaticString) -> Bool {
-        switch self {
-        case .simple(let value):
-            value.utf8.withContiguousStorageIfAvailable { Self.has(name, in: $0) } ?? false
-        case .parsed(let control): control.has("\(name)")
+    /// Reads the names of the directives in Cache-Control, without an allocation if no argument is quoted, because most
+    /// responses are not stored.
+    init(_ header: Header) {
+        self = []
+        guard let value = header[.cacheControl] else { return }
+        let isRead: Void? = value.utf8.withContiguousStorageIfAvailable { bytes in
+            if bytes.contains(UInt8(ascii: "\"")) { readQuoted(value) } else { readSimple(bytes) }
         }
+        if isRead == nil { readQuoted(value) }
     }
 
-    private static func has(_ name: StaticString, in value: UnsafeBufferPointer<UInt8>) -> Bool {
-        let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    private mutating func readQuoted(_ value: String) {
+        let control = CacheControl(fieldValue: value)
+        if control.has("must-understand") { insert(.mustUnderstand) }
+        if control.has("no-store") { insert(.noStore) }
+        if ["max-age", "public", "private"].contains(where: control.has) { insert(.storable) }
+    }
+
+    /// Reads a value in which each comma ends a directive.
+    private mutating func readSimple(_ value: UnsafeBufferPointer<UInt8>) {
         var position = 0
         while position < value.count {
-            let start = value[position...].firstIndex { $0 != 0x20 && $0 != 0x09 } ?? value.count
-            let end = value[start...].firstIndex { !Token.isTokenByte($0) } ?? value.count
-            if ASCIIFolding.areEqual(UnsafeBufferPointer(rebasing: value[start..<end]), name) { return true }
-            position = (value[end...].firstIndex(of: UInt8(ascii: ",")) ?? value.count) + 1
+            var start = position
+            while start < value.count, value[start] == 0x20 || value[start] == 0x09 { start += 1 }
+            var end = start
+            while end < value.count, Token.isTokenByte(value[end]) { end += 1 }
+            insert(Self.directive(UnsafeBufferPointer(rebasing: value[start..<end])))
+            position = end
+            while position < value.count, value[position] != UInt8(ascii: ",") { position += 1 }
+            position += 1
         }
-        return false
+    }
+
+    private static func directive(_ name: UnsafeBufferPointer<UInt8>) -> StorageDirectives {
+        func isEqual(to other: StaticString) -> Bool {
+            ASCIIFolding.areEqual(name, UnsafeBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount))
+        }
+        // The lengths exclude most names.
+        return switch name.count {
+        case 6 where isEqual(to: "public"): .storable
+        case 7 where isEqual(to: "max-age") || isEqual(to: "private"): .storable
+        case 8 where isEqual(to: "no-store"): .noStore
+        case 15 where isEqual(to: "must-understand"): .mustUnderstand
+        default: []
+        }
     }
 }
 
