@@ -21,6 +21,9 @@ final class ObservedExchange: Sendable {
         start = Deadline(clock.now())
     }
 
+    /// The context that is current while the request is performed; nil for no change.
+    var context: TraceContext? { observation.context }
+
     /// The request to pass on; its progress is watched if its bytes cannot be counted otherwise.
     var watchedRequest: PreparedRequest {
         guard !handlers.isEmpty, request.hasBody || request.isForFile else { return request }

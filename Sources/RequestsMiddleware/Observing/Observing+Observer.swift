@@ -75,7 +75,7 @@ extension Observing {
         ///   - resendCount: The number of requests of the call before this one; nil for the number of redirects and of
         ///     the attempts that have been observed.
         public init(of request: PreparedRequest, at seat: Seat, resendCount: Int? = nil) {
-            let attempts = seat == .attempts ? AttemptCount.current?.next() ?? 0 : 0
+            let attempts = seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
             self.init(of: request, at: seat, resendCount: resendCount ?? request.redirectCount + attempts)
         }
 
@@ -140,14 +140,4 @@ extension Observing {
             }
         }
     }
-}
-
-/// The number of the attempts of one request, which the middleware for calls creates and that for attempts counts.
-final class AttemptCount: Sendable {
-    @TaskLocal static var current: AttemptCount?
-
-    private let count = Atomic(0)
-
-    /// Counts an attempt, and returns the number of those before it.
-    func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
 }

@@ -84,7 +84,7 @@ public struct Observing: Middleware {
 
     /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
     private func begin(_ request: PreparedRequest) -> Watch? {
-        let attempts = settings.seat == .attempts ? AttemptCount.current?.next() ?? 0 : 0
+        let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         // Created for the first observer that needs it.
         var observation: Observation?
         var handlers: [Handler] = []

@@ -1,20 +1,25 @@
 import Requests
+import Synchronization
 
 extension Observing {
     /// A request that observers watch, from its beginning to its end.
-    struct Watch: Sendable {
+    ///
+    /// In the seat for calls, it also counts the attempts of the request.
+    final class Watch: Sendable {
+        /// The watched request of the call that the present task performs.
+        @TaskLocal static var current: Watch?
+
         /// The request to pass on.
         let request: PreparedRequest
-        private let reporter: Reporter
-        private let context: TraceContext?
-        /// The count of the attempts, in the seat for calls.
-        private let attempts: AttemptCount?
-
-        private enum Reporter: Sendable {
-            /// The only observer, which needs neither a report nor the time unless the body is streamed.
-            case counter(ActivityCounter, afterAttempts: Int, Settings)
-            case exchange(ObservedExchange)
-        }
+        private let settings: Settings
+        /// The only observer, which needs neither a report nor the time unless the body is streamed.
+        private let counter: ActivityCounter?
+        /// The exchange that the observers are notified of; nil if there is only a counter.
+        private let exchange: ObservedExchange?
+        /// The number of attempts of the same request before this one.
+        private let formerAttempts: Int
+        /// The number of attempts of this request.
+        private let attempts = Atomic(0)
 
         /// Begins to watch a request that only `counter` observes.
         init(
@@ -22,19 +27,24 @@ extension Observing {
             _ settings: Settings
         ) {
             self.request = request
-            reporter = .counter(counter, afterAttempts: attempts, settings)
-            context = nil
-            self.attempts = settings.seat == .calls ? AttemptCount() : nil
+            self.settings = settings
+            self.counter = counter
+            exchange = nil
+            formerAttempts = attempts
         }
 
         /// Begins to watch a request for `handlers`.
         init(_ observation: Observation, _ handlers: [Handler], _ settings: Settings) {
             let exchange = ObservedExchange(observation, handlers, settings.clock)
             request = exchange.watchedRequest
-            reporter = .exchange(exchange)
-            context = observation.context
-            attempts = settings.seat == .calls ? AttemptCount() : nil
+            self.settings = settings
+            counter = nil
+            self.exchange = exchange
+            formerAttempts = 0
         }
+
+        /// Counts an attempt, and returns the number of those before it.
+        func nextAttempt() -> Int { attempts.add(1, ordering: .relaxed).oldValue }
 
         /// Performs an exchange, or the deferred part of one, and reports its end.
         @inline(__always)  // saves a frame in the call of a task
@@ -65,21 +75,19 @@ extension Observing {
 
         /// Reports a failed request, and returns the error.
         private func end(_ error: RequestError) -> RequestError {
-            switch reporter {
-            case .counter(let counter, _, _): counter.end()
-            case .exchange(let exchange): exchange.end(error)
-            }
+            counter?.end()
+            exchange?.end(error)
             return error
         }
 
         /// Reports a response; the end of a streamed body is reported when it is reached.
         func end(_ response: inout RawResponse) {
-            switch reporter {
-            case .counter(let counter, let attempts, let settings):
+            if let counter {
                 guard case .stream = response.body else { return counter.end() }
-                let observation = Observation(of: request, at: settings.seat, afterAttempts: attempts)
+                let observation = Observation(of: request, at: settings.seat, afterAttempts: formerAttempts)
                 response = ObservedExchange(observation, [counter.endHandler], settings.clock).receive(response)
-            case .exchange(let exchange): response = exchange.receive(response)
+            } else if let exchange {
+                response = exchange.receive(response)
             }
         }
     }
@@ -90,23 +98,23 @@ extension Observing {
 extension Observing.Watch {
     @inline(__always)  // saves a frame in the call of a task
     private func withValues<Result>(_ operation: () async throws -> Result) async throws -> Result {
-        guard let context else { return try await withAttempts(operation) }
+        guard let context = exchange?.context else { return try await withAttempts(operation) }
         return try await TraceContext.$current.withValue(context) { try await withAttempts(operation) }
     }
 
     @inline(__always)  // saves a frame in the call of a task
     private func withAttempts<Result>(_ operation: () async throws -> Result) async throws -> Result {
-        guard let attempts else { return try await operation() }
-        return try await AttemptCount.$current.withValue(attempts, operation: operation)
+        guard settings.seat == .calls else { return try await operation() }
+        return try await Self.$current.withValue(self, operation: operation)
     }
 
     private func withValues<Result>(_ operation: () throws -> Result) throws -> Result {
-        guard let context else { return try withAttempts(operation) }
+        guard let context = exchange?.context else { return try withAttempts(operation) }
         return try TraceContext.$current.withValue(context) { try withAttempts(operation) }
     }
 
     private func withAttempts<Result>(_ operation: () throws -> Result) throws -> Result {
-        guard let attempts else { return try operation() }
-        return try AttemptCount.$current.withValue(attempts, operation: operation)
+        guard settings.seat == .calls else { return try operation() }
+        return try Self.$current.withValue(self, operation: operation)
     }
 }
