@@ -15,6 +15,10 @@ public struct PreparedRequest: Sendable {
         let isChecked = Atomic(false)
         /// Whether a call performs the request and follows redirects.
         let isPartOfCall: Atomic<Bool>
+        /// The fields of later forms of the request; nil unless middleware needs them.
+        ///
+        /// Not an `AtomicLazyReference`, whose functions are not specialized: 300 instructions for each change.
+        private let lateReference = Atomic<Unmanaged<LateFields>?>(nil)
 
         init(_ parts: consuming Parts, isPartOfCall: Bool = false) {
             self.parts = parts
@@ -30,6 +34,25 @@ public struct PreparedRequest: Sendable {
         init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?) {
             parts = Parts(target: target, template: template, api: api)
             isPartOfCall = Atomic(false)
+        }
+
+        deinit { lateReference.load(ordering: .acquiring)?.release() }
+
+        var lateFields: LateFields? { lateReference.load(ordering: .acquiring)?.takeUnretainedValue() }
+
+        /// Stores the late fields, unless another thread has done so.
+        func store(_ fields: LateFields) {
+            let reference = Unmanaged.passRetained(fields)
+            let (isStored, _) = lateReference.compareExchange(
+                expected: nil, desired: reference, ordering: .acquiringAndReleasing)
+            if !isStored { reference.release() }
+        }
+
+        /// Records the values of this form, which was made of `former`, for the middleware that needs them.
+        func record(changing former: Box) {
+            parts.seenValues?.add(parts.header, parts.target)
+            if let fields = former.lateFields { parts.earlierLateFields = fields }
+            parts.earlierLateFields?.add(parts.header)
         }
     }
 
@@ -57,6 +80,8 @@ public struct PreparedRequest: Sendable {
         var handlesUnauthorized = false
         /// Receives the values of each changed form of the request; nil if no middleware before it needs them.
         var seenValues: SeenValues?
+        /// The late fields of the earlier form to which those of this form belong; nil if none are recorded.
+        var earlierLateFields: LateFields?
 
         init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)? = nil) {
             self.target = target
@@ -98,12 +123,26 @@ public struct PreparedRequest: Sendable {
     var parts: Parts {
         get { box.parts }
         set {
-            newValue.seenValues?.add(newValue.header, newValue.target)
-            box = Box(newValue, isPartOfCall: isPartOfCall)
+            let copy = Box(newValue, isPartOfCall: isPartOfCall)
+            copy.record(changing: box)
+            box = copy
         }
     }
 
     var seenValues: SeenValues? { box.parts.seenValues }
+
+    /// The names of the fields of later forms of this request; nil unless ``recordLateFields()`` was called.
+    var lateFields: LateFields? { box.lateFields }
+
+    /// The late fields of an earlier form, to which those of this one belong.
+    var earlierLateFields: LateFields? { box.parts.earlierLateFields }
+
+    /// Records the names of the fields that later middleware adds to this request, or whose values it changes.
+    ///
+    /// This is a property of the present form of the request, so the form is not copied.
+    package func recordLateFields() {
+        if box.lateFields == nil { box.store(LateFields(of: box.parts.header, within: box.parts.earlierLateFields)) }
+    }
 
     /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
     ///
@@ -133,7 +172,7 @@ public struct PreparedRequest: Sendable {
     mutating func change(_ body: (inout Parts) -> Void) {
         let copy = Box(copying: box)
         body(&copy.parts)
-        copy.parts.seenValues?.add(copy.parts.header, copy.parts.target)
+        copy.record(changing: box)
         box = copy
     }
 

@@ -9,12 +9,6 @@ final class SeenValues: Sendable {
     }
 
     private let state = Lock(State())
-    /// The values that were collected before these, which include these.
-    private let outer: SeenValues?
-
-    init(within outer: SeenValues? = nil) {
-        self.outer = outer
-    }
 
     /// Adds the values of a form of the request.
     func add(_ header: Header, _ target: TargetURI) {
@@ -25,13 +19,11 @@ final class SeenValues: Sendable {
                 if let query { state.queries.insert(query) }
             }
         }
-        outer?.add(header, target)
     }
 
     /// Adds a field that is not part of the request.
     func add(_ field: Field) {
         state.withLock { state in _ = state.fields.insert(field) }
-        outer?.add(field)
     }
 
     var fields: Set<Field> { state.withLock { $0.fields } }
@@ -41,24 +33,23 @@ final class SeenValues: Sendable {
 extension PreparedRequest {
     /// Collects the values that middleware behind this one gives the request, so that ``secrets(_:)`` finds the secrets
     /// among them.
-    ///
-    /// - Parameter separately: Whether values of earlier forms of the request are left out, for ``lateFieldNames``.
-    package mutating func collectSeenValues(separately: Bool = false) {
-        guard seenValues == nil || separately else { return }
-        change { $0.seenValues = SeenValues(within: $0.seenValues) }
+    package mutating func collectSeenValues() {
+        guard seenValues == nil else { return }
+        change { $0.seenValues = SeenValues() }
     }
 
     /// Records a secret field, such as credentials for a proxy, that the executor sends with this request without
     /// adding it to the request.
     ///
     /// ``secrets(_:)`` then finds it.
-    package func recordSecret(_ field: Field) { seenValues?.add(field) }
-
-    /// The names of the fields that later middleware has added to this request, or whose values it has changed; none
-    /// unless its values are collected.
-    package var lateFieldNames: Set<Field.Name> {
-        guard let seenValues else { return [] }
-        let own = Set(header)
-        return Set(seenValues.fields.lazy.filter { !own.contains($0) }.map(\.name))
+    package func recordSecret(_ field: Field) {
+        seenValues?.add(field)
+        (lateFields ?? earlierLateFields)?.add([field])
     }
+
+    /// Returns whether later middleware has added a field to this request, or changed its value; false unless
+    /// ``recordLateFields()`` was called.
+    ///
+    /// If the request was performed before, this includes the middleware of those exchanges.
+    package func hasLateField(_ name: Field.Name) -> Bool { lateFields?.contains(name) ?? false }
 }

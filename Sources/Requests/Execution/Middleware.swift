@@ -48,6 +48,8 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         let middleware: Interceptor
         /// The executor as the middleware receives it; created once, because each request needs it.
         let next: any RequestExecutor
+        /// The middleware and the executor as a stage; nil if the middleware is not staged.
+        let stage: Stage?
         /// The traits, determined once, because those of a chain depend on all of its executors.
         let traits: ExecutorTraits
 
@@ -55,6 +57,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
             self.base = base
             self.middleware = middleware
             next = base
+            stage = Stage(middleware, before: base)
             let traits = middleware.traits(before: base.traits)
             self.traits = traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
         }
@@ -75,8 +78,11 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
     @inline(__always)  // saves a frame: the witness of the protocol is another function
     public func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         // Few calls leave their origin; the others pass on the executor itself.
-        guard request.hasLeftOrigin else { return try await parts.middleware.intercept(request, next: parts.next) }
-        return try await parts.middleware.intercept(request, next: parts.base.guardingSecrets(of: request))
+        guard !request.hasLeftOrigin else {
+            return try await parts.middleware.intercept(request, next: parts.base.guardingSecrets(of: request))
+        }
+        if let stage = parts.stage { return try await stage.execute(request) }
+        return try await parts.middleware.intercept(request, next: parts.next)
     }
 
     /// The traits that the middleware makes of those of the executor.

@@ -54,7 +54,7 @@ final class CacheExchange: Sendable {
     var hasRange: Bool { fields.contains(.range) }
 
     /// Returns a stored response, or begins to forward the request, without a suspension.
-    func begin(_ sent: inout PreparedRequest) throws(RequestError) -> Beginning<Caching.Kept> {
+    func begin(_ sent: inout PreparedRequest) throws(RequestError) -> Beginning {
         try checkRequest()
         if conditions.ignoresStored { return try begin(&sent, .request, in: nil) }
         let endings = settings.flights.endings
@@ -81,9 +81,9 @@ final class CacheExchange: Sendable {
     /// Begins to forward the request, which identical ones wait for if it has a place among the requests in progress.
     private func begin(
         _ sent: inout PreparedRequest, _ reason: ForwardReason, in place: CacheFlights.Place?
-    ) throws(RequestError) -> Beginning<Caching.Kept> {
+    ) throws(RequestError) -> Beginning {
         guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
-        return .passed(.forwarded(CacheForwarding(self, reason, nil, &sent), place))
+        return .passed(KeptValues(CacheForwarding(self, reason, nil, in: place, &sent)))
     }
 
     private func checkRequest() throws(RequestError) {
@@ -231,7 +231,7 @@ extension CacheExchange {
     ) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(reason)) }
         var sent = request
-        let forwarding = CacheForwarding(self, reason, found, &sent)
+        let forwarding = CacheForwarding(self, reason, found, in: nil, &sent)
         var response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(sent)

@@ -1,7 +1,7 @@
 @_spi(Lock) internal import Requests
 
 /// The forwarding of a request by a cache, from its beginning until its response has been handled.
-struct CacheForwarding: Sendable {
+final class CacheForwarding: Sendable {
     let exchange: CacheExchange
     private let reason: CacheExchange.ForwardReason
     /// The stored response that is validated; nil for none.
@@ -23,13 +23,17 @@ struct CacheForwarding: Sendable {
         }
     }
 
+    /// The place among the requests in progress, if identical requests wait for this one.
+    private let place: CacheFlights.Place?
+
     /// Begins to forward the request of `exchange`, and changes `sent` for the next executor.
     init(
         _ exchange: CacheExchange, _ reason: CacheExchange.ForwardReason, _ found: CacheExchange.Found?,
-        _ sent: inout PreparedRequest
+        in place: CacheFlights.Place?, _ sent: inout PreparedRequest
     ) {
         self.exchange = exchange
         self.reason = reason
+        self.place = place
         if let found {
             // The request's own conditions are those of its caller.
             let isOwn = exchange.hasRange || exchange.hasPrecondition
@@ -40,7 +44,7 @@ struct CacheForwarding: Sendable {
             validated = nil
         }
         // Vary may name fields that middleware behind the cache adds or changes.
-        sent.collectSeenValues(separately: true)
+        sent.recordLateFields()
         invalidations = exchange.settings.invalidations.count
         requestTime = exchange.settings.time
     }
@@ -50,6 +54,11 @@ struct CacheForwarding: Sendable {
         response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
             forwardReason: reason, forwardedStatus: response.head.status)
         return validated == nil && exchange.request.hasMethod(.get) && exchange.storage(of: response) == .never
+    }
+
+    /// Resumes the requests that wait for this one.
+    func leave(_ outcome: @autoclosure () -> CacheFlights.Outcome) {
+        if let place { exchange.settings.flights.end(place, outcome()) }
     }
 
     /// Stores the response, or returns the stored one that it confirms or fails to replace.
@@ -100,10 +109,9 @@ extension CacheExchange {
             guard let names = VariantList.names(in: header)?.map({ Field.Name($0) }), !names.isEmpty else {
                 return false
             }
-            let lateNames = sent.lateFieldNames
             return names.contains { name in
                 if name == .acceptEncoding { return false }
-                return lateNames.contains(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
+                return sent.hasLateField(name) || addsCredentials && name.isCredential && !sent.header.contains(name)
             }
         }
     }

@@ -126,16 +126,10 @@ public struct Caching: Middleware {
 }
 
 extension Caching: StagedMiddleware {
-    /// The way in which a request was passed on.
-    enum Kept: Sendable {
-        /// The cache does not handle the request.
-        case bypass
-        /// The cache forwards the request; identical ones wait for it if it has a place.
-        case forwarded(CacheForwarding, CacheFlights.Place?)
-    }
-
     /// Responds from memory, or passes on a request for which no usable response is stored there.
-    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Kept> {
+    ///
+    /// The kept object is the ``CacheForwarding``, or nil if the cache does not handle the request.
+    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
         // An unsafe method makes stored responses invalid, which suspends.
         guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
         let (exchange, isHandled) = exchange(for: request)
@@ -143,7 +137,7 @@ extension Caching: StagedMiddleware {
         guard !exchange.conditions.forbidsForwarding else {
             return .response(try exchange.deliver(exchange.gatewayTimeout(.bypass)))
         }
-        return .passed(.bypass)
+        return .passed(KeptValues())
     }
 
     /// Returns the exchange of a GET or HEAD request, and whether the cache handles it.
@@ -154,45 +148,43 @@ extension Caching: StagedMiddleware {
         return (exchange, partition != nil && !request.hasOwnCookies && exchange.isCacheable)
     }
 
-    func interceptSuspending(
+    package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         let (exchange, isHandled) = exchange(for: request)
         if request.method != .get, request.method != .head { return try await exchange.forwardUnsafe(next) }
         // The function of the partition may return nil now, although it returned a name in `begin(_:)`.
-        return try await isHandled ? exchange.respond(next) : perform(request, .bypass, with: next)
+        return try await isHandled ? exchange.respond(next) : perform(request, KeptValues(), with: next)
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Kept) -> Bool {
-        switch kept {
-        case .bypass:
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
+        guard let forwarding = kept.object as? CacheForwarding else {
             response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
                 forwardReason: .bypass, forwardedStatus: response.head.status)
             return true
-        case .forwarded(let forwarding, let place):
-            guard forwarding.end(&response) else { return false }
-            if let place { settings.flights.end(place, .ended) }
-            return true
         }
+        guard forwarding.end(&response) else { return false }
+        forwarding.leave(.ended)
+        return true
     }
 
-    func complete(
-        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: Kept, next: any RequestExecutor
+    package func complete(
+        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard case .forwarded(let forwarding, let place) = kept else { return response }
+        guard let forwarding = kept.object as? CacheForwarding else { return response }
         do throws(RequestError) {
             let response = try await forwarding.complete(consume response, request, next)
-            if let place { settings.flights.end(place, .ended) }
+            forwarding.leave(.ended)
             return response
         } catch {
             return try fail(error, request, kept)
         }
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: Kept
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        if case .forwarded(_, let place?) = kept { settings.flights.end(place, CacheFlights.Outcome(error)) }
+        (kept.object as? CacheForwarding)?.leave(CacheFlights.Outcome(error))
         throw error
     }
 }

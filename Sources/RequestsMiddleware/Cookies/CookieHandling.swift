@@ -61,44 +61,41 @@ public struct CookieHandling: Middleware {
 }
 
 extension CookieHandling: StagedMiddleware {
-    /// The request before its cookies were added, and the settings with the place for those of its response.
-    struct CookieExchange: Sendable {
-        fileprivate let original: PreparedRequest
-        fileprivate let settings: Settings
-    }
-
     /// Adds the stored cookies, unless the request does without them.
-    func begin(_ request: inout PreparedRequest) -> Beginning<CookieExchange?> {
+    ///
+    /// The kept object is the settings with the place for the cookies of the response, or nil; the kept request is the
+    /// one before cookies were added, or nil if there were none.
+    package func begin(_ request: inout PreparedRequest) -> Beginning {
         guard request.hasOwnAttributes else { return .passed(settings.begin(&request)) }
-        guard request.options.handlesCookies != false else { return .passed(nil) }
+        guard request.options.handlesCookies != false else { return .passed(KeptValues()) }
         guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(&request)) }
         // A second middleware of this kind must not handle the request again.
-        guard !own.isHandled else { return .passed(nil) }
+        guard !own.isHandled else { return .passed(KeptValues()) }
         request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
         return .passed(own.handling.settings.begin(&request))
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: CookieExchange?) -> Bool {
-        guard let kept else { return true }
-        response.keepCredentials(of: request, addedTo: kept.original)
-        kept.settings.store?.store(response.head)
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
+        if let original = kept.request { response.keepCredentials(of: request, addedTo: original) }
+        (kept.object as? Settings)?.store?.store(response.head)
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: CookieExchange?
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        if let response = error.response { kept?.settings.store?.store(response) }
+        if let response = error.response { (kept.object as? Settings)?.store?.store(response) }
         throw error
     }
 }
 
 extension CookieHandling.Settings {
     /// Adds the cookies of the provider to a request.
-    fileprivate func begin(_ request: inout PreparedRequest) -> CookieHandling.CookieExchange {
+    fileprivate func begin(_ request: inout PreparedRequest) -> KeptValues {
+        guard let cookies = provider?.cookies(for: request.target), !cookies.isEmpty else { return KeptValues(self) }
         let original = request
-        if let cookies = provider?.cookies(for: request.target), !cookies.isEmpty { request.add(cookies) }
-        return CookieHandling.CookieExchange(original: original, settings: self)
+        request.add(cookies)
+        return KeptValues(self, original)
     }
 }
 

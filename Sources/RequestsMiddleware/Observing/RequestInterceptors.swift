@@ -46,6 +46,15 @@ public struct RequestInterceptors: Middleware {
     /// A function that throws an error or returns a response, for the error of a request, without suspending.
     public typealias SynchronousErrorFunction = @Sendable (RequestError, PreparedRequest) throws -> RawResponse
 
+    /// The interceptors of one request, as the object that a request keeps.
+    private final class Applied: Sendable {
+        let interceptors: RequestInterceptors
+
+        init(_ interceptors: RequestInterceptors) {
+            self.interceptors = interceptors
+        }
+    }
+
     private enum Function<Synchronous: Sendable, Suspending: Sendable>: Sendable {
         case synchronous(Synchronous)
         case suspending(Suspending)
@@ -135,9 +144,9 @@ public struct RequestInterceptors: Middleware {
 extension RequestInterceptors: StagedMiddleware {
     /// Applies the functions for requests, unless a function can suspend, and keeps the interceptors for the end of the
     /// exchange; nil if there are none.
-    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<RequestInterceptors?> {
+    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
         let all = all(for: &request)
-        if all.steps.isEmpty { return .passed(nil) }
+        if all.steps.isEmpty { return .passed(KeptValues()) }
         guard !all.suspends else { return .mustSuspend }
         do {
             for case .request(.synchronous(let function)) in all.steps { request = try function(request) }
@@ -145,10 +154,10 @@ extension RequestInterceptors: StagedMiddleware {
             let error = RequestError(wrapping: error, as: .other).beforeSending()
             return .response(try all.apply(to: .failure(error), of: request).get())
         }
-        return .passed(all)
+        return .passed(KeptValues(Applied(all)))
     }
 
-    func interceptSuspending(
+    package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         var request = request
@@ -172,10 +181,10 @@ extension RequestInterceptors: StagedMiddleware {
         return try await all.applySuspending(to: outcome, of: request).get()
     }
 
-    func end(
-        _ response: inout RawResponse, _ request: PreparedRequest, _ all: RequestInterceptors?
+    package func end(
+        _ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> Bool {
-        guard let all else { return true }
+        guard let all = (kept.object as? Applied)?.interceptors else { return true }
         for (index, step) in all.steps.enumerated() {
             guard case .response(.synchronous(let function)) = step else { continue }
             do {
@@ -189,10 +198,10 @@ extension RequestInterceptors: StagedMiddleware {
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ all: RequestInterceptors?
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        guard let all else { throw error }
+        guard let all = (kept.object as? Applied)?.interceptors else { throw error }
         return try all.apply(to: .failure(error), of: request).get()
     }
 }

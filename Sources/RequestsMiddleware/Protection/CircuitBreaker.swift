@@ -1,4 +1,5 @@
 @_spi(Lock) internal import Requests
+import Synchronization
 
 /// Middleware that sends no requests to an origin that fails repeatedly, until probes succeed.
 ///
@@ -42,11 +43,26 @@ public struct CircuitBreaker: Middleware {
     private final class Settings: Sendable {
         let policy: Policy
         let now: @Sendable () -> ContinuousClock.Instant
-        let circuits = Lock(OriginTable<CircuitState>())
+        private let circuits = Lock(OriginTable<CircuitState>())
+        /// Whether there are circuits, read without the lock; without failures there are none.
+        private let hasCircuits = Atomic(false)
 
         init(_ policy: Policy, _ now: @escaping @Sendable () -> ContinuousClock.Instant) {
             self.policy = policy
             self.now = now
+        }
+
+        var isEmpty: Bool { !hasCircuits.load(ordering: .acquiring) }
+
+        /// Changes the circuit of the origin of a request, and returns the result of `change`.
+        func change<Result: Sendable>(
+            of request: PreparedRequest, _ change: (inout CircuitState, CircuitState.Instant) -> Result
+        ) -> Result {
+            let now = now()
+            return circuits.withLock { circuits in
+                defer { hasCircuits.store(!circuits.isEmpty, ordering: .releasing) }
+                return circuits.change(request.originKey, new: CircuitState(policy)) { change(&$0, now) }
+            }
         }
     }
 
@@ -73,45 +89,33 @@ public struct CircuitBreaker: Middleware {
 
     private func admission(of request: PreparedRequest) -> CircuitState.Admission {
         // Without failures, neither the origin is looked up nor the clock read.
-        if settings.circuits.withLock({ $0.isEmpty }) { return .admitted(0) }
-        let now = settings.now()
-        return settings.circuits.withLock { circuits in
-            circuits.change(request.originKey, new: CircuitState(settings.policy)) { $0.admit(at: now) }
-        }
+        if settings.isEmpty { return .admitted(0) }
+        return settings.change(of: request) { $0.admit(at: $1) }
     }
 
     /// Records the head of a streamed response, and returns the number with which to record the end of its body.
     private func recordHead(of request: PreparedRequest, _ number: UInt64) -> UInt64? {
-        if settings.circuits.withLock({ $0.isEmpty }) { return number }
-        let now = settings.now()
-        return settings.circuits.withLock { circuits in
-            circuits.change(request.originKey, new: CircuitState(settings.policy)) {
-                $0.recordHead(admittedAs: number, at: now)
-            }
-        }
+        if settings.isEmpty { return number }
+        return settings.change(of: request) { $0.recordHead(admittedAs: number, at: $1) }
     }
 
     private func record(_ outcome: CircuitState.Outcome, of request: PreparedRequest, _ number: UInt64) {
-        if outcome != .failure, settings.circuits.withLock({ $0.isEmpty }) { return }
-        let now = settings.now()
-        settings.circuits.withLock { circuits in
-            circuits.change(request.originKey, new: CircuitState(settings.policy)) {
-                $0.record(outcome, admittedAs: number, at: now)
-            }
-        }
+        if outcome != .failure, settings.isEmpty { return }
+        settings.change(of: request) { $0.record(outcome, admittedAs: number, at: $1) }
     }
 }
 
 extension CircuitBreaker: StagedMiddleware {
-    /// Returns the number of the state in which the request was admitted.
-    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<UInt64> {
+    /// Keeps the number of the state in which the request is admitted.
+    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
         switch admission(of: request) {
-        case .admitted(let number): return .passed(number)
+        case .admitted(let number): return .passed(KeptValues(number: number))
         case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)
         }
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ number: UInt64) -> Bool {
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
+        let number = kept.number
         guard case .stream(let stream) = response.body, !response.head.status.isServerFailure else {
             record(response.head.status.isServerFailure ? .failure : .success, of: request, number)
             return true
@@ -123,10 +127,10 @@ extension CircuitBreaker: StagedMiddleware {
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ number: UInt64
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        record(error.outcome, of: request, number)
+        record(error.outcome, of: request, kept.number)
         throw error
     }
 }

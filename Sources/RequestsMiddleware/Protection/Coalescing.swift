@@ -35,9 +35,17 @@ public struct Coalescing: Middleware {
         private let ownHash: Int
 
         init(_ request: PreparedRequest) {
-            self.request = request
-            ownHash = request.target.hashValue
+            self.init(request, hash: request.target.hashValue)
         }
+
+        /// Creates the key of a request whose hash is known.
+        init(_ request: PreparedRequest, hash: Int) {
+            self.request = request
+            ownHash = hash
+        }
+
+        /// The key as the values that the request keeps; a request without a key keeps none.
+        var kept: KeptValues { KeptValues(nil, request, number: UInt64(bitPattern: Int64(ownHash))) }
 
         static func == (left: Self, right: Self) -> Bool {
             guard left.ownHash == right.ownHash else { return false }
@@ -52,6 +60,9 @@ public struct Coalescing: Middleware {
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
+
+        /// The hash for a table, which is not hashed a second time.
+        func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
     }
 
     /// The calls that share an exchange with the one that sends its request.
@@ -137,13 +148,13 @@ public struct Coalescing: Middleware {
 extension Coalescing: StagedMiddleware {
     /// Begins an exchange unless an identical one is running, and keeps its key; a request without a key is only passed
     /// on.
-    func begin(_ request: inout PreparedRequest) -> Beginning<Key?> {
-        guard request.canBeCoalesced else { return .passed(nil) }
+    package func begin(_ request: inout PreparedRequest) -> Beginning {
+        guard request.canBeCoalesced else { return .passed(KeptValues()) }
         let key = Key(request)
-        return lead(key) ? .passed(key) : .mustSuspend
+        return lead(key) ? .passed(key.kept) : .mustSuspend
     }
 
-    func interceptSuspending(
+    package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         let key = Key(request)
@@ -151,22 +162,30 @@ extension Coalescing: StagedMiddleware {
             // If the exchange was abandoned, this call, or another one that waited, sends the request.
             if case .result(let result) = try await wait(call, key).value(for: request) { return try result.get() }
         }
-        return try await perform(request, key, with: next)
+        return try await perform(request, key.kept, with: next)
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ key: Key?) -> Bool {
-        if let key { finish(key, .result(.success(response))) }
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
+        if let key = Key(kept) { finish(key, .result(.success(response))) }
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ key: Key?
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        guard let key else { throw error }
+        guard let key = Key(kept) else { throw error }
         // Neither says anything about the other calls.
         let isOwn = error.isCancellation || error.reason == .timedOut(.total)
         finish(key, isOwn ? .abandoned : .result(.failure(error)))
         throw error
+    }
+}
+
+extension Coalescing.Key {
+    /// Returns the key among the values that a request keeps; nil if it has none.
+    fileprivate init?(_ kept: KeptValues) {
+        guard let request = kept.request else { return nil }
+        self.init(request, hash: Int(truncatingIfNeeded: kept.number))
     }
 }
 

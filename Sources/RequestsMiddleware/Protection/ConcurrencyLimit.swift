@@ -37,18 +37,18 @@ public struct ConcurrencyLimit: Middleware {
 
 extension ConcurrencyLimit: StagedMiddleware {
     /// Takes a permit if one is free.
-    func begin(_ request: inout PreparedRequest) -> Beginning<Void> {
-        permits.take(1, for: request.originKey) ? .passed(()) : .mustSuspend
+    package func begin(_ request: inout PreparedRequest) -> Beginning {
+        permits.take(1, for: request.originKey) ? .passed(KeptValues()) : .mustSuspend
     }
 
-    func interceptSuspending(
+    package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         try await permits.wait(for: 1, to: request.originKey, until: request.limit).value(for: request)
-        return try await perform(request, (), with: next)
+        return try await perform(request, KeptValues(), with: next)
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool {
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
         guard case .stream(let stream) = response.body else {
             permits.leave(1, of: request.originKey)
             return true
@@ -58,8 +58,8 @@ extension ConcurrencyLimit: StagedMiddleware {
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: Void
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
         permits.leave(1, of: request.originKey)
         throw error

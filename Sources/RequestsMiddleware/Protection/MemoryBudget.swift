@@ -91,23 +91,24 @@ public final class MemoryBudget: Middleware {
 }
 
 extension MemoryBudget: StagedMiddleware {
-    /// Requests a stream in place of a collected body, and keeps the limit of the body.
-    func begin(_ request: inout PreparedRequest) -> Beginning<Int?> {
-        guard case .collected(let limit) = request.delivery else { return .passed(nil) }
+    /// Requests a stream in place of a collected body, and keeps the original request.
+    package func begin(_ request: inout PreparedRequest) -> Beginning {
+        guard case .collected = request.delivery else { return .passed(KeptValues()) }
+        let original = request
         request.delivery = .streamed
-        return .passed(limit)
+        return .passed(KeptValues(nil, original))
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ limit: Int?) -> Bool {
-        if case .stream = response.body { limit == nil } else { true }
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
+        if case .stream = response.body { kept.request == nil } else { true }
     }
 
-    func complete(
-        _ response: consuming RawResponse, _ request: PreparedRequest, _ limit: Int?, next: any RequestExecutor
+    package func complete(
+        _ response: consuming RawResponse, _ sent: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard case .stream(let stream) = response.body, let limit else { return response }
-        var request = request
-        request.delivery = .collected(limit: limit)
+        guard case .stream(let stream) = response.body, let request = kept.request,
+            case .collected(let limit) = request.delivery
+        else { return response }
         if let drain = request.drain(of: response.head) {
             response.body = .bytes(try await stream.beginning(drain.limit))
             return response

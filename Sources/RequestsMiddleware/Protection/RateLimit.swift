@@ -135,26 +135,26 @@ public struct RateLimit: Middleware {
 
 extension RateLimit: StagedMiddleware {
     /// Takes a token for a request that need not wait for one.
-    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning<Void> {
+    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
         let now = settings.clock.deadline
         _ = try limit(for: request, at: now)
-        return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(()) : .mustSuspend
+        return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(KeptValues()) : .mustSuspend
     }
 
-    func interceptSuspending(
+    package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         try await wait(for: request, request.originKey)
-        return try await perform(request, (), with: next)
+        return try await perform(request, KeptValues(), with: next)
     }
 
-    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: Void) -> Bool {
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
         heed(response.head, to: request)
         return true
     }
 
-    func fail(
-        _ error: RequestError, _ request: PreparedRequest, _ kept: Void
+    package func fail(
+        _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
         if let head = error.response { heed(head, to: request) }
         throw error
