@@ -52,7 +52,7 @@ public struct PreparedRequest: Sendable {
         func record(changing former: Box) {
             parts.seenValues?.add(parts.header, parts.target)
             if let fields = former.lateFields { parts.earlierLateFields = fields }
-            parts.earlierLateFields?.add(parts.header)
+            if !parts.header.isEmpty { parts.earlierLateFields?.add(parts.header) }
         }
     }
 
@@ -187,6 +187,18 @@ public struct PreparedRequest: Sendable {
 
     /// The origin of the target, read without copying the target.
     package var originKey: TargetURI.OriginKey { box.parts.target.originKey }
+
+    /// The hash of the target, determined without copying the target.
+    package var targetHash: Int { box.parts.target.hashValue }
+
+    /// Whether the target has userinfo, determined without copying the target.
+    package var hasUserinfo: Bool { box.parts.target.userinfo != nil }
+
+    /// Whether there are fields, determined without copying the header.
+    package var hasFields: Bool { !box.parts.header.isEmpty }
+
+    /// Returns `prefix` and, after it, the text of the target, as `TargetURI.text(after:)` does.
+    package func targetText(after prefix: String) -> String { box.parts.target.text(after: prefix) }
 
     /// The target of the request.
     ///

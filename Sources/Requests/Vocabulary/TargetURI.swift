@@ -250,9 +250,9 @@ extension TargetURI: Hashable {
                 && left.zone == right.zone && left.userinfo == right.userinfo
     }
 
-    /// Hashes the host and the request target, in which most targets differ.
+    /// Hashes the origin and the request target, in which most targets differ.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(host)
+        hasher.combine(originKey)
         hasher.combine(requestTarget)
     }
 }

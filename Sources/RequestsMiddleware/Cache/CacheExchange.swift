@@ -26,7 +26,7 @@ final class CacheExchange: Sendable {
     init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String) {
         self.request = request
         self.settings = settings
-        key = Caching.Key(request.target, in: prefix)
+        key = Caching.Key(request, in: prefix)
         fields = CacheFields(request)
         let hasDirectives = fields.contains(.directives)
         conditions = CacheConditions(policy: request.cachePolicy, header: hasDirectives ? request.header : nil)

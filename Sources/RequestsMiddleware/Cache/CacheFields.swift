@@ -19,6 +19,7 @@ struct CacheFields: OptionSet, Sendable {
 
     init(_ request: PreparedRequest) {
         self = request.hasCredentials ? .credentials : []
+        guard request.hasFields else { return }
         for field in request.header {
             let name = field.name
             // The lengths of the names exclude most fields, as for requests (`belongsToExecutor`).

@@ -31,6 +31,10 @@ final class CacheFlights: Sendable {
         init(_ exchange: CacheExchange) {
             self.exchange = exchange
             var hash = exchange.key.textHash
+            guard exchange.request.hasFields else {
+                ownHash = hash
+                return
+            }
             for field in exchange.request.header where !field.name.isTraceContext {
                 hash = hash &* 31 &+ field.hashValue
             }

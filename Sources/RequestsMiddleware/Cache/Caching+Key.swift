@@ -23,6 +23,11 @@ extension Caching {
             self.init(text: target.text(after: prefix))
         }
 
+        /// Creates the key of the responses for the target of a request in the partition whose keys begin with `prefix`.
+        init(_ request: PreparedRequest, in prefix: String) {
+            self.init(text: request.targetText(after: prefix))
+        }
+
         /// Returns whether the texts have the same bytes.
         public static func == (left: Self, right: Self) -> Bool {
             left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
@@ -125,7 +130,8 @@ extension PreparedRequest {
     /// Whether the request has credentials that this cache can see: secret fields or userinfo; or does without cookies,
     /// so that its response is not that of the user.
     var hasCredentials: Bool {
-        if target.userinfo != nil || declinesCookies { return true }
+        if hasUserinfo || declinesCookies { return true }
+        guard hasFields else { return false }
         let own = redirectPolicy.sensitiveFields
         return header.contains { $0.name.isCredential || !own.isEmpty && own.contains($0.name) }
     }

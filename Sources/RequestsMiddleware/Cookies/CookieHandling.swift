@@ -29,13 +29,20 @@ public protocol CookieStoring: Sendable {
 public struct CookieHandling: Middleware {
     /// One reference, so that an executor with this middleware is small enough to be passed without an allocation.
     final class Settings: Sendable {
-        let provider: (any CookieProviding)?
-        let store: (any CookieStoring)?
+        let provider: any CookieProviding
+        let store: any CookieStoring
 
-        init(_ provider: (any CookieProviding)?, _ store: (any CookieStoring)?) {
+        init(_ provider: any CookieProviding, _ store: any CookieStoring) {
             self.provider = provider
             self.store = store
         }
+    }
+
+    /// The provider and the store of a middleware without one.
+    fileprivate struct NoCookies: CookieProviding, CookieStoring {
+        func cookies(for target: TargetURI) -> [CookieJar.StoredCookie] { [] }
+
+        func store(_ response: ResponseHead) {}
     }
 
     fileprivate let settings: Settings
@@ -43,7 +50,7 @@ public struct CookieHandling: Middleware {
     /// Creates middleware that sends the cookies of `provider` and stores those of responses in `store`; nil for
     /// neither.
     public init(from provider: (any CookieProviding)?, storingIn store: (any CookieStoring)?) {
-        settings = Settings(provider, store)
+        settings = Settings(provider ?? NoCookies(), store ?? NoCookies())
     }
 
     /// Performs `request` with its cookies, and stores those of the response.
@@ -77,14 +84,14 @@ extension CookieHandling: StagedMiddleware {
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
         if let original = kept.request { response.keepCredentials(of: request, addedTo: original) }
-        (kept.object as? Settings)?.store?.store(response.head)
+        (kept.object as? Settings)?.store.store(response.head)
         return true
     }
 
     package func fail(
         _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        if let response = error.response { (kept.object as? Settings)?.store?.store(response) }
+        if let response = error.response { (kept.object as? Settings)?.store.store(response) }
         throw error
     }
 }
@@ -92,7 +99,8 @@ extension CookieHandling: StagedMiddleware {
 extension CookieHandling.Settings {
     /// Adds the cookies of the provider to a request.
     fileprivate func begin(_ request: inout PreparedRequest) -> KeptValues {
-        guard let cookies = provider?.cookies(for: request.target), !cookies.isEmpty else { return KeptValues(self) }
+        let cookies = provider.cookies(for: request.target)
+        if cookies.isEmpty { return KeptValues(self) }
         let original = request
         request.add(cookies)
         return KeptValues(self, original)
@@ -102,8 +110,8 @@ extension CookieHandling.Settings {
 extension CookieHandling: CustomReflectable {
     /// The mirror that `dump` prints: the types of the provider and the store, because their values may be secrets.
     public var customMirror: Mirror {
-        let types = [settings.provider as (any Sendable)?, settings.store].map {
-            $0.map { "\(type(of: $0))" } ?? "none"
+        let types = [settings.provider as any Sendable, settings.store].map {
+            $0 is NoCookies ? "none" : "\(type(of: $0))"
         }
         return Mirror(self, children: ["provider": types[0], "store": types[1]])
     }

@@ -96,7 +96,9 @@ public final class ActivityCounter: Observing.Observer {
         let mustReport = state.withLock { state in
             state.count += difference
             // Yielded under the lock, so that the streams receive the counts in order.
-            for continuation in state.continuations.values { continuation.yield(state.count) }
+            if !state.continuations.isEmpty {
+                for continuation in state.continuations.values { continuation.yield(state.count) }
+            }
             return state.handler != nil
         }
         if mustReport { report() }

@@ -22,12 +22,15 @@ public struct Observing: Middleware {
     final class Settings: Sendable {
         let seat: Seat
         fileprivate let observers: [Watcher]
+        /// The only observer if it can be without a function.
+        fileprivate let onlyReports: Reports?
         let clock: Retrying.Clock
 
         fileprivate init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
             // A log that writes nothing observes no request.
             self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }.map(Watcher.init)
+            onlyReports = self.observers.count == 1 ? self.observers[0].reports : nil
             self.clock = clock
         }
     }
@@ -84,6 +87,7 @@ public struct Observing: Middleware {
 
     /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
     private func begin(_ request: PreparedRequest) -> Watch? {
+        if let reports = settings.onlyReports, !reports.isActive { return nil }
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         // Created for the first observer that needs it.
         var observation: Observation?

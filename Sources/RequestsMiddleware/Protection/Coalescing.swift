@@ -35,7 +35,7 @@ public struct Coalescing: Middleware {
         private let ownHash: Int
 
         init(_ request: PreparedRequest) {
-            self.init(request, hash: request.target.hashValue)
+            self.init(request, hash: request.targetHash)
         }
 
         /// Creates the key of a request whose hash is known.
