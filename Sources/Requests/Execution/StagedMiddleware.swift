@@ -2,10 +2,10 @@
 ///
 /// Its work is the same in a task and on a blocked thread, which needs no task for it (decision 0049).
 package protocol StagedMiddleware: InPlaceMiddleware {
-    /// Begins a request, and changes it for the next executor.
-    func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning
+    /// Begins a request.
+    func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning
 
-    /// Performs a request for which `begin(_:)` has returned `mustSuspend`; `request` is the original.
+    /// Performs a request for which `begin(_:)` has returned `mustSuspend`.
     func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse
@@ -14,7 +14,7 @@ package protocol StagedMiddleware: InPlaceMiddleware {
     ///
     /// - Parameters:
     ///   - response: The response of the next executor.
-    ///   - request: The request that was passed on.
+    ///   - request: The request that began.
     ///   - kept: The values of `begin(_:)`.
     /// - Returns: Whether the response is complete; false if `complete(_:_:_:next:)` must be called.
     /// - Throws: The error for the caller.
@@ -50,16 +50,18 @@ package enum Beginning: Sendable {
 /// All middleware has the same form of values, so that the function that performs a request for any middleware knows
 /// their size (decision 0049). Each uses the parts that it needs.
 package struct KeptValues: Sendable {
+    /// The changed request that is passed on; nil if the request itself is.
+    package let sent: PreparedRequest?
     /// An object of the middleware.
-    package var object: (any AnyObject & Sendable)?
-    /// A form of the request.
-    package var request: PreparedRequest?
+    package let object: (any AnyObject & Sendable)?
     /// A number of the middleware.
-    package var number: UInt64
+    package let number: UInt64
 
-    package init(_ object: (any AnyObject & Sendable)? = nil, _ request: PreparedRequest? = nil, number: UInt64 = 0) {
+    package init(
+        sending sent: PreparedRequest? = nil, _ object: (any AnyObject & Sendable)? = nil, number: UInt64 = 0
+    ) {
+        self.sent = sent
         self.object = object
-        self.request = request
         self.number = number
     }
 }
@@ -102,7 +104,11 @@ extension StagedMiddleware {
     ) async throws(RequestError) -> RawResponse {
         var response: RawResponse
         do throws(RequestError) {
-            response = try await next.execute(request)
+            if let sent = kept.sent {
+                response = try await next.execute(sent)
+            } else {
+                response = try await next.execute(request)
+            }
         } catch {
             return try fail(error, request, kept)
         }
@@ -135,18 +141,22 @@ final class Stage: Sendable {
     /// Performs a request in a task.
     @inline(__always)  // saves a frame in the call of a task
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
-        var sent = request
-        switch try middleware.begin(&sent) {
+        switch try middleware.begin(request) {
         case .passed(let kept):
             var response: RawResponse
             do throws(RequestError) {
-                response = try await next.base.execute(sent)
+                // Two calls, because one variable for both requests would copy the unchanged one.
+                if let sent = kept.sent {
+                    response = try await next.base.execute(sent)
+                } else {
+                    response = try await next.base.execute(request)
+                }
             } catch {
-                return try middleware.fail(error, sent, kept)
+                return try middleware.fail(error, request, kept)
             }
-            if try middleware.end(&response, sent, kept) { return response }
+            if try middleware.end(&response, request, kept) { return response }
             // Consumed, because a streamed response keeps its connection, and the permit of a limit.
-            return try await middleware.complete(consume response, sent, kept, next: next.base)
+            return try await middleware.complete(consume response, request, kept, next: next.base)
         case .response(let response): return response
         case .mustSuspend: return try await middleware.interceptSuspending(request, next: next.base)
         }
@@ -155,9 +165,8 @@ final class Stage: Sendable {
     /// Performs a request on the calling thread; work that suspends is deferred.
     @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        var sent = request
-        switch try middleware.begin(&sent) {
-        case .passed(let kept): return try performInPlace(sent, kept)
+        switch try middleware.begin(request) {
+        case .passed(let kept): return try performInPlace(request, kept)
         case .response(let response): return .response(response)
         case .mustSuspend:
             return .deferred { [self] () async throws(RequestError) in
@@ -173,7 +182,7 @@ final class Stage: Sendable {
     ) throws(RequestError) -> BlockingExecution {
         let execution: BlockingExecution
         do throws(RequestError) {
-            execution = try next.begin(request)
+            execution = try next.begin(kept.sent ?? request)
         } catch {
             return .response(try middleware.fail(error, request, kept))
         }

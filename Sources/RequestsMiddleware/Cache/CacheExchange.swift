@@ -54,9 +54,9 @@ final class CacheExchange: Sendable {
     var hasRange: Bool { fields.contains(.range) }
 
     /// Returns a stored response, or begins to forward the request, without a suspension.
-    func begin(_ sent: inout PreparedRequest) throws(RequestError) -> Beginning {
+    func begin() throws(RequestError) -> Beginning {
         try checkRequest()
-        if conditions.ignoresStored { return try begin(&sent, .request, in: nil) }
+        if conditions.ignoresStored { return try begin(.request, in: nil) }
         let endings = settings.flights.endings
         switch lookupInMemory() {
         case nil: return .mustSuspend
@@ -67,23 +67,24 @@ final class CacheExchange: Sendable {
             else { return .mustSuspend }
             return .response(try deliver(response))
         case .missing(let reason)?:
-            guard canShare, !conditions.forbidsForwarding else { return try begin(&sent, reason, in: nil) }
+            guard canShare, !conditions.forbidsForwarding else { return try begin(reason, in: nil) }
             guard let place = settings.flights.lead(CacheFlights.Key(self)) else { return .mustSuspend }
             // Another request may have ended since the lookup, and its response may be stored.
             guard settings.flights.endings == endings else {
                 settings.flights.end(place, .abandoned)
                 return .mustSuspend
             }
-            return try begin(&sent, reason, in: place)
+            return try begin(reason, in: place)
         }
     }
 
     /// Begins to forward the request, which identical ones wait for if it has a place among the requests in progress.
     private func begin(
-        _ sent: inout PreparedRequest, _ reason: ForwardReason, in place: CacheFlights.Place?
+        _ reason: ForwardReason, in place: CacheFlights.Place?
     ) throws(RequestError) -> Beginning {
         guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
-        return .passed(KeptValues(CacheForwarding(self, reason, nil, in: place, &sent)))
+        request.recordLateFields()
+        return .passed(KeptValues(CacheForwarding(self, reason, in: place)))
     }
 
     private func checkRequest() throws(RequestError) {
@@ -230,8 +231,11 @@ extension CacheExchange {
         _ reason: ForwardReason, _ found: Found?, _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         guard !conditions.forbidsForwarding else { return try deliver(gatewayTimeout(reason)) }
+        let validators = found.map(validators) ?? []
         var sent = request
-        let forwarding = CacheForwarding(self, reason, found, in: nil, &sent)
+        if !validators.isEmpty { sent.header.add(validators) }
+        sent.recordLateFields()
+        let forwarding = CacheForwarding(self, reason, validating: found, isConditional: !validators.isEmpty)
         var response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(sent)
@@ -241,6 +245,12 @@ extension CacheExchange {
         }
         if forwarding.end(&response) { return response }
         return try await forwarding.complete(consume response, sent, next)
+    }
+
+    /// Returns the validators with which to send the request; none if it has its own conditions, which are those of its
+    /// caller.
+    private func validators(of found: Found) -> [Field] {
+        hasRange || hasPrecondition ? [] : found.response.validators
     }
 
     /// Returns the stale response in place of an error; nil if that is not permitted.

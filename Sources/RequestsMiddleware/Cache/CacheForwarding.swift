@@ -26,25 +26,22 @@ final class CacheForwarding: Sendable {
     /// The place among the requests in progress, if identical requests wait for this one.
     private let place: CacheFlights.Place?
 
-    /// Begins to forward the request of `exchange`, and changes `sent` for the next executor.
+    /// Begins to forward the request of `exchange`.
+    ///
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - reason: The reason.
+    ///   - found: The stored response that is validated; nil for none.
+    ///   - isConditional: Whether the request has the validators of that response.
+    ///   - place: The place among the requests in progress, if identical requests wait for this one.
     init(
-        _ exchange: CacheExchange, _ reason: CacheExchange.ForwardReason, _ found: CacheExchange.Found?,
-        in place: CacheFlights.Place?, _ sent: inout PreparedRequest
+        _ exchange: CacheExchange, _ reason: CacheExchange.ForwardReason, validating found: CacheExchange.Found? = nil,
+        isConditional: Bool = false, in place: CacheFlights.Place? = nil
     ) {
         self.exchange = exchange
         self.reason = reason
         self.place = place
-        if let found {
-            // The request's own conditions are those of its caller.
-            let isOwn = exchange.hasRange || exchange.hasPrecondition
-            let validators = isOwn ? [] : found.response.validators
-            if !validators.isEmpty { sent.header.add(validators) }
-            validated = Validated(found, isConditional: !validators.isEmpty)
-        } else {
-            validated = nil
-        }
-        // Vary may name fields that middleware behind the cache adds or changes.
-        sent.recordLateFields()
+        validated = found.map { Validated($0, isConditional: isConditional) }
         invalidations = exchange.settings.invalidations.count
         requestTime = exchange.settings.time
     }

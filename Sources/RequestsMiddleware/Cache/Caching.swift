@@ -129,11 +129,11 @@ extension Caching: StagedMiddleware {
     /// Responds from memory, or passes on a request for which no usable response is stored there.
     ///
     /// The kept object is the ``CacheForwarding``, or nil if the cache does not handle the request.
-    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
         // An unsafe method makes stored responses invalid, which suspends.
         guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
         let (exchange, isHandled) = exchange(for: request)
-        if isHandled { return try exchange.begin(&request) }
+        if isHandled { return try exchange.begin() }
         guard !exchange.conditions.forbidsForwarding else {
             return .response(try exchange.deliver(exchange.gatewayTimeout(.bypass)))
         }
@@ -173,7 +173,7 @@ extension Caching: StagedMiddleware {
     ) async throws(RequestError) -> RawResponse {
         guard let forwarding = kept.object as? CacheForwarding else { return response }
         do throws(RequestError) {
-            let response = try await forwarding.complete(consume response, request, next)
+            let response = try await forwarding.complete(consume response, kept.sent ?? request, next)
             forwarding.leave(.ended)
             return response
         } catch {

@@ -70,20 +70,21 @@ public struct CookieHandling: Middleware {
 extension CookieHandling: StagedMiddleware {
     /// Adds the stored cookies, unless the request does without them.
     ///
-    /// The kept object is the settings with the place for the cookies of the response, or nil; the kept request is the
-    /// one before cookies were added, or nil if there were none.
-    package func begin(_ request: inout PreparedRequest) -> Beginning {
-        guard request.hasOwnAttributes else { return .passed(settings.begin(&request)) }
+    /// The kept object is the settings with the place for the cookies of the response, or nil.
+    package func begin(_ request: PreparedRequest) -> Beginning {
+        guard request.hasOwnAttributes else { return .passed(settings.begin(request)) }
         guard request.options.handlesCookies != false else { return .passed(KeptValues()) }
-        guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(&request)) }
+        guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(request)) }
         // A second middleware of this kind must not handle the request again.
         guard !own.isHandled else { return .passed(KeptValues()) }
-        request.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
-        return .passed(own.handling.settings.begin(&request))
+        var marked = request
+        marked.attributes[OwnCookies.self] = OwnCookies(handling: own.handling, isHandled: true)
+        let kept = own.handling.settings.begin(marked)
+        return .passed(KeptValues(sending: kept.sent ?? marked, kept.object))
     }
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if let original = kept.request { response.keepCredentials(of: request, addedTo: original) }
+        if let sent = kept.sent { response.keepCredentials(of: sent, addedTo: request) }
         (kept.object as? Settings)?.store.store(response.head)
         return true
     }
@@ -98,12 +99,12 @@ extension CookieHandling: StagedMiddleware {
 
 extension CookieHandling.Settings {
     /// Adds the cookies of the provider to a request.
-    fileprivate func begin(_ request: inout PreparedRequest) -> KeptValues {
+    fileprivate func begin(_ request: PreparedRequest) -> KeptValues {
         let cookies = provider.cookies(for: request.target)
         if cookies.isEmpty { return KeptValues(self) }
-        let original = request
-        request.add(cookies)
-        return KeptValues(self, original)
+        var sent = request
+        sent.add(cookies)
+        return KeptValues(sending: sent, self)
     }
 }
 

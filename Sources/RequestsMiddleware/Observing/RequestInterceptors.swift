@@ -144,9 +144,10 @@ public struct RequestInterceptors: Middleware {
 extension RequestInterceptors: StagedMiddleware {
     /// Applies the functions for requests, unless a function can suspend, and keeps the interceptors for the end of the
     /// exchange; nil if there are none.
-    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
+        if steps.isEmpty, !request.hasOwnAttributes { return .passed(KeptValues()) }
+        var request = request
         let all = all(for: &request)
-        if all.steps.isEmpty { return .passed(KeptValues()) }
         guard !all.suspends else { return .mustSuspend }
         do {
             for case .request(.synchronous(let function)) in all.steps { request = try function(request) }
@@ -154,7 +155,7 @@ extension RequestInterceptors: StagedMiddleware {
             let error = RequestError(wrapping: error, as: .other).beforeSending()
             return .response(try all.apply(to: .failure(error), of: request).get())
         }
-        return .passed(KeptValues(Applied(all)))
+        return .passed(KeptValues(sending: request, Applied(all)))
     }
 
     package func interceptSuspending(
@@ -185,6 +186,7 @@ extension RequestInterceptors: StagedMiddleware {
         _ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> Bool {
         guard let all = (kept.object as? Applied)?.interceptors else { return true }
+        let request = kept.sent ?? request
         for (index, step) in all.steps.enumerated() {
             guard case .response(.synchronous(let function)) = step else { continue }
             do {
@@ -202,7 +204,7 @@ extension RequestInterceptors: StagedMiddleware {
         _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
         guard let all = (kept.object as? Applied)?.interceptors else { throw error }
-        return try all.apply(to: .failure(error), of: request).get()
+        return try all.apply(to: .failure(error), of: kept.sent ?? request).get()
     }
 }
 

@@ -35,17 +35,19 @@ public struct Coalescing: Middleware {
         private let ownHash: Int
 
         init(_ request: PreparedRequest) {
-            self.init(request, hash: request.targetHash)
-        }
-
-        /// Creates the key of a request whose hash is known.
-        init(_ request: PreparedRequest, hash: Int) {
             self.request = request
-            ownHash = hash
+            // Not 0, which marks requests without a key.
+            ownHash = request.targetHash | 1
         }
 
-        /// The key as the values that the request keeps; a request without a key keeps none.
-        var kept: KeptValues { KeptValues(nil, request, number: UInt64(bitPattern: Int64(ownHash))) }
+        /// Creates the key of a request that keeps the values of its key; nil if it has none.
+        init?(_ request: PreparedRequest, _ kept: KeptValues) {
+            guard kept.number != 0 else { return nil }
+            self.request = request
+            ownHash = Int(truncatingIfNeeded: kept.number)
+        }
+
+        var kept: KeptValues { KeptValues(number: UInt64(truncatingIfNeeded: ownHash)) }
 
         static func == (left: Self, right: Self) -> Bool {
             guard left.ownHash == right.ownHash else { return false }
@@ -148,7 +150,7 @@ public struct Coalescing: Middleware {
 extension Coalescing: StagedMiddleware {
     /// Begins an exchange unless an identical one is running, and keeps its key; a request without a key is only passed
     /// on.
-    package func begin(_ request: inout PreparedRequest) -> Beginning {
+    package func begin(_ request: PreparedRequest) -> Beginning {
         guard request.canBeCoalesced else { return .passed(KeptValues()) }
         let key = Key(request)
         return lead(key) ? .passed(key.kept) : .mustSuspend
@@ -166,26 +168,18 @@ extension Coalescing: StagedMiddleware {
     }
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if let key = Key(kept) { finish(key, .result(.success(response))) }
+        if let key = Key(request, kept) { finish(key, .result(.success(response))) }
         return true
     }
 
     package func fail(
         _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        guard let key = Key(kept) else { throw error }
+        guard let key = Key(request, kept) else { throw error }
         // Neither says anything about the other calls.
         let isOwn = error.isCancellation || error.reason == .timedOut(.total)
         finish(key, isOwn ? .abandoned : .result(.failure(error)))
         throw error
-    }
-}
-
-extension Coalescing.Key {
-    /// Returns the key among the values that a request keeps; nil if it has none.
-    fileprivate init?(_ kept: KeptValues) {
-        guard let request = kept.request else { return nil }
-        self.init(request, hash: Int(truncatingIfNeeded: kept.number))
     }
 }
 

@@ -91,24 +91,24 @@ public final class MemoryBudget: Middleware {
 }
 
 extension MemoryBudget: StagedMiddleware {
-    /// Requests a stream in place of a collected body, and keeps the original request.
-    package func begin(_ request: inout PreparedRequest) -> Beginning {
+    /// Requests a stream in place of a collected body.
+    package func begin(_ request: PreparedRequest) -> Beginning {
         guard case .collected = request.delivery else { return .passed(KeptValues()) }
-        let original = request
-        request.delivery = .streamed
-        return .passed(KeptValues(nil, original))
+        var streamed = request
+        streamed.delivery = .streamed
+        return .passed(KeptValues(sending: streamed))
     }
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        if case .stream = response.body { kept.request == nil } else { true }
+        if case .stream = response.body { kept.sent == nil } else { true }
     }
 
     package func complete(
-        _ response: consuming RawResponse, _ sent: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
+        _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard case .stream(let stream) = response.body, let request = kept.request,
-            case .collected(let limit) = request.delivery
-        else { return response }
+        guard case .stream(let stream) = response.body, case .collected(let limit) = request.delivery else {
+            return response
+        }
         if let drain = request.drain(of: response.head) {
             response.body = .bytes(try await stream.beginning(drain.limit))
             return response

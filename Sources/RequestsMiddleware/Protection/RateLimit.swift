@@ -135,7 +135,7 @@ public struct RateLimit: Middleware {
 
 extension RateLimit: StagedMiddleware {
     /// Takes a token for a request that need not wait for one.
-    package func begin(_ request: inout PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
         let now = settings.clock.deadline
         _ = try limit(for: request, at: now)
         return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(KeptValues()) : .mustSuspend
