@@ -72,21 +72,35 @@ package enum BlockingExecution: Sendable {
 /// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` makes it once
 /// (decision 0047).
 @usableFromInline
-struct InPlaceExecutor: Sendable {
+package struct InPlaceExecutor: Sendable {
     /// The executor itself.
     @usableFromInline let base: any RequestExecutor
-    /// The same executor; nil if it cannot block.
-    private let blocking: (any BlockingExecutor)?
+    /// The same executor, or one that defers its exchanges if it cannot block.
+    private let blocking: any BlockingExecutor
 
     @usableFromInline
     init(_ executor: some RequestExecutor) {
         base = executor
-        blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
+        let blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
+        self.blocking = blocking ?? DeferringExecutor(base: executor)
     }
 
     /// Performs as much of an exchange as possible on the calling thread; defers it if the executor cannot block.
-    func begin(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
-        if let blocking { return try blocking.executeBlocking(request) }
-        return .deferred { [base] () async throws(RequestError) in try await base.execute(request) }
+    @inline(__always)  // otherwise it copies the response
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        try blocking.executeBlocking(request)
+    }
+}
+
+/// An executor that defers all exchanges of blocking calls.
+private struct DeferringExecutor: BlockingExecutor {
+    let base: any RequestExecutor
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        try await base.execute(request)
+    }
+
+    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        .deferred { () async throws(RequestError) in try await base.execute(request) }
     }
 }

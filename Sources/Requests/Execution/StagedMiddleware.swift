@@ -10,6 +10,11 @@ package protocol StagedMiddleware: InPlaceMiddleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse
 
+    /// Performs as much as possible of `interceptSuspending(_:next:)` on the calling thread, which may block.
+    func interceptSuspendingInPlace(
+        _ request: PreparedRequest, next: InPlaceExecutor
+    ) throws(RequestError) -> BlockingExecution
+
     /// Ends a request that has a response, and changes the response for the caller.
     ///
     /// - Parameters:
@@ -51,12 +56,13 @@ package enum Beginning: Sendable {
 /// their size (decision 0049). Each uses the parts that it needs.
 package struct KeptValues: Sendable {
     /// The changed request that is passed on; nil if the request itself is.
-    package let sent: PreparedRequest?
+    @usableFromInline package let sent: PreparedRequest?
     /// An object of the middleware.
-    package let object: (any AnyObject & Sendable)?
+    @usableFromInline package let object: (any AnyObject & Sendable)?
     /// A number of the middleware.
-    package let number: UInt64
+    @usableFromInline package let number: UInt64
 
+    @inlinable  // as fast as the values themselves
     package init(
         sending sent: PreparedRequest? = nil, _ object: (any AnyObject & Sendable)? = nil, number: UInt64 = 0
     ) {
@@ -72,6 +78,13 @@ extension StagedMiddleware {
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
         try await next.execute(request)
+    }
+
+    /// Defers `interceptSuspending(_:next:)`.
+    package func interceptSuspendingInPlace(
+        _ request: PreparedRequest, next: InPlaceExecutor
+    ) throws(RequestError) -> BlockingExecution {
+        .deferred { () async throws(RequestError) in try await interceptSuspending(request, next: next.base) }
     }
 
     /// Throws `error`.
@@ -168,10 +181,7 @@ final class Stage: Sendable {
         switch try middleware.begin(request) {
         case .passed(let kept): return try performInPlace(request, kept)
         case .response(let response): return .response(response)
-        case .mustSuspend:
-            return .deferred { [self] () async throws(RequestError) in
-                try await middleware.interceptSuspending(request, next: next.base)
-            }
+        case .mustSuspend: return try middleware.interceptSuspendingInPlace(request, next: next)
         }
     }
 

@@ -28,7 +28,7 @@ public struct TargetURI: Sendable {
     }
 
     /// An origin as the key of a table, with its hash, because each request looks it up several times.
-    package struct OriginKey: Hashable, Sendable {
+    package final class OriginKey: Hashable, Sendable {
         /// The scheme, host and port.
         package let text: String
         private let textHash: Int
@@ -41,8 +41,9 @@ public struct TargetURI: Sendable {
             textHash = hasher.finalize()
         }
 
-        package static func == (left: Self, right: Self) -> Bool {
-            left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
+        package static func == (left: OriginKey, right: OriginKey) -> Bool {
+            // Most targets of an origin share its key.
+            left === right || left.textHash == right.textHash && left.text.hasSameBytes(as: right.text)
         }
 
         package func hash(into hasher: inout Hasher) { hasher.combine(textHash) }

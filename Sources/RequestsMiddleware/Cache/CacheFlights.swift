@@ -62,7 +62,7 @@ final class CacheFlights: Sendable {
 
     private struct Flight: Sendable {
         let number: Int
-        var waiters: [Int: Wait.Continuation] = [:]
+        var waiters = [Int: Wait.Continuation]()
     }
 
     private struct State: Sendable {

@@ -22,17 +22,21 @@ public struct Observing: Middleware {
     final class Settings: Sendable {
         let seat: Seat
         fileprivate let observers: [Watcher]
-        /// The only observer if it can be without a function.
-        fileprivate let onlyReports: Reports?
+        /// The observers, if all can be without a function; nil if one cannot.
+        private let reports: [Reports]?
         let clock: Retrying.Clock
 
         fileprivate init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
             // A log that writes nothing observes no request.
             self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }.map(Watcher.init)
-            onlyReports = self.observers.count == 1 ? self.observers[0].reports : nil
+            let reports = self.observers.compactMap(\.reports)
+            self.reports = reports.count == self.observers.count ? reports : nil
             self.clock = clock
         }
+
+        /// Whether an observer may watch a request.
+        var areActive: Bool { reports.map { $0.contains(where: \.isActive) } ?? true }
     }
 
     /// An observer as one reference, because copies of an existential value take longer.
@@ -81,13 +85,11 @@ public struct Observing: Middleware {
     public func intercept(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard let watch = begin(request) else { return try await next.execute(request) }
-        return try await watch.perform { () async throws(RequestError) in try await next.execute(watch.request) }
+        try await interceptInStages(request, next: next)
     }
 
     /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
-    private func begin(_ request: PreparedRequest) -> Watch? {
-        if let reports = settings.onlyReports, !reports.isActive { return nil }
+    private func watch(_ request: PreparedRequest) -> Watch? {
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         // Created for the first observer that needs it.
         var observation: Observation?
@@ -117,14 +119,26 @@ public struct Observing: Middleware {
     }
 }
 
-extension Observing: InPlaceMiddleware {
-    /// Performs `request` on the calling thread, and reports it.
-    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
-    package func interceptInPlace(
-        _ request: PreparedRequest, next: some BlockingExecutor
+extension Observing: StagedMiddleware {
+    /// Passes on a request that no observer watches; others are performed with task-local values.
+    package func begin(_ request: PreparedRequest) -> Beginning {
+        settings.areActive ? .mustSuspend : .passed(KeptValues())
+    }
+
+    package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool { true }
+
+    package func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        guard let watch = watch(request) else { return try await next.execute(request) }
+        return try await watch.perform { () async throws(RequestError) in try await next.execute(watch.request) }
+    }
+
+    package func interceptSuspendingInPlace(
+        _ request: PreparedRequest, next: InPlaceExecutor
     ) throws(RequestError) -> BlockingExecution {
-        guard let watch = begin(request) else { return try next.executeBlocking(request) }
-        switch try watch.begin({ () throws(RequestError) in try next.executeBlocking(watch.request) }) {
+        guard let watch = watch(request) else { return try next.begin(request) }
+        switch try watch.begin({ () throws(RequestError) in try next.begin(watch.request) }) {
         case .response(var response):
             watch.end(&response)
             return .response(response)

@@ -69,7 +69,7 @@ public struct Coalescing: Middleware {
 
     /// The calls that share an exchange with the one that sends its request.
     private struct Exchange {
-        var waiting: [UInt64: Wait.Continuation] = [:]
+        var waiting = [UInt64: Wait.Continuation]()
         /// The calls that will wait.
         var joining: Set<UInt64> = []
     }
