@@ -7,6 +7,8 @@ import Synchronization
 public struct PreparedRequest: Sendable {
     // One reference, because a request is passed through many stages and rarely changed (decision 0015).
     private var box: Box
+    /// Whether the body is streamed although the parts specify that it is collected.
+    private var isStreamed = false
 
     private final class Box: @unchecked Sendable {  // changed only while it is created, before it is shared
         // Checking exclusive access costs time, and a box that is not shared cannot be accessed twice.
@@ -121,8 +123,14 @@ public struct PreparedRequest: Sendable {
 
     /// All parts; setting them makes one copy of the request, however many of them change.
     var parts: Parts {
-        get { box.parts }
+        get {
+            guard isStreamed else { return box.parts }
+            var parts = box.parts
+            parts.delivery = .streamed
+            return parts
+        }
         set {
+            isStreamed = false
             let copy = Box(newValue, isPartOfCall: isPartOfCall)
             copy.record(changing: box)
             box = copy
@@ -166,7 +174,7 @@ public struct PreparedRequest: Sendable {
     package var api: (any Sendable)? { box.parts.api }
 
     /// Whether both are copies of one request that was not changed since, which is faster than comparing them.
-    package func isSame(as other: PreparedRequest) -> Bool { box === other.box }
+    package func isSame(as other: PreparedRequest) -> Bool { box === other.box && isStreamed == other.isStreamed }
 
     /// Changes the parts of a copy in place, because moving them takes longer than most changes.
     mutating func change(_ body: (inout Parts) -> Void) {
@@ -233,8 +241,21 @@ public struct PreparedRequest: Sendable {
 
     /// The form in which the response body is delivered.
     public var delivery: ResponseBody.Delivery {
-        get { box.parts.delivery }
-        set { change { $0.delivery = newValue } }
+        get { isStreamed ? .streamed : box.parts.delivery }
+        set {
+            isStreamed = false
+            change { $0.delivery = newValue }
+        }
+    }
+
+    /// The same request with a stream in place of a body that is collected in memory; nil if its body is not.
+    ///
+    /// It takes less time than setting ``delivery``, which copies all parts.
+    package var streamingCollectedBody: PreparedRequest? {
+        guard case .collected = delivery else { return nil }
+        var streamed = self
+        streamed.isStreamed = true
+        return streamed
     }
 
     /// The time limits of the exchange.

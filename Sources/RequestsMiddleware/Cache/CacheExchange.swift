@@ -1,7 +1,7 @@
 /// One request that passes through a cache.
 ///
 /// It is one reference, because it is passed on several times (decision 0049).
-final class CacheExchange: Sendable {
+final class CacheExchange: @unchecked Sendable {  // changed only by the call itself, and not while it is passed on
     typealias ForwardReason = RawResponse.Metrics.CacheStatus.ForwardReason
 
     /// A stored response and its key.
@@ -22,6 +22,8 @@ final class CacheExchange: Sendable {
     let conditions: CacheConditions
     /// The kinds of fields that the request has.
     let fields: CacheFields
+    /// The forwarding between the two functions of the middleware; only the call itself uses it.
+    private(set) var forwarding: CacheForwarding?
 
     init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String) {
         self.request = request
@@ -71,7 +73,7 @@ final class CacheExchange: Sendable {
             guard let place = settings.flights.lead(CacheFlights.Key(self)) else { return .mustSuspend }
             // Another request may have ended since the lookup, and its response may be stored.
             guard settings.flights.endings == endings else {
-                settings.flights.end(place, .abandoned)
+                settings.flights.end(self, in: place, .abandoned)
                 return .mustSuspend
             }
             return try begin(reason, in: place)
@@ -84,7 +86,8 @@ final class CacheExchange: Sendable {
     ) throws(RequestError) -> Beginning {
         guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
         request.recordLateFields()
-        return .passed(KeptValues(CacheForwarding(self, reason, in: place)))
+        forwarding = beginForwarding(reason, nil, in: place)
+        return .passed(KeptValues(self))
     }
 
     private func checkRequest() throws(RequestError) {
@@ -190,15 +193,15 @@ extension CacheExchange {
             case .leading(let place):
                 // Another request may have ended since the lookup.
                 if settings.flights.endings != endings, let response = await shared(reason, isCollapsed: false) {
-                    settings.flights.end(place, .ended)
+                    settings.flights.end(self, in: place, .ended)
                     return try deliver(response)
                 }
                 do throws(RequestError) {
                     let response = try await forward(reason, found, next)
-                    settings.flights.end(place, .ended)
+                    settings.flights.end(self, in: place, .ended)
                     return response
                 } catch {
-                    settings.flights.end(place, CacheFlights.Outcome(error))
+                    settings.flights.end(self, in: place, CacheFlights.Outcome(error))
                     throw error
                 }
             case .joined(.ended):
@@ -235,7 +238,8 @@ extension CacheExchange {
         var sent = request
         if !validators.isEmpty { sent.header.add(validators) }
         sent.recordLateFields()
-        let forwarding = CacheForwarding(self, reason, validating: found, isConditional: !validators.isEmpty)
+        let validated = found.map { CacheForwarding.Validated($0, isConditional: !validators.isEmpty) }
+        let forwarding = beginForwarding(reason, validated)
         var response: RawResponse
         do throws(RequestError) {
             response = try await next.execute(sent)
@@ -243,8 +247,8 @@ extension CacheExchange {
             guard error.isGatewayError, let stale = staleReplacement(found, reason, nil) else { throw error }
             return try deliver(stale)
         }
-        if forwarding.end(&response) { return response }
-        return try await forwarding.complete(consume response, sent, next)
+        if end(forwarding, &response) { return response }
+        return try await complete(forwarding, consume response, to: sent, next)
     }
 
     /// Returns the validators with which to send the request; none if it has its own conditions, which are those of its
@@ -278,7 +282,7 @@ extension CacheExchange {
         request.deadline = .now + .seconds(300)
         for name in [Field.Name.range, .ifNoneMatch, .ifModifiedSince] { request.header.remove(name) }
         let exchange = CacheExchange(validating: self, with: request)
-        settings.flights.startRevalidation(CacheFlights.Key(exchange)) {
+        settings.flights.startRevalidation(exchange) {
             _ = try? await exchange.forward(.stale, found, next)
         }
     }

@@ -26,7 +26,13 @@ final class CacheFlights: Sendable {
     struct Key: Hashable, Sendable {
         private let exchange: CacheExchange
         /// The hash, computed once.
-        private let ownHash: Int
+        fileprivate let ownHash: Int
+
+        /// Creates the key of an exchange with a place.
+        fileprivate init(_ exchange: CacheExchange, in place: Place) {
+            self.exchange = exchange
+            ownHash = place.hash
+        }
 
         init(_ exchange: CacheExchange) {
             self.exchange = exchange
@@ -53,8 +59,11 @@ final class CacheFlights: Sendable {
     }
 
     /// A request in progress, for which identical requests wait.
+    ///
+    /// It does not refer to the exchange, which refers to it.
     struct Place: Sendable {
-        fileprivate let key: Key
+        /// The hash of the key.
+        fileprivate let hash: Int
         fileprivate let number: Int
     }
 
@@ -73,7 +82,7 @@ final class CacheFlights: Sendable {
         mutating func lead(_ key: Key) -> Place {
             nextNumber += 1
             flights[key] = Flight(number: nextNumber)
-            return Place(key: key, number: nextNumber)
+            return Place(hash: key.ownHash, number: nextNumber)
         }
     }
 
@@ -102,7 +111,7 @@ final class CacheFlights: Sendable {
                 if Task.isCancelled { return .cancelled }
                 guard state.flights[key] != nil else {
                     state.flights[key] = Flight(number: id)
-                    return .granted(.leading(Place(key: key, number: id)))
+                    return .granted(.leading(Place(hash: key.ownHash, number: id)))
                 }
                 state.flights[key]?.waiters[id] = continuation
                 return nil
@@ -121,9 +130,9 @@ final class CacheFlights: Sendable {
     }
 
     /// Ends a request, and resumes all that wait for it.
-    func end(_ place: Place, _ outcome: Outcome) {
+    func end(_ exchange: CacheExchange, in place: Place, _ outcome: Outcome) {
         let waiters = state.withLock { state -> [Wait.Continuation] in
-            guard let index = state.flights.index(forKey: place.key),
+            guard let index = state.flights.index(forKey: Key(exchange, in: place)),
                 state.flights.values[index].number == place.number
             else { return [] }
             ended.add(1, ordering: .releasing)
@@ -137,7 +146,8 @@ final class CacheFlights: Sendable {
 
 extension CacheFlights {
     /// Runs a validation in the background, unless an identical request is in progress or too many run.
-    func startRevalidation(_ key: Key, _ validate: @escaping @Sendable () async -> Void) {
+    func startRevalidation(_ exchange: CacheExchange, _ validate: @escaping @Sendable () async -> Void) {
+        let key = Key(exchange)
         let place: Place? = state.withLock { state in
             guard state.flights[key] == nil, state.revalidations < Self.revalidationLimit else { return nil }
             state.revalidations += 1
@@ -147,7 +157,7 @@ extension CacheFlights {
         Task {
             await validate()
             state.withLock { $0.revalidations -= 1 }
-            end(place, .ended)
+            end(exchange, in: place, .ended)
         }
     }
 

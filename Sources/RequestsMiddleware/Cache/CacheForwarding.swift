@@ -1,18 +1,19 @@
 @_spi(Lock) internal import Requests
 
 /// The forwarding of a request by a cache, from its beginning until its response has been handled.
-final class CacheForwarding: Sendable {
-    let exchange: CacheExchange
-    private let reason: CacheExchange.ForwardReason
+struct CacheForwarding: Sendable {
+    let reason: CacheExchange.ForwardReason
     /// The stored response that is validated; nil for none.
-    private let validated: Validated?
+    let validated: Validated?
+    /// The place among the requests in progress, if identical requests wait for this one.
+    let place: CacheFlights.Place?
     /// The time of the request in seconds since 1970.
-    private let requestTime: Double
+    let requestTime: Double
     /// The number of invalidations before the request was sent.
-    private let invalidations: Int
+    let invalidations: Int
 
     /// A stored response, as one reference, which most requests do not have.
-    private final class Validated: Sendable {
+    final class Validated: Sendable {
         let found: CacheExchange.Found
         /// Whether the request has the validators of the response.
         let isConditional: Bool
@@ -22,65 +23,60 @@ final class CacheForwarding: Sendable {
             self.isConditional = isConditional
         }
     }
+}
 
-    /// The place among the requests in progress, if identical requests wait for this one.
-    private let place: CacheFlights.Place?
-
-    /// Begins to forward the request of `exchange`.
+extension CacheExchange {
+    /// Begins to forward the request.
     ///
     /// - Parameters:
-    ///   - exchange: The exchange.
     ///   - reason: The reason.
-    ///   - found: The stored response that is validated; nil for none.
-    ///   - isConditional: Whether the request has the validators of that response.
+    ///   - validated: The stored response that is validated; nil for none.
     ///   - place: The place among the requests in progress, if identical requests wait for this one.
-    init(
-        _ exchange: CacheExchange, _ reason: CacheExchange.ForwardReason, validating found: CacheExchange.Found? = nil,
-        isConditional: Bool = false, in place: CacheFlights.Place? = nil
-    ) {
-        self.exchange = exchange
-        self.reason = reason
-        self.place = place
-        validated = found.map { Validated($0, isConditional: isConditional) }
-        invalidations = exchange.settings.invalidations.count
-        requestTime = exchange.settings.time
+    /// - Returns: The forwarding.
+    func beginForwarding(
+        _ reason: ForwardReason, _ validated: CacheForwarding.Validated?, in place: CacheFlights.Place? = nil
+    ) -> CacheForwarding {
+        CacheForwarding(
+            reason: reason, validated: validated, place: place, requestTime: settings.time,
+            invalidations: settings.invalidations.count)
     }
 
     /// Records what the cache did, and returns whether nothing is stored or removed, as for most responses of an API.
-    func end(_ response: inout RawResponse) -> Bool {
+    func end(_ forwarding: CacheForwarding, _ response: inout RawResponse) -> Bool {
         response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
-            forwardReason: reason, forwardedStatus: response.head.status)
-        return validated == nil && exchange.request.hasMethod(.get) && exchange.storage(of: response) == .never
-    }
-
-    /// Resumes the requests that wait for this one.
-    func leave(_ outcome: @autoclosure () -> CacheFlights.Outcome) {
-        if let place { exchange.settings.flights.end(place, outcome()) }
+            forwardReason: forwarding.reason, forwardedStatus: response.head.status)
+        return forwarding.validated == nil && request.hasMethod(.get) && storage(of: response) == .never
     }
 
     /// Stores the response, or returns the stored one that it confirms or fails to replace.
+    ///
+    /// - Parameters:
+    ///   - forwarding: The forwarding.
+    ///   - response: The response.
+    ///   - sent: The request as the cache has passed it on.
+    ///   - next: The next executor.
     func complete(
-        _ response: consuming RawResponse, _ sent: PreparedRequest, _ next: any RequestExecutor
+        _ forwarding: CacheForwarding, _ response: consuming RawResponse, to sent: PreparedRequest,
+        _ next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        let (settings, found) = (exchange.settings, validated?.found)
-        let forwarded = CacheExchange.ForwardedExchange(
-            requestTime: requestTime, responseTime: settings.time, invalidations: invalidations, sent: sent,
-            addsCredentials: next.traits.contains(.addsCredentials))
-        if response.status == 304, let validated, validated.isConditional {
-            let found = validated.found
+        let (reason, found) = (forwarding.reason, forwarding.validated?.found)
+        let forwarded = ForwardedExchange(
+            requestTime: forwarding.requestTime, responseTime: settings.time, invalidations: forwarding.invalidations,
+            sent: sent, addsCredentials: next.traits.contains(.addsCredentials))
+        if response.status == 304, let found, forwarding.validated?.isConditional == true {
             if found.response.isConfirmed(by: response.header) {
-                return try await exchange.confirmed(found, by: response, forwarded)
+                return try await confirmed(found, by: response, forwarded)
             }
             // The server has another representation (RFC 9111 §4.3.4), which must be requested.
             await settings.store.removeEntry(for: found.key)
             // Released before, because a streamed response keeps its connection and the permit of a limit.
             response.body = .bytes(Data())
-            return try await exchange.forward(reason, nil, next)
+            return try await forward(reason, nil, next)
         }
-        if response.status.isGatewayError, let stale = exchange.staleReplacement(found, reason, response) {
-            return try exchange.deliver(stale)
+        if response.status.isGatewayError, let stale = staleReplacement(found, reason, response) {
+            return try deliver(stale)
         }
-        return await exchange.received(response, replacing: found, forwarded)
+        return await received(response, replacing: found, forwarded)
     }
 }
 

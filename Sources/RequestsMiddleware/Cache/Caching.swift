@@ -128,7 +128,7 @@ public struct Caching: Middleware {
 extension Caching: StagedMiddleware {
     /// Responds from memory, or passes on a request for which no usable response is stored there.
     ///
-    /// The kept object is the ``CacheForwarding``, or nil if the cache does not handle the request.
+    /// The kept object is the ``CacheExchange``, or nil if the cache does not handle the request.
     package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
         // An unsafe method makes stored responses invalid, which suspends.
         guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
@@ -158,23 +158,25 @@ extension Caching: StagedMiddleware {
     }
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
-        guard let forwarding = kept.object as? CacheForwarding else {
+        guard let exchange = kept.object as? CacheExchange, let forwarding = exchange.forwarding else {
             response.metrics.cacheStatus = RawResponse.Metrics.CacheStatus(
                 forwardReason: .bypass, forwardedStatus: response.head.status)
             return true
         }
-        guard forwarding.end(&response) else { return false }
-        forwarding.leave(.ended)
+        guard exchange.end(forwarding, &response) else { return false }
+        if let place = forwarding.place { settings.flights.end(exchange, in: place, .ended) }
         return true
     }
 
     package func complete(
         _ response: consuming RawResponse, _ request: PreparedRequest, _ kept: KeptValues, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard let forwarding = kept.object as? CacheForwarding else { return response }
+        guard let exchange = kept.object as? CacheExchange, let forwarding = exchange.forwarding else {
+            return response
+        }
         do throws(RequestError) {
-            let response = try await forwarding.complete(consume response, kept.sent ?? request, next)
-            forwarding.leave(.ended)
+            let response = try await exchange.complete(forwarding, consume response, to: request, next)
+            if let place = forwarding.place { settings.flights.end(exchange, in: place, .ended) }
             return response
         } catch {
             return try fail(error, request, kept)
@@ -184,7 +186,9 @@ extension Caching: StagedMiddleware {
     package func fail(
         _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        (kept.object as? CacheForwarding)?.leave(CacheFlights.Outcome(error))
+        if let exchange = kept.object as? CacheExchange, let place = exchange.forwarding?.place {
+            settings.flights.end(exchange, in: place, CacheFlights.Outcome(error))
+        }
         throw error
     }
 }

@@ -93,10 +93,7 @@ public final class MemoryBudget: Middleware {
 extension MemoryBudget: StagedMiddleware {
     /// Requests a stream in place of a collected body.
     package func begin(_ request: PreparedRequest) -> Beginning {
-        guard case .collected = request.delivery else { return .passed(KeptValues()) }
-        var streamed = request
-        streamed.delivery = .streamed
-        return .passed(KeptValues(sending: streamed))
+        .passed(KeptValues(sending: request.streamingCollectedBody))
     }
 
     package func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool {
