@@ -3,10 +3,11 @@ final class LateFields: Sendable {
     private let header: Header
     /// Those of an earlier form, which include these.
     private let outer: LateFields?
-    private let names = Lock<Set<Field.Name>>([])
+    /// The names, in an array, because there are few.
+    private let names = Lock<[Field.Name]>([])
 
-    /// The number of names beyond which all fields count, because a request can be performed without end.
-    private static let limit = 256
+    /// The number of names from which on all fields count, because a request can be performed without end.
+    private static let limit = 64
 
     init(of header: Header, within outer: LateFields?) {
         self.header = header
@@ -15,16 +16,16 @@ final class LateFields: Sendable {
 
     /// Adds the names of the fields in a later form that this one does not have.
     func add(_ later: Header) {
-        let added = later.filter { !header.contains($0) }.map(\.name)
-        if !added.isEmpty {
+        for field in later where !header.contains(field) {
             names.withLock { names in
-                if names.count <= Self.limit { names.formUnion(added) }
+                if names.count < Self.limit, !names.contains(field.name) { names.append(field.name) }
             }
         }
         outer?.add(later)
     }
 
+    /// Returns whether a field counts.
     func contains(_ name: Field.Name) -> Bool {
-        names.withLock { $0.count > Self.limit || $0.contains(name) }
+        names.withLock { $0.count >= Self.limit || $0.contains(name) }
     }
 }

@@ -17,7 +17,9 @@ public struct PreparedRequest: Sendable {
         let isChecked = Atomic(false)
         /// Whether a call performs the request and follows redirects.
         let isPartOfCall: Atomic<Bool>
-        /// The fields of later forms of the request; nil unless middleware needs them.
+        /// Whether middleware needs the fields of later forms of the request.
+        let recordsLateFields = Atomic(false)
+        /// These fields; nil until there is a later form.
         ///
         /// Not an `AtomicLazyReference`, whose functions are not specialized: 300 instructions for each change.
         private let lateReference = Atomic<Unmanaged<LateFields>?>(nil)
@@ -42,19 +44,25 @@ public struct PreparedRequest: Sendable {
 
         var lateFields: LateFields? { lateReference.load(ordering: .acquiring)?.takeUnretainedValue() }
 
-        /// Stores the late fields, unless another thread has done so.
-        func store(_ fields: LateFields) {
+        /// The fields of later forms, one of which is made now; nil unless they are recorded.
+        var lateFieldsForChange: LateFields? {
+            guard recordsLateFields.load(ordering: .relaxed) else { return parts.earlierLateFields }
+            if let lateFields { return lateFields }
+            let fields = LateFields(of: parts.header, within: parts.earlierLateFields)
             let reference = Unmanaged.passRetained(fields)
-            let (isStored, _) = lateReference.compareExchange(
+            let (isStored, stored) = lateReference.compareExchange(
                 expected: nil, desired: reference, ordering: .acquiringAndReleasing)
-            if !isStored { reference.release() }
+            if isStored { return fields }
+            reference.release()
+            return stored?.takeUnretainedValue()
         }
 
         /// Records the values of this form, which was made of `former`, for the middleware that needs them.
         func record(changing former: Box) {
             parts.seenValues?.add(parts.header, parts.target)
-            if let fields = former.lateFields { parts.earlierLateFields = fields }
-            if !parts.header.isEmpty { parts.earlierLateFields?.add(parts.header) }
+            guard let fields = former.lateFieldsForChange else { return }
+            parts.earlierLateFields = fields
+            if !parts.header.isEmpty { fields.add(parts.header) }
         }
     }
 
@@ -139,17 +147,17 @@ public struct PreparedRequest: Sendable {
 
     var seenValues: SeenValues? { box.parts.seenValues }
 
-    /// The names of the fields of later forms of this request; nil unless ``recordLateFields()`` was called.
+    /// The names of the fields of later forms of this request; nil if none are recorded.
     var lateFields: LateFields? { box.lateFields }
 
-    /// The late fields of an earlier form, to which those of this one belong.
-    var earlierLateFields: LateFields? { box.parts.earlierLateFields }
+    /// Records a field that is not part of the request as one of a later form.
+    func recordLate(_ field: Field) { box.lateFieldsForChange?.add([field]) }
 
     /// Records the names of the fields that later middleware adds to this request, or whose values it changes.
     ///
     /// This is a property of the present form of the request, so the form is not copied.
     package func recordLateFields() {
-        if box.lateFields == nil { box.store(LateFields(of: box.parts.header, within: box.parts.earlierLateFields)) }
+        box.recordsLateFields.store(true, ordering: .relaxed)
     }
 
     /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
@@ -385,42 +393,4 @@ extension TargetURI {
             throw RequestError(.invalidRequest(error), detail: ErrorText.quoted(url: text))
         }
     }
-}
-
-extension PreparedRequest: Equatable {
-    /// Returns whether both requests are sent, and have their responses handled, in the same way.
-    ///
-    /// Functions and instants are not compared, nor are attributes, except for the continue timeout and the trailers.
-    /// Streamed bodies are never equal.
-    public static func == (left: Self, right: Self) -> Bool {
-        left.method == right.method && left.target == right.target && left.header == right.header
-            && left.delivery == right.delivery && left.timeouts == right.timeouts
-            && left.redirectPolicy == right.redirectPolicy && left.acceptedTypes == right.acceptedTypes
-            && left.cachePolicy == right.cachePolicy && left.body.isEqual(to: right.body)
-            && left.hasSameOptions(as: right)
-    }
-}
-
-extension RequestBody {
-    fileprivate func isEqual(to other: RequestBody) -> Bool {
-        switch (self, other) {
-        case (.none, .none): true
-        case (.bytes(let left), .bytes(let right)): left == right
-        case (.file(let left, let leftRange), .file(let right, let rightRange)):
-            // File names are bytes, not text (decision 0023).
-            left.hasSameBytes(as: right) && leftRange == rightRange
-        default: false
-        }
-    }
-}
-
-extension PreparedRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The method and the URL, with secrets redacted.
-    public var description: String { "\(method) \(target)" }
-
-    /// The wire text, with secrets redacted.
-    public var debugDescription: String { wireText }
-
-    /// The mirror that `dump` prints: the redacted wire text.
-    public var customMirror: Mirror { Mirror(self, children: ["wire": wireText]) }
 }

@@ -44,7 +44,7 @@ extension PreparedRequest {
     /// ``secrets(_:)`` then finds it.
     package func recordSecret(_ field: Field) {
         seenValues?.add(field)
-        (lateFields ?? earlierLateFields)?.add([field])
+        recordLate(field)
     }
 
     /// Returns whether later middleware has added a field to this request, or changed its value; false unless

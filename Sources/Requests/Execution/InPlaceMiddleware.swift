@@ -23,7 +23,7 @@ extension Intercepted: BlockingExecutor where Base: BlockingExecutor, Intercepto
         guard !request.hasLeftOrigin else {
             return .deferred { () async throws(RequestError) in try await execute(request) }
         }
-        if let stage = parts.stage { return try stage.executeBlocking(request) }
+        if parts.isStaged { return try parts.stage.executeBlocking(request) }
         return try parts.middleware.interceptInPlace(request, next: parts.base)
     }
 }

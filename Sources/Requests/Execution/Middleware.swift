@@ -48,8 +48,10 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         let middleware: Interceptor
         /// The executor as the middleware receives it; created once, because each request needs it.
         let next: any RequestExecutor
-        /// The middleware and the executor as a stage; nil if the middleware is not staged.
-        let stage: Stage?
+        /// The middleware and the executor as a stage, without an optional, which would be copied for each request.
+        let stage: Stage
+        /// Whether the middleware is staged, so that no function of it suspends for most requests.
+        let isStaged: Bool
         /// The traits, determined once, because those of a chain depend on all of its executors.
         let traits: ExecutorTraits
 
@@ -57,6 +59,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
             self.base = base
             self.middleware = middleware
             next = base
+            isStaged = middleware is any StagedMiddleware
             stage = Stage(middleware, before: base)
             let traits = middleware.traits(before: base.traits)
             self.traits = traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
@@ -81,7 +84,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         guard !request.hasLeftOrigin else {
             return try await parts.middleware.intercept(request, next: parts.base.guardingSecrets(of: request))
         }
-        if let stage = parts.stage { return try await stage.execute(request) }
+        if parts.isStaged { return try await parts.stage.execute(request) }
         return try await parts.middleware.intercept(request, next: parts.next)
     }
 

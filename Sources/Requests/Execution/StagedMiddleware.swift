@@ -110,24 +110,11 @@ extension StagedMiddleware {
         try Stage(self, before: next).executeBlocking(request)
     }
 
-    /// Performs the exchange of a request that has begun, and ends it.
-    @inline(__always)  // saves a frame in the call of a task
+    /// Performs the exchange of a request that has begun after a suspension, and ends it.
     package func perform(
         _ request: PreparedRequest, _ kept: KeptValues, with next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        var response: RawResponse
-        do throws(RequestError) {
-            if let sent = kept.sent {
-                response = try await next.execute(sent)
-            } else {
-                response = try await next.execute(request)
-            }
-        } catch {
-            return try fail(error, request, kept)
-        }
-        if try end(&response, request, kept) { return response }
-        // Consumed, because a streamed response keeps its connection, and the permit of a limit.
-        return try await complete(consume response, request, kept, next: next)
+        try await Stage(self, before: next).perform(request, kept)
     }
 }
 
@@ -139,15 +126,8 @@ final class Stage: Sendable {
     private let middleware: any StagedMiddleware
     private let next: InPlaceExecutor
 
-    init(_ middleware: some StagedMiddleware, before next: some RequestExecutor) {
-        self.middleware = middleware
-        self.next = InPlaceExecutor(next)
-    }
-
-    /// Creates the stage of middleware; nil if it is not staged.
-    init?(_ middleware: some Middleware, before next: some RequestExecutor) {
-        guard let middleware = middleware as? any StagedMiddleware else { return nil }
-        self.middleware = middleware
+    init(_ middleware: any Middleware, before next: some RequestExecutor) {
+        self.middleware = middleware as? any StagedMiddleware ?? SuspendingMiddleware(base: middleware)
         self.next = InPlaceExecutor(next)
     }
 
@@ -155,24 +135,31 @@ final class Stage: Sendable {
     @inline(__always)  // saves a frame in the call of a task
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
         switch try middleware.begin(request) {
-        case .passed(let kept):
-            var response: RawResponse
-            do throws(RequestError) {
-                // Two calls, because one variable for both requests would copy the unchanged one.
-                if let sent = kept.sent {
-                    response = try await next.base.execute(sent)
-                } else {
-                    response = try await next.base.execute(request)
-                }
-            } catch {
-                return try middleware.fail(error, request, kept)
-            }
-            if try middleware.end(&response, request, kept) { return response }
-            // Consumed, because a streamed response keeps its connection, and the permit of a limit.
-            return try await middleware.complete(consume response, request, kept, next: next.base)
+        case .passed(let kept): return try await perform(request, kept)
         case .response(let response): return response
         case .mustSuspend: return try await middleware.interceptSuspending(request, next: next.base)
         }
+    }
+
+    /// Performs the exchange of a request that has begun, and ends it.
+    @inline(__always)  // saves a frame in the call of a task
+    fileprivate func perform(
+        _ request: PreparedRequest, _ kept: KeptValues
+    ) async throws(RequestError) -> RawResponse {
+        var response: RawResponse
+        do throws(RequestError) {
+            // Two calls, because one variable for both requests would copy the unchanged one.
+            if let sent = kept.sent {
+                response = try await next.base.execute(sent)
+            } else {
+                response = try await next.base.execute(request)
+            }
+        } catch {
+            return try middleware.fail(error, request, kept)
+        }
+        if try middleware.end(&response, request, kept) { return response }
+        // Consumed, because a streamed response keeps its connection, and the permit of a limit.
+        return try await middleware.complete(consume response, request, kept, next: next.base)
     }
 
     /// Performs a request on the calling thread; work that suspends is deferred.
@@ -215,5 +202,26 @@ final class Stage: Sendable {
                 return try await middleware.complete(consume response, request, kept, next: next.base)
             }
         }
+    }
+}
+
+/// Middleware that is not staged, as a stage that always suspends.
+private struct SuspendingMiddleware: StagedMiddleware {
+    let base: any Middleware
+
+    func begin(_ request: PreparedRequest) -> Beginning { .mustSuspend }
+
+    func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool { true }
+
+    func intercept(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        try await base.intercept(request, next: next)
+    }
+
+    func interceptSuspending(
+        _ request: PreparedRequest, next: any RequestExecutor
+    ) async throws(RequestError) -> RawResponse {
+        try await base.intercept(request, next: next)
     }
 }

@@ -1,7 +1,7 @@
 /// One request that passes through a cache.
 ///
 /// It is one reference, because it is passed on several times (decision 0049).
-final class CacheExchange: @unchecked Sendable {  // changed only by the call itself, and not while it is passed on
+final class CacheExchange: @unchecked Sendable {  // only the call itself uses the variable
     typealias ForwardReason = RawResponse.Metrics.CacheStatus.ForwardReason
 
     /// A stored response and its key.

@@ -55,6 +55,8 @@ extension CacheExchange {
     ///   - response: The response.
     ///   - sent: The request as the cache has passed it on.
     ///   - next: The next executor.
+    /// - Returns: The response for the caller.
+    /// - Throws: The error of a second exchange, or of delivering a stored response.
     func complete(
         _ forwarding: CacheForwarding, _ response: consuming RawResponse, to sent: PreparedRequest,
         _ next: any RequestExecutor

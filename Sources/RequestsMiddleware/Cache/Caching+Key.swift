@@ -23,7 +23,7 @@ extension Caching {
             self.init(text: target.text(after: prefix))
         }
 
-        /// Creates the key of the responses for the target of a request in the partition whose keys begin with `prefix`.
+        /// Creates the key of the responses for the target of `request`, as ``init(_:in:)`` does for a target.
         init(_ request: PreparedRequest, in prefix: String) {
             self.init(text: request.targetText(after: prefix))
         }

@@ -21,37 +21,28 @@ public struct Observing: Middleware {
 
     final class Settings: Sendable {
         let seat: Seat
-        fileprivate let observers: [Watcher]
-        /// The observers, if all can be without a function; nil if one cannot.
-        private let reports: [Reports]?
+        let observers: [any Observer]
+        /// The observers that can be without a function.
+        private let reports: [Reports]
+        /// The only other observer if it is a counter: without reports, it needs neither an observation nor the time.
+        let onlyCounter: ActivityCounter?
         let clock: Retrying.Clock
 
         fileprivate init(_ seat: Seat, _ observers: [any Observer], _ clock: Retrying.Clock) {
             self.seat = seat
             // A log that writes nothing observes no request.
-            self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }.map(Watcher.init)
-            let reports = self.observers.compactMap(\.reports)
-            self.reports = reports.count == self.observers.count ? reports : nil
+            self.observers = observers.filter { ($0 as? RequestLogging)?.isOff != true }
+            reports = self.observers.compactMap { $0 as? Reports }
+            let counters = self.observers.compactMap { $0 as? ActivityCounter }
+            onlyCounter = counters.count == 1 && reports.count + 1 == self.observers.count ? counters[0] : nil
             self.clock = clock
         }
 
         /// Whether an observer may watch a request.
-        var areActive: Bool { reports.map { $0.contains(where: \.isActive) } ?? true }
-    }
+        var areActive: Bool { reports.count < observers.count || hasReports }
 
-    /// An observer as one reference, because copies of an existential value take longer.
-    fileprivate final class Watcher: Sendable {
-        let observer: any Observer
-        /// The observer if it is a counter: without other observers, no report is created and no clock is read.
-        let counter: ActivityCounter?
-        /// The observer if it can be without a function.
-        let reports: Reports?
-
-        init(_ observer: any Observer) {
-            self.observer = observer
-            counter = observer as? ActivityCounter
-            reports = observer as? Reports
-        }
+        /// Whether an observer that can be without a function has one.
+        var hasReports: Bool { reports.contains(where: \.isActive) }
     }
 
     /// The position of an observer in the chain of middleware.
@@ -91,31 +82,12 @@ public struct Observing: Middleware {
     /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
     private func watch(_ request: PreparedRequest) -> Watch? {
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
-        // Created for the first observer that needs it.
-        var observation: Observation?
-        var handlers: [Handler] = []
-        // The only observer of this request so far, if it needs neither a report nor the time.
-        var onlyCounter: ActivityCounter?
-        for watcher in settings.observers {
-            if let reports = watcher.reports, !reports.isActive { continue }
-            if let counter = watcher.counter, handlers.isEmpty, onlyCounter == nil {
-                if counter.begin(request) { onlyCounter = counter }
-                continue
-            }
-            var current = observation ?? Observation(of: request, at: settings.seat, afterAttempts: attempts)
-            let handler = watcher.observer.begin(&current)
-            observation = current
-            guard let handler else { continue }
-            if let counter = onlyCounter.take() { handlers.append(counter.endHandler) }
-            handlers.append(handler)
+        if let counter = settings.onlyCounter, !settings.hasReports {
+            return counter.begin(request) ? Watch(request, countedBy: counter, afterAttempts: attempts, settings) : nil
         }
-        let hasEffect = observation?.hasEffect ?? false
-        if handlers.isEmpty, !hasEffect {
-            return onlyCounter.map { Watch(request, countedBy: $0, afterAttempts: attempts, settings) }
-        }
-        if let onlyCounter { handlers.append(onlyCounter.endHandler) }
-        return Watch(
-            observation ?? Observation(of: request, at: settings.seat, afterAttempts: attempts), handlers, settings)
+        var observation = Observation(of: request, at: settings.seat, afterAttempts: attempts)
+        let handlers = settings.observers.compactMap { $0.begin(&observation) }
+        return handlers.isEmpty && !observation.hasEffect ? nil : Watch(observation, handlers, settings)
     }
 }
 

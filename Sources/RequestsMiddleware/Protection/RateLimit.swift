@@ -169,6 +169,7 @@ enum RateLimitFields {
         if head.status.code == 429 || head.status.code == 503, let retryAfter = header.retryAfter {
             return retryAfter.delay(from: date())
         }
+        guard mayAnnounceLimits(header) else { return nil }
         var pause: Duration?
         if let text = header["RateLimit"] {
             // One item for each policy, in the form of the current draft or in that of an earlier one.
@@ -186,6 +187,11 @@ enum RateLimitFields {
             pause = max(pause ?? .zero, .seconds(seconds < 1_000_000_000 ? seconds : max(0, seconds - now)))
         }
         return pause
+    }
+
+    /// Returns whether a name has the length of `RateLimit` or `RateLimit-Remaining`, as those of few responses do.
+    private static func mayAnnounceLimits(_ header: Header) -> Bool {
+        header.contains { $0.name.rawValue.utf8.count == 9 || $0.name.rawValue.utf8.count == 19 }
     }
 
     /// Returns the longer of `pause` and that of an item whose remaining requests are 0.
