@@ -180,7 +180,7 @@ struct MiddlewareCost: Sendable {
     ) async throws -> Double {
         let start = ContinuousClock.now
         for _ in 0..<count {
-            // Each call has a request of its own, of which middleware may keep something.
+            // A separate request for each call, because a request remembers its check and its late fields.
             var own = request
             own.deadline = nil
             _ = try await executor.execute(own)

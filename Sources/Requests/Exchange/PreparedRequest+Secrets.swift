@@ -2,7 +2,7 @@ extension PreparedRequest {
     /// Returns a finder of the secrets of this request, for text that may contain them.
     ///
     /// It finds those that later middleware has added if its values were collected; see
-    /// ``collectSeenValues(separately:)``.
+    /// ``collectSeenValues()``.
     ///
     /// - Parameters:
     ///   - redaction: The names of secrets.

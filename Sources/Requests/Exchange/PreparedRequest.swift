@@ -9,6 +9,9 @@ public struct PreparedRequest: Sendable {
     private var box: Box
     /// Whether the body is streamed although the parts specify that it is collected.
     private var isStreamed = false
+    /// Whether the fields of later forms are recorded; only for the value that middleware passes on, not for another
+    /// one with the same parts.
+    private var recordsLateFields = false
 
     private final class Box: @unchecked Sendable {  // changed only while it is created, before it is shared
         // Checking exclusive access costs time, and a box that is not shared cannot be accessed twice.
@@ -17,11 +20,10 @@ public struct PreparedRequest: Sendable {
         let isChecked = Atomic(false)
         /// Whether a call performs the request and follows redirects.
         let isPartOfCall: Atomic<Bool>
-        /// Whether middleware needs the fields of later forms of the request.
-        let recordsLateFields = Atomic(false)
-        /// These fields; nil until there is a later form.
+        /// The retained late fields of a form that records them; nil until a later form is made or the executor records
+        /// a field.
         ///
-        /// Not an `AtomicLazyReference`, whose functions are not specialized: 300 instructions for each change.
+        /// An `AtomicLazyReference` costs 300 instructions for each change, because its functions are not specialized.
         private let lateReference = Atomic<Unmanaged<LateFields>?>(nil)
 
         init(_ parts: consuming Parts, isPartOfCall: Bool = false) {
@@ -44,9 +46,10 @@ public struct PreparedRequest: Sendable {
 
         var lateFields: LateFields? { lateReference.load(ordering: .acquiring)?.takeUnretainedValue() }
 
-        /// The fields of later forms, one of which is made now; nil unless they are recorded.
-        var lateFieldsForChange: LateFields? {
-            guard recordsLateFields.load(ordering: .relaxed) else { return parts.earlierLateFields }
+        /// Returns the late fields that a form that is made now belongs to, created if necessary; nil if none are
+        /// recorded.
+        func lateFields(ofRecorded isRecorded: Bool) -> LateFields? {
+            guard isRecorded else { return parts.earlierLateFields }
             if let lateFields { return lateFields }
             let fields = LateFields(of: parts.header, within: parts.earlierLateFields)
             let reference = Unmanaged.passRetained(fields)
@@ -57,10 +60,10 @@ public struct PreparedRequest: Sendable {
             return stored?.takeUnretainedValue()
         }
 
-        /// Records the values of this form, which was made of `former`, for the middleware that needs them.
-        func record(changing former: Box) {
+        /// Records the values of this form, which was made from `former`, for the middleware that needs them.
+        func record(changing former: Box, isRecorded: Bool) {
             parts.seenValues?.add(parts.header, parts.target)
-            guard let fields = former.lateFieldsForChange else { return }
+            guard let fields = former.lateFields(ofRecorded: isRecorded) else { return }
             parts.earlierLateFields = fields
             if !parts.header.isEmpty { fields.add(parts.header) }
         }
@@ -140,24 +143,33 @@ public struct PreparedRequest: Sendable {
         set {
             isStreamed = false
             let copy = Box(newValue, isPartOfCall: isPartOfCall)
-            copy.record(changing: box)
-            box = copy
+            replaceBox(with: copy)
         }
+    }
+
+    /// Replaces the parts by those of a later form.
+    private mutating func replaceBox(with copy: Box) {
+        copy.record(changing: box, isRecorded: recordsLateFields)
+        box = copy
+        recordsLateFields = false
     }
 
     var seenValues: SeenValues? { box.parts.seenValues }
 
     /// The names of the fields of later forms of this request; nil if none are recorded.
-    var lateFields: LateFields? { box.lateFields }
+    var lateFields: LateFields? { recordsLateFields ? box.lateFields : nil }
 
     /// Records a field that is not part of the request as one of a later form.
-    func recordLate(_ field: Field) { box.lateFieldsForChange?.add([field]) }
+    func recordLate(_ field: Field) { box.lateFields(ofRecorded: recordsLateFields)?.add([field]) }
 
-    /// Records the names of the fields that later middleware adds to this request, or whose values it changes.
+    /// The same request, which records the names of the fields that later middleware adds to it, or whose values it
+    /// changes.
     ///
-    /// This is a property of the present form of the request, so the form is not copied.
-    package func recordLateFields() {
-        box.recordsLateFields.store(true, ordering: .relaxed)
+    /// Its parts are not copied.
+    package var recordingLateFields: PreparedRequest {
+        var recording = self
+        recording.recordsLateFields = true
+        return recording
     }
 
     /// Whether middleware before this executor handles a response with status 401 itself (PM-92).
@@ -187,9 +199,10 @@ public struct PreparedRequest: Sendable {
     /// Changes the parts of a copy in place, because moving them takes longer than most changes.
     mutating func change(_ body: (inout Parts) -> Void) {
         let copy = Box(copying: box)
+        if isStreamed { copy.parts.delivery = .streamed }
+        isStreamed = false
         body(&copy.parts)
-        copy.record(changing: box)
-        box = copy
+        replaceBox(with: copy)
     }
 
     /// The request method.
@@ -250,15 +263,12 @@ public struct PreparedRequest: Sendable {
     /// The form in which the response body is delivered.
     public var delivery: ResponseBody.Delivery {
         get { isStreamed ? .streamed : box.parts.delivery }
-        set {
-            isStreamed = false
-            change { $0.delivery = newValue }
-        }
+        set { change { $0.delivery = newValue } }
     }
 
-    /// The same request with a stream in place of a body that is collected in memory; nil if its body is not.
+    /// The same request with a stream in place of a body that is collected in memory; nil if the body is not collected.
     ///
-    /// It takes less time than setting ``delivery``, which copies all parts.
+    /// This takes less time than setting ``delivery``, which copies all parts.
     package var streamingCollectedBody: PreparedRequest? {
         guard case .collected = delivery else { return nil }
         var streamed = self
@@ -380,17 +390,4 @@ public struct PreparedRequest: Sendable {
 
     /// The URL of the target, without userinfo.
     public var url: URL { target.url }
-}
-
-extension TargetURI {
-    /// Creates a target from the text of an absolute URI.
-    ///
-    /// - Throws: ``RequestError`` with ``RequestError/Reason/invalidRequest(_:)``.
-    init(checking text: String) throws(RequestError) {
-        do {
-            self = try TargetURI(text)
-        } catch {
-            throw RequestError(.invalidRequest(error), detail: ErrorText.quoted(url: text))
-        }
-    }
 }

@@ -48,8 +48,8 @@ extension PreparedRequest {
     }
 
     /// Returns whether later middleware has added a field to this request, or changed its value; false unless
-    /// ``recordLateFields()`` was called.
+    /// it is the value of ``recordingLateFields``.
     ///
-    /// If the request was performed before, this includes the middleware of those exchanges.
+    /// If the request was performed several times, this includes the fields that were added in earlier exchanges.
     package func hasLateField(_ name: Field.Name) -> Bool { lateFields?.contains(name) ?? false }
 }

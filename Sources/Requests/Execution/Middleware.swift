@@ -48,7 +48,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         let middleware: Interceptor
         /// The executor as the middleware receives it; created once, because each request needs it.
         let next: any RequestExecutor
-        /// The middleware and the executor as a stage, without an optional, which would be copied for each request.
+        /// The middleware and the executor as a stage; an optional would be copied for each request.
         let stage: Stage
         /// Whether the middleware is staged, so that no function of it suspends for most requests.
         let isStaged: Bool

@@ -69,7 +69,7 @@ package enum BlockingExecution: Sendable {
 
 /// An executor for blocking calls, with the result of the check whether it can block.
 ///
-/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` makes it once
+/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` or a ``Stage`` makes it once
 /// (decision 0047).
 @usableFromInline
 package struct InPlaceExecutor: Sendable {
@@ -82,7 +82,7 @@ package struct InPlaceExecutor: Sendable {
     init(_ executor: some RequestExecutor) {
         base = executor
         let blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
-        self.blocking = blocking ?? DeferringExecutor(base: executor)
+        self.blocking = blocking ?? SuspendingExecutor(base: executor)
     }
 
     /// Performs as much of an exchange as possible on the calling thread; defers it if the executor cannot block.
@@ -93,7 +93,7 @@ package struct InPlaceExecutor: Sendable {
 }
 
 /// An executor that defers all exchanges of blocking calls.
-private struct DeferringExecutor: BlockingExecutor {
+private struct SuspendingExecutor: BlockingExecutor {
     let base: any RequestExecutor
 
     func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {

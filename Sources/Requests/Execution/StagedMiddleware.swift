@@ -3,7 +3,7 @@
 /// Its work is the same in a task and on a blocked thread, which needs no task for it (decision 0049).
 package protocol StagedMiddleware: InPlaceMiddleware {
     /// Begins a request.
-    func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning
+    func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning
 
     /// Performs a request for which `begin(_:)` has returned `mustSuspend`.
     func interceptSuspending(
@@ -19,7 +19,7 @@ package protocol StagedMiddleware: InPlaceMiddleware {
     ///
     /// - Parameters:
     ///   - response: The response of the next executor.
-    ///   - request: The request that began.
+    ///   - request: The request that `begin(_:)` received.
     ///   - kept: The values of `begin(_:)`.
     /// - Returns: Whether the response is complete; false if `complete(_:_:_:next:)` must be called.
     /// - Throws: The error for the caller.
@@ -41,7 +41,7 @@ package protocol StagedMiddleware: InPlaceMiddleware {
 }
 
 /// The result of the beginning of a request.
-package enum Beginning: Sendable {
+package enum StageBeginning: Sendable {
     /// The request is passed on.
     case passed(KeptValues)
     /// The middleware responds itself; the response is indirect, because most beginnings have none.
@@ -110,7 +110,7 @@ extension StagedMiddleware {
         try Stage(self, before: next).executeBlocking(request)
     }
 
-    /// Performs the exchange of a request that has begun after a suspension, and ends it.
+    /// After a suspension, performs the exchange of a request that has begun, and ends it.
     package func perform(
         _ request: PreparedRequest, _ kept: KeptValues, with next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
@@ -120,8 +120,8 @@ extension StagedMiddleware {
 
 /// Staged middleware and the executor behind it.
 ///
-/// The functions that perform a request are not generic, and the middleware is not copied for a request, because both
-/// take longer than the work of most middleware.
+/// The functions that perform a request are not generic, and the middleware is not copied for a request: generic
+/// functions and copies take longer than the work of most middleware.
 final class Stage: Sendable {
     private let middleware: any StagedMiddleware
     private let next: InPlaceExecutor
@@ -172,7 +172,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Performs the exchange of a request that has begun on the calling thread, and ends it.
+    /// On the calling thread, performs the exchange of a request that has begun, and ends it.
     @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     private func performInPlace(
         _ request: PreparedRequest, _ kept: KeptValues
@@ -209,7 +209,7 @@ final class Stage: Sendable {
 private struct SuspendingMiddleware: StagedMiddleware {
     let base: any Middleware
 
-    func begin(_ request: PreparedRequest) -> Beginning { .mustSuspend }
+    func begin(_ request: PreparedRequest) -> StageBeginning { .mustSuspend }
 
     func end(_ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues) -> Bool { true }
 

@@ -48,7 +48,7 @@ public struct TargetURI: Sendable {
 
         package func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
 
-        /// The hash for a table, which is not hashed a second time.
+        /// Returns the hash for a table, which is not hashed a second time.
         package func _rawHashValue(seed: Int) -> Int { textHash ^ seed }
     }
 

@@ -22,7 +22,7 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     let conditions: CacheConditions
     /// The kinds of fields that the request has.
     let fields: CacheFields
-    /// The forwarding between the two functions of the middleware; only the call itself uses it.
+    /// The forwarding, set by `begin()` for the end of the request; only the call itself uses it.
     private(set) var forwarding: CacheForwarding?
 
     init(_ request: PreparedRequest, _ settings: Caching.Settings, in prefix: String) {
@@ -56,7 +56,7 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     var hasRange: Bool { fields.contains(.range) }
 
     /// Returns a stored response, or begins to forward the request, without a suspension.
-    func begin() throws(RequestError) -> Beginning {
+    func begin() throws(RequestError) -> StageBeginning {
         try checkRequest()
         if conditions.ignoresStored { return try begin(.request, in: nil) }
         let endings = settings.flights.endings
@@ -83,11 +83,11 @@ final class CacheExchange: @unchecked Sendable {  // only the call itself uses t
     /// Begins to forward the request, which identical ones wait for if it has a place among the requests in progress.
     private func begin(
         _ reason: ForwardReason, in place: CacheFlights.Place?
-    ) throws(RequestError) -> Beginning {
+    ) throws(RequestError) -> StageBeginning {
         guard !conditions.forbidsForwarding else { return .response(try deliver(gatewayTimeout(reason))) }
-        request.recordLateFields()
         forwarding = beginForwarding(reason, nil, in: place)
-        return .passed(KeptValues(self))
+        // Vary may name fields that middleware behind the cache adds or changes.
+        return .passed(KeptValues(sending: request.recordingLateFields, self))
     }
 
     private func checkRequest() throws(RequestError) {
@@ -237,7 +237,8 @@ extension CacheExchange {
         let validators = found.map(validators) ?? []
         var sent = request
         if !validators.isEmpty { sent.header.add(validators) }
-        sent.recordLateFields()
+        // As in the staged forwarding, for Vary.
+        sent = sent.recordingLateFields
         let validated = found.map { CacheForwarding.Validated($0, isConditional: !validators.isEmpty) }
         let forwarding = beginForwarding(reason, validated)
         var response: RawResponse
@@ -251,8 +252,8 @@ extension CacheExchange {
         return try await complete(forwarding, consume response, to: sent, next)
     }
 
-    /// Returns the validators with which to send the request; none if it has its own conditions, which are those of its
-    /// caller.
+    /// Returns the validators of a stored response to add to the request; none if the caller has set conditions or a
+    /// range.
     private func validators(of found: Found) -> [Field] {
         hasRange || hasPrecondition ? [] : found.response.validators
     }

@@ -15,7 +15,7 @@ final class CacheFlights: Sendable {
 
     /// The result of an attempt to begin.
     enum Start: Sendable {
-        /// The request is sent, and ``CacheFlights/end(_:_:)`` must be called.
+        /// The request is sent, and ``CacheFlights/end(_:in:_:)`` must be called.
         case leading(Place)
         /// An identical request was in progress, and has ended.
         case joined(Outcome)
@@ -36,6 +36,7 @@ final class CacheFlights: Sendable {
 
         init(_ exchange: CacheExchange) {
             self.exchange = exchange
+            // Combined without a `Hasher`, because the parts are hashes already.
             var hash = exchange.key.textHash
             guard exchange.request.hasFields else {
                 ownHash = hash
@@ -54,7 +55,7 @@ final class CacheFlights: Sendable {
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
 
-        /// The hash for a table, which is not hashed a second time.
+        /// Returns the hash for a table, which is not hashed a second time.
         func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
     }
 

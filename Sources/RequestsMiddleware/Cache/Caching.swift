@@ -129,7 +129,7 @@ extension Caching: StagedMiddleware {
     /// Responds from memory, or passes on a request for which no usable response is stored there.
     ///
     /// The kept object is the ``CacheExchange``, or nil if the cache does not handle the request.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
         // An unsafe method makes stored responses invalid, which suspends.
         guard request.hasMethod(.get) || request.hasMethod(.head) else { return .mustSuspend }
         let (exchange, isHandled) = exchange(for: request)
@@ -175,7 +175,7 @@ extension Caching: StagedMiddleware {
             return response
         }
         do throws(RequestError) {
-            let response = try await exchange.complete(forwarding, consume response, to: request, next)
+            let response = try await exchange.complete(forwarding, consume response, to: kept.sent ?? request, next)
             if let place = forwarding.place { settings.flights.end(exchange, in: place, .ended) }
             return response
         } catch {

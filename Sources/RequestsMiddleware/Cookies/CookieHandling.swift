@@ -38,7 +38,7 @@ public struct CookieHandling: Middleware {
         }
     }
 
-    /// The provider and the store of a middleware without one.
+    /// The provider or the store of middleware that has none.
     fileprivate struct NoCookies: CookieProviding, CookieStoring {
         func cookies(for target: TargetURI) -> [CookieJar.StoredCookie] { [] }
 
@@ -70,8 +70,8 @@ public struct CookieHandling: Middleware {
 extension CookieHandling: StagedMiddleware {
     /// Adds the stored cookies, unless the request does without them.
     ///
-    /// The kept object is the settings with the place for the cookies of the response, or nil.
-    package func begin(_ request: PreparedRequest) -> Beginning {
+    /// The kept object is the settings whose store receives the cookies of the response; nil if none are stored.
+    package func begin(_ request: PreparedRequest) -> StageBeginning {
         guard request.hasOwnAttributes else { return .passed(settings.begin(request)) }
         guard request.options.handlesCookies != false else { return .passed(KeptValues()) }
         guard let own = request.attributes[OwnCookies.self] else { return .passed(settings.begin(request)) }

@@ -49,8 +49,8 @@ extension Observing {
 
         /// The number of requests of the call before this one: redirects, and the attempts of the same request.
         ///
-        /// Attempts are counted only if there is also middleware for ``Seat/calls``; the attempts before a redirect are
-        /// not.
+        /// Attempts are counted only if there is also middleware for ``Seat/calls``, and while an observer may watch
+        /// them; the attempts before a redirect are not.
         public let resendCount: Int
 
         /// The fields to set in the request that is passed on.

@@ -24,7 +24,7 @@ public struct Observing: Middleware {
         let observers: [any Observer]
         /// The observers that can be without a function.
         private let reports: [Reports]
-        /// The only other observer if it is a counter: without reports, it needs neither an observation nor the time.
+        /// The counter, if it is the only observer besides reports: without active ones, it needs no observation and no time.
         let onlyCounter: ActivityCounter?
         let clock: Retrying.Clock
 
@@ -79,21 +79,25 @@ public struct Observing: Middleware {
         try await interceptInStages(request, next: next)
     }
 
-    /// Notifies the observers of a request that begins, and returns those that watch it; nil if none does.
-    private func watch(_ request: PreparedRequest) -> Watch? {
+    /// Notifies the observers of a request that begins, and returns those that watch it with the request to pass on; nil
+    /// if none does.
+    private func watch(_ request: PreparedRequest) -> (Watch, PreparedRequest)? {
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         if let counter = settings.onlyCounter, !settings.hasReports {
-            return counter.begin(request) ? Watch(request, countedBy: counter, afterAttempts: attempts, settings) : nil
+            guard counter.begin(request) else { return nil }
+            return (Watch(countedBy: counter, afterAttempts: attempts, settings), request)
         }
         var observation = Observation(of: request, at: settings.seat, afterAttempts: attempts)
         let handlers = settings.observers.compactMap { $0.begin(&observation) }
-        return handlers.isEmpty && !observation.hasEffect ? nil : Watch(observation, handlers, settings)
+        if handlers.isEmpty, !observation.hasEffect { return nil }
+        let exchange = ObservedExchange(observation, handlers, settings.clock)
+        return (Watch(exchange, settings), exchange.watchedRequest)
     }
 }
 
 extension Observing: StagedMiddleware {
-    /// Passes on a request that no observer watches; others are performed with task-local values.
-    package func begin(_ request: PreparedRequest) -> Beginning {
+    /// Passes on a request if no observer is active; otherwise the request is performed with task-local values.
+    package func begin(_ request: PreparedRequest) -> StageBeginning {
         settings.areActive ? .mustSuspend : .passed(KeptValues())
     }
 
@@ -102,20 +106,20 @@ extension Observing: StagedMiddleware {
     package func interceptSuspending(
         _ request: PreparedRequest, next: any RequestExecutor
     ) async throws(RequestError) -> RawResponse {
-        guard let watch = watch(request) else { return try await next.execute(request) }
-        return try await watch.perform { () async throws(RequestError) in try await next.execute(watch.request) }
+        guard let (watch, sent) = watch(request) else { return try await next.execute(request) }
+        return try await watch.perform(sent) { () async throws(RequestError) in try await next.execute(sent) }
     }
 
     package func interceptSuspendingInPlace(
         _ request: PreparedRequest, next: InPlaceExecutor
     ) throws(RequestError) -> BlockingExecution {
-        guard let watch = watch(request) else { return try next.begin(request) }
-        switch try watch.begin({ () throws(RequestError) in try next.begin(watch.request) }) {
+        guard let (watch, sent) = watch(request) else { return try next.begin(request) }
+        switch try watch.begin({ () throws(RequestError) in try next.begin(sent) }) {
         case .response(var response):
-            watch.end(&response)
+            watch.end(&response, to: sent)
             return .response(response)
         case .deferred(let remaining):
-            return .deferred { () async throws(RequestError) in try await watch.perform(remaining) }
+            return .deferred { () async throws(RequestError) in try await watch.perform(sent, remaining) }
         }
     }
 }

@@ -46,8 +46,8 @@ public struct RequestInterceptors: Middleware {
     /// A function that throws an error or returns a response, for the error of a request, without suspending.
     public typealias SynchronousErrorFunction = @Sendable (RequestError, PreparedRequest) throws -> RawResponse
 
-    /// The interceptors of one request, as the object that a request keeps.
-    private final class Applied: Sendable {
+    /// The interceptors of one request, as an object for ``KeptValues``.
+    private final class AppliedInterceptors: Sendable {
         let interceptors: RequestInterceptors
 
         init(_ interceptors: RequestInterceptors) {
@@ -144,7 +144,7 @@ public struct RequestInterceptors: Middleware {
 extension RequestInterceptors: StagedMiddleware {
     /// Applies the functions for requests, unless a function can suspend, and keeps the interceptors for the end of the
     /// exchange; nil if there are none.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
         if steps.isEmpty, !request.hasOwnAttributes { return .passed(KeptValues()) }
         var request = request
         let all = all(for: &request)
@@ -155,7 +155,7 @@ extension RequestInterceptors: StagedMiddleware {
             let error = RequestError(wrapping: error, as: .other).beforeSending()
             return .response(try all.apply(to: .failure(error), of: request).get())
         }
-        return .passed(KeptValues(sending: request, Applied(all)))
+        return .passed(KeptValues(sending: request, AppliedInterceptors(all)))
     }
 
     package func interceptSuspending(
@@ -185,7 +185,7 @@ extension RequestInterceptors: StagedMiddleware {
     package func end(
         _ response: inout RawResponse, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> Bool {
-        guard let all = (kept.object as? Applied)?.interceptors else { return true }
+        guard let all = (kept.object as? AppliedInterceptors)?.interceptors else { return true }
         let request = kept.sent ?? request
         for (index, step) in all.steps.enumerated() {
             guard case .response(.synchronous(let function)) = step else { continue }
@@ -203,7 +203,7 @@ extension RequestInterceptors: StagedMiddleware {
     package func fail(
         _ error: RequestError, _ request: PreparedRequest, _ kept: KeptValues
     ) throws(RequestError) -> RawResponse {
-        guard let all = (kept.object as? Applied)?.interceptors else { throw error }
+        guard let all = (kept.object as? AppliedInterceptors)?.interceptors else { throw error }
         return try all.apply(to: .failure(error), of: kept.sent ?? request).get()
     }
 }

@@ -6,37 +6,29 @@ extension Observing {
     ///
     /// In the seat for calls, it also counts the attempts of the request.
     final class Watch: Sendable {
-        /// The watched request of the call that the present task performs.
+        /// The object that counts the attempts of the request that the present task performs.
         @TaskLocal static var current: Watch?
 
-        /// The request to pass on.
-        let request: PreparedRequest
         private let settings: Settings
         /// The only observer, which needs neither a report nor the time unless the body is streamed.
         private let counter: ActivityCounter?
         /// The exchange that the observers are notified of; nil if there is only a counter.
         private let exchange: ObservedExchange?
-        /// The number of attempts of the same request before this one.
+        /// The number of attempts of the same request before this one, for a counter.
         private let formerAttempts: Int
         /// The number of attempts of this request.
         private let attempts = Atomic(0)
 
         /// Begins to watch a request that only `counter` observes.
-        init(
-            _ request: PreparedRequest, countedBy counter: ActivityCounter, afterAttempts attempts: Int,
-            _ settings: Settings
-        ) {
-            self.request = request
+        init(countedBy counter: ActivityCounter, afterAttempts attempts: Int, _ settings: Settings) {
             self.settings = settings
             self.counter = counter
             exchange = nil
             formerAttempts = attempts
         }
 
-        /// Begins to watch a request for `handlers`.
-        init(_ observation: Observation, _ handlers: [Handler], _ settings: Settings) {
-            let exchange = ObservedExchange(observation, handlers, settings.clock)
-            request = exchange.watchedRequest
+        /// Begins to watch a request for the observers of `exchange`; nil for an object that only counts attempts.
+        init(_ exchange: ObservedExchange?, _ settings: Settings) {
             self.settings = settings
             counter = nil
             self.exchange = exchange
@@ -46,10 +38,10 @@ extension Observing {
         /// Counts an attempt, and returns the number of those before it.
         func nextAttempt() -> Int { attempts.add(1, ordering: .relaxed).oldValue }
 
-        /// Performs an exchange, or the deferred part of one, and reports its end.
+        /// Performs the exchange of `request`, or the deferred part of one, and reports its end.
         @inline(__always)  // saves a frame in the call of a task
         func perform(
-            _ exchange: () async throws(RequestError) -> RawResponse
+            _ request: PreparedRequest, _ exchange: () async throws(RequestError) -> RawResponse
         ) async throws(RequestError) -> RawResponse {
             var response: RawResponse
             do {
@@ -58,7 +50,7 @@ extension Observing {
             } catch {
                 throw end(RequestError(wrapping: error, as: .other))
             }
-            end(&response)
+            end(&response, to: request)
             return response
         }
 
@@ -80,8 +72,8 @@ extension Observing {
             return error
         }
 
-        /// Reports a response; the end of a streamed body is reported when it is reached.
-        func end(_ response: inout RawResponse) {
+        /// Reports a response to `request`; the end of a streamed body is reported when it is reached.
+        func end(_ response: inout RawResponse, to request: PreparedRequest) {
             if let counter {
                 guard case .stream = response.body else { return counter.end() }
                 let observation = Observation(of: request, at: settings.seat, afterAttempts: formerAttempts)
@@ -105,8 +97,12 @@ extension Observing.Watch {
     @inline(__always)  // saves a frame in the call of a task
     private func withAttempts<Result>(_ operation: () async throws -> Result) async throws -> Result {
         guard settings.seat == .calls else { return try await operation() }
-        return try await Self.$current.withValue(self, operation: operation)
+        return try await Self.$current.withValue(attemptCounter, operation: operation)
     }
+
+    /// The watch itself, or a separate object in place of one with an exchange: tasks that are started within the call
+    /// keep it, and would keep the body of the request.
+    private var attemptCounter: Observing.Watch { exchange == nil ? self : Observing.Watch(nil, settings) }
 
     private func withValues<Result>(_ operation: () throws -> Result) throws -> Result {
         guard let context = exchange?.context else { return try withAttempts(operation) }
@@ -115,6 +111,6 @@ extension Observing.Watch {
 
     private func withAttempts<Result>(_ operation: () throws -> Result) throws -> Result {
         guard settings.seat == .calls else { return try operation() }
-        return try Self.$current.withValue(self, operation: operation)
+        return try Self.$current.withValue(attemptCounter, operation: operation)
     }
 }

@@ -107,7 +107,7 @@ public struct CircuitBreaker: Middleware {
 
 extension CircuitBreaker: StagedMiddleware {
     /// Keeps the number of the state in which the request is admitted.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
         switch admission(of: request) {
         case .admitted(let number): return .passed(KeptValues(number: number))
         case .rejected(let delay): throw RequestError(.circuitOpen(delay), for: request)

@@ -37,10 +37,11 @@ public struct Coalescing: Middleware {
         init(_ request: PreparedRequest) {
             self.request = request
             // Not 0, which marks requests without a key.
-            ownHash = request.targetHash | 1
+            let hash = request.targetHash
+            ownHash = hash == 0 ? 1 : hash
         }
 
-        /// Creates the key of a request that keeps the values of its key; nil if it has none.
+        /// Creates the key of a request from its kept values; nil if the request has no key.
         init?(_ request: PreparedRequest, _ kept: KeptValues) {
             guard kept.number != 0 else { return nil }
             self.request = request
@@ -63,7 +64,7 @@ public struct Coalescing: Middleware {
 
         func hash(into hasher: inout Hasher) { hasher.combine(ownHash) }
 
-        /// The hash for a table, which is not hashed a second time.
+        /// Returns the hash for a table, which is not hashed a second time.
         func _rawHashValue(seed: Int) -> Int { ownHash ^ seed }
     }
 
@@ -150,7 +151,7 @@ public struct Coalescing: Middleware {
 extension Coalescing: StagedMiddleware {
     /// Begins an exchange unless an identical one is running, and keeps its key; a request without a key is only passed
     /// on.
-    package func begin(_ request: PreparedRequest) -> Beginning {
+    package func begin(_ request: PreparedRequest) -> StageBeginning {
         guard request.canBeCoalesced else { return .passed(KeptValues()) }
         let key = Key(request)
         return lead(key) ? .passed(key.kept) : .mustSuspend

@@ -37,7 +37,7 @@ public struct ConcurrencyLimit: Middleware {
 
 extension ConcurrencyLimit: StagedMiddleware {
     /// Takes a permit if one is free.
-    package func begin(_ request: PreparedRequest) -> Beginning {
+    package func begin(_ request: PreparedRequest) -> StageBeginning {
         permits.take(1, for: request.originKey) ? .passed(KeptValues()) : .mustSuspend
     }
 

@@ -92,7 +92,7 @@ public final class MemoryBudget: Middleware {
 
 extension MemoryBudget: StagedMiddleware {
     /// Requests a stream in place of a collected body.
-    package func begin(_ request: PreparedRequest) -> Beginning {
+    package func begin(_ request: PreparedRequest) -> StageBeginning {
         .passed(KeptValues(sending: request.streamingCollectedBody))
     }
 

@@ -135,7 +135,7 @@ public struct RateLimit: Middleware {
 
 extension RateLimit: StagedMiddleware {
     /// Takes a token for a request that need not wait for one.
-    package func begin(_ request: PreparedRequest) throws(RequestError) -> Beginning {
+    package func begin(_ request: PreparedRequest) throws(RequestError) -> StageBeginning {
         let now = settings.clock.deadline
         _ = try limit(for: request, at: now)
         return change(request.originKey) { $0.takeAtOnce(at: now) } ? .passed(KeptValues()) : .mustSuspend
@@ -189,7 +189,7 @@ enum RateLimitFields {
         return pause
     }
 
-    /// Returns whether a name has the length of `RateLimit` or `RateLimit-Remaining`, as those of few responses do.
+    /// Returns whether a field name has the length of `RateLimit` or `RateLimit-Remaining`; few responses have such a name.
     private static func mayAnnounceLimits(_ header: Header) -> Bool {
         header.contains { $0.name.rawValue.utf8.count == 9 || $0.name.rawValue.utf8.count == 19 }
     }
