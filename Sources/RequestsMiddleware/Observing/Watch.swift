@@ -18,6 +18,9 @@ extension Observing {
         private let formerAttempts: Int
         /// The number of attempts of this request.
         private let attempts = Atomic(0)
+        /// The object that counts the attempts in place of a watch with an exchange: tasks that are started within the
+        /// call keep it, and would keep the body of the request.
+        private let attemptCounter: Watch?
 
         /// Begins to watch a request that only `counter` observes.
         init(countedBy counter: ActivityCounter, afterAttempts attempts: Int, _ settings: Settings) {
@@ -25,6 +28,7 @@ extension Observing {
             self.counter = counter
             exchange = nil
             formerAttempts = attempts
+            attemptCounter = nil
         }
 
         /// Begins to watch a request for the observers of `exchange`; nil for an object that only counts attempts.
@@ -33,6 +37,7 @@ extension Observing {
             counter = nil
             self.exchange = exchange
             formerAttempts = 0
+            attemptCounter = exchange != nil && settings.seat == .calls ? Watch(nil, settings) : nil
         }
 
         /// Counts an attempt, and returns the number of those before it.
@@ -97,12 +102,8 @@ extension Observing.Watch {
     @inline(__always)  // saves a frame in the call of a task
     private func withAttempts<Result>(_ operation: () async throws -> Result) async throws -> Result {
         guard settings.seat == .calls else { return try await operation() }
-        return try await Self.$current.withValue(attemptCounter, operation: operation)
+        return try await Self.$current.withValue(attemptCounter ?? self, operation: operation)
     }
-
-    /// The watch itself, or a separate object in place of one with an exchange: tasks that are started within the call
-    /// keep it, and would keep the body of the request.
-    private var attemptCounter: Observing.Watch { exchange == nil ? self : Observing.Watch(nil, settings) }
 
     private func withValues<Result>(_ operation: () throws -> Result) throws -> Result {
         guard let context = exchange?.context else { return try withAttempts(operation) }
@@ -111,6 +112,6 @@ extension Observing.Watch {
 
     private func withAttempts<Result>(_ operation: () throws -> Result) throws -> Result {
         guard settings.seat == .calls else { return try operation() }
-        return try Self.$current.withValue(attemptCounter, operation: operation)
+        return try Self.$current.withValue(attemptCounter ?? self, operation: operation)
     }
 }
