@@ -69,8 +69,8 @@ package enum BlockingExecution: Sendable {
 
 /// An executor for blocking calls, with the result of the check whether it can block.
 ///
-/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` or a ``Stage`` makes it once
-/// (decision 0047).
+/// The check includes a cast, which takes as long as reading a few fields of a response, so a ``Client`` or a ``Stage``
+/// makes it once (decision 0047).
 @usableFromInline
 package struct InPlaceExecutor: Sendable {
     /// The executor itself.

@@ -24,7 +24,8 @@ public struct Observing: Middleware {
         let observers: [any Observer]
         /// The observers that can be without a function.
         private let reports: [Reports]
-        /// The counter, if it is the only observer besides reports: without active ones, it needs no observation and no time.
+        /// The counter, if it is the only observer besides reports: without active ones, it needs no observation and no
+        /// time.
         let onlyCounter: ActivityCounter?
         let clock: Retrying.Clock
 
@@ -79,8 +80,8 @@ public struct Observing: Middleware {
         try await interceptInStages(request, next: next)
     }
 
-    /// Notifies the observers of a request that begins, and returns those that watch it with the request to pass on; nil
-    /// if none does.
+    /// Notifies the observers of a request that begins, and returns those that watch it with the request to pass on;
+    /// nil if none does.
     private func watch(_ request: PreparedRequest) -> (Watch, PreparedRequest)? {
         let attempts = settings.seat == .attempts ? Watch.current?.nextAttempt() ?? 0 : 0
         if let counter = settings.onlyCounter, !settings.hasReports {

@@ -189,7 +189,8 @@ enum RateLimitFields {
         return pause
     }
 
-    /// Returns whether a field name has the length of `RateLimit` or `RateLimit-Remaining`; few responses have such a name.
+    /// Returns whether a field name has the length of `RateLimit` or `RateLimit-Remaining`; few responses have such a
+    /// name.
     private static func mayAnnounceLimits(_ header: Header) -> Bool {
         header.contains { $0.name.rawValue.utf8.count == 9 || $0.name.rawValue.utf8.count == 19 }
     }
