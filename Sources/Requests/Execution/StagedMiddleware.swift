@@ -56,13 +56,12 @@ package enum StageBeginning: Sendable {
 /// their size (decision 0049). Each uses the parts that it needs.
 package struct KeptValues: Sendable {
     /// The changed request that is passed on; nil if the request itself is.
-    @usableFromInline package let sent: PreparedRequest?
+    package let sent: PreparedRequest?
     /// An object of the middleware.
-    @usableFromInline package let object: (any AnyObject & Sendable)?
+    package let object: (any AnyObject & Sendable)?
     /// A number of the middleware.
-    @usableFromInline package let number: UInt64
+    package let number: UInt64
 
-    @inlinable  // as fast as the values themselves
     package init(
         sending sent: PreparedRequest? = nil, _ object: (any AnyObject & Sendable)? = nil, number: UInt64 = 0
     ) {
@@ -104,6 +103,7 @@ extension StagedMiddleware {
         try await Stage(self, before: next).execute(request)
     }
 
+    /// Performs as much of a request as possible on the calling thread.
     package func interceptInPlace(
         _ request: PreparedRequest, next: some BlockingExecutor
     ) throws(RequestError) -> BlockingExecution {
