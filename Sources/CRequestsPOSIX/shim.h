@@ -53,6 +53,7 @@ extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pthread_setname_np(pthread_t, const char *);
 extern void *mremap(void *, size_t, size_t, int, ...);
 #define MREMAP_MAYMOVE 1
+#define SCHED_BATCH 3
 #endif
 
 // MARK: Constants
@@ -510,6 +511,21 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
     pthread_attr_destroy(&attributes);
     if (code != 0) { free(record); }
     return code;
+}
+
+/// Changes the policy of the calling thread from SCHED_OTHER to SCHED_BATCH, or back; returns whether it is the latter.
+static inline bool rp_set_batch(bool is_batch) {
+#if defined(__linux__)
+    const int current = is_batch ? SCHED_OTHER : SCHED_BATCH;
+    const int next = is_batch ? SCHED_BATCH : SCHED_OTHER;
+    int policy;
+    struct sched_param parameters;
+    if (pthread_getschedparam(pthread_self(), &policy, &parameters) != 0) { return false; }
+    if (policy != current) { return policy == next; }
+    return pthread_setschedparam(pthread_self(), next, &parameters) == 0;
+#else
+    return false;
+#endif
 }
 
 // MARK: Processes

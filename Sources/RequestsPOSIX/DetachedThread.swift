@@ -29,6 +29,15 @@ package enum DetachedThread {
         sched_yield()
     }
 
+    /// Makes the calling thread a batch thread, which does not interrupt running threads when it wakes, or an ordinary
+    /// one again.
+    ///
+    /// - Returns: Whether it is; false if it has another scheduling policy, such as a real-time one, and on platforms
+    ///   other than Linux.
+    package static func setBatch(_ isBatch: Bool) -> Bool {
+        rp_set_batch(isBatch)
+    }
+
     /// The function of a thread, as an object that a C pointer can refer to.
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -86,6 +86,9 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
+    /// Whether the thread lets running threads continue when it wakes; for tests.
+    package var isBatch: Bool { core.isBatch.load(ordering: .relaxed) }
+
     /// The instant at which the thread wakes without an event; for tests of how seldom it does.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }
 }
@@ -108,6 +111,8 @@ final class ReactorCore: WaitClock, Sendable {
     /// The jobs of the tasks that run on the thread; nil if it runs none.
     let jobs: ReactorJobs?
     let signal: WakeSignal
+    /// Whether the thread is a batch thread.
+    let isBatch = Atomic(false)
     private let isStopping = Atomic(false)
 
     init(forks: Int, runsTasks: Bool) throws(SystemError) {
@@ -150,6 +155,8 @@ final class ReactorCore: WaitClock, Sendable {
         let events = ReadinessQueue.Events()
         var ready: [ReadinessEvent] = []
         ready.reserveCapacity(256)
+        // A thread that runs tasks is scheduled as the app has chosen.
+        var policy = WakePolicy(isPossible: jobs == nil)
         while !isStopping.load(ordering: .acquiring) {
             let mayWait = jobs?.beginWait() ?? true
             let timeout = mayWait ? Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout : 0
@@ -158,6 +165,10 @@ final class ReactorCore: WaitClock, Sendable {
             // A turn with events does not check for overdue waits, so that each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
+            if policy.record(events: ready.count, registrations: table.withLock { $0.count }) {
+                policy.isPossible = DetachedThread.setBatch(policy.isBatch)
+                isBatch.store(policy.isBatch && policy.isPossible, ordering: .relaxed)
+            }
             ready.removeAll(keepingCapacity: true)
             if mayBeDue { sweepIfDue() }
             jobs?.run()
