@@ -54,6 +54,7 @@ public struct SocketExecutor: BlockingExecutor {
     ///
     /// It is possible if the request does not produce its body; otherwise the part after the head is deferred to a
     /// task. A request to which the authenticator of a proxy adds credentials is deferred as a whole.
+    @inline(__always)  // otherwise the protocol witness copies the response (decision 0047)
     package func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
         if ForwardedExchange.signsIn(request, over: handle) {
             return .deferred { () async throws(RequestError) in try await execute(request) }

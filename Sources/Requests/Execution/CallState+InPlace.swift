@@ -33,13 +33,22 @@ extension PreparedRequest {
         }
         var call = CallState(self, now: .now)
         while true {
-            switch try call.executeInPlace(over: executor) {
-            case .execute: continue
-            case .finish(let response): return try AcceptedResponse(response, endOf: call)
-            case .suspend(let remaining):
-                return try call.request.inTask(call.request.timeLeft) { [call] () async throws(RequestError) in
-                    try await call.accepted(by: executor.base, resuming: remaining)
-                }
+            // Collecting the body suspends.
+            if call.attempts > 1, call.request.mustBeMeasured { return try call.acceptedInTask(by: executor) }
+            let execution: BlockingExecution
+            do throws(RequestError) {
+                try call.request.checkTimeBeforeSending()
+                execution = try executor.begin(call.request)
+            } catch {
+                try call.receive(error)
+                continue
+            }
+            switch consume execution {
+            case .response(let response):
+                // If a stream is refused, the error contains its beginning, and reading that suspends.
+                guard response.body.isCollected else { return try call.acceptedInTask(by: executor) { response } }
+                if try call.receive(response) == .finish { return try AcceptedResponse(response, endOf: consume call) }
+            case .deferred(let remaining): return try call.acceptedInTask(by: executor, resuming: remaining)
             }
         }
     }
@@ -80,36 +89,15 @@ extension PreparedRequest {
     }
 }
 
-/// The next action of a call that a blocked thread performs.
-private enum BlockingAction {
-    /// Execute the request of the call.
-    case execute
-    /// End the call with the response.
-    case finish(RawResponse)
-    /// Continue in a task with the remaining exchange, or with a whole one when it is nil.
-    case suspend(RemainingExchange?)
-}
-
 extension CallState {
-    /// Performs one exchange of the call on a thread that may block, and returns the next action.
-    fileprivate mutating func executeInPlace(
-        over executor: InPlaceExecutor
-    ) throws(RequestError) -> BlockingAction {
-        // Collecting the body suspends.
-        if attempts > 1, request.mustBeMeasured { return .suspend(nil) }
-        let execution: BlockingExecution
-        do throws(RequestError) {
-            try request.checkTimeBeforeSending()
-            execution = try executor.begin(request)
-        } catch {
-            try receive(error)
-            return .execute
-        }
-        switch execution {
-        // If a stream is refused, the error contains its beginning, and reading that suspends.
-        case .response(let response) where response.collectedBody == nil: return .suspend { response }
-        case .response(let response): return try receive(response) == .finish ? .finish(response) : .execute
-        case .deferred(let remaining): return .suspend(remaining)
+    /// Performs the remaining part of the call in a task on the calling thread; see
+    /// ``accepted(by:resuming:reportingTo:)``.
+    @inline(never)  // keeps the copy of the call out of the path of most calls
+    fileprivate func acceptedInTask(
+        by executor: InPlaceExecutor, resuming remaining: RemainingExchange? = nil
+    ) throws(RequestError) -> AcceptedResponse {
+        try request.inTask(request.timeLeft) { () async throws(RequestError) in
+            try await accepted(by: executor.base, resuming: remaining)
         }
     }
 }

@@ -141,3 +141,10 @@ extension RawResponse {
         if case .bytes(let data) = body { data } else { nil }
     }
 }
+
+extension ResponseBody {
+    /// Whether the body is in memory.
+    var isCollected: Bool {
+        if case .bytes = self { true } else { false }
+    }
+}
