@@ -10,6 +10,8 @@ public struct BodyProvider: Sendable {
     }
 
     let kind: Kind
+    /// Whether the kind is `none`, which is read without copying the kind.
+    let isNone: Bool
     private let encode: Encode
 
     /// A function that makes the body; its second parameter creates the JSON encoder of the API.
@@ -22,6 +24,7 @@ public struct BodyProvider: Sendable {
 
     init(kind: Kind, encode: @escaping Encode) {
         self.kind = kind
+        isNone = if case .none = kind { true } else { false }
         self.encode = encode
     }
 

@@ -43,9 +43,11 @@ extension RequestParts {
         if !accepting.isEmpty, !prepared.header.contains(.accept) {
             prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
         }
-        // The stored provider is passed directly, because choosing it with an expression would copy it.
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
             try Self.addBody(of: provider, to: &prepared, makeEncoder)
+        } else if bodyProvider.isNone {
+            // Passing the provider would copy it.
+            prepared.header.remove(.contentType)
         } else {
             try Self.addBody(of: bodyProvider, to: &prepared, makeEncoder)
         }
@@ -65,10 +67,6 @@ extension RequestParts {
     private static func addBody(
         of provider: BodyProvider, to prepared: inout PreparedRequest.Parts, _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
-        if case .none = provider.kind {
-            prepared.header.remove(.contentType)
-            return
-        }
         do {
             prepared.body = try provider.body(updating: &prepared.header, encodingJSONWith: makeEncoder)
         } catch {
