@@ -13,7 +13,8 @@ struct HTTP1Carrier: Carrier, ~Copyable {
     /// The way in which files are sent; nil chooses by the location of the peer.
     private let fileSending: FileSending?
 
-    init(_ connection: Connection, for method: HTTPMethod, _ limits: WireLimits, _ fileSending: FileSending?) {
+    init(_ connection: consuming Connection, for method: HTTPMethod, _ limits: WireLimits, _ fileSending: FileSending?)
+    {
         self.connection = connection
         self.fileSending = fileSending
         reader = ResponseReader(answering: method, limits: limits)

@@ -172,7 +172,7 @@ extension SocketExchange {
             return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
         }
         if exchange.exchange.isStreaming { return .response(UniqueBox(exchange).response()) }
-        return .response(exchange.exchange.response())
+        return .response(exchange.exchange.takeResponse())
     }
 
     @inline(never)  // a connection is rarely waited for
@@ -212,7 +212,8 @@ extension SocketExchange {
     /// Waits for a head by receiving for at most 10 ms, unless `deadline` is nearer; returns whether something has
     /// arrived (decision 0010).
     private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
-        guard deadline > Deadline.now.advanced(byNanoseconds: 10_000_000) else { return false }
+        let now = exchange.transfer.needed.take() ?? .now
+        guard deadline > now.advanced(byNanoseconds: 10_000_000) else { return false }
         let result: TransferResult
         do throws(StreamError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()

@@ -224,7 +224,7 @@ extension Exchange where C: ~Copyable {
         return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
     }
 
-    private var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
+    var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
     @inline(never)  // as above
@@ -252,16 +252,22 @@ extension Exchange where C: ~Copyable {
 // MARK: Delivering
 
 extension Exchange where C: ~Copyable {
-    /// Chooses the delivery of the body, when the head has arrived.
+    /// Records that the head has arrived, and ends the exchange if the whole body has, too.
     private mutating func beginBody() throws(RequestError) {
-        guard let head = transfer.head else { return }
-        let request = outgoing.request
         metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
         if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
         metrics.isHTTP10 = transfer.isHTTP10
-        if case .collected(let limit) = request.delivery, let body = try transfer.wholeBody(upTo: limit) {
+        if case .collected(let limit) = outgoing.request.delivery, let body = try transfer.wholeBody(upTo: limit) {
             return finish(.bytes(body))
         }
+        try chooseDelivery()
+    }
+
+    /// Chooses the delivery of a body that has not arrived whole with the head.
+    @inline(never)  // keeps the copy of the head out of the path of small responses
+    private mutating func chooseDelivery() throws(RequestError) {
+        guard let head = transfer.head else { return }
+        let request = outgoing.request
         let length = transfer.carrier.bodyLength
         if let drain = request.drain(of: head) {
             guard canBeReused(within: drain.limit) else { return finish(.bytes(Data())) }
@@ -321,46 +327,6 @@ extension Exchange where C: ~Copyable {
         guard try transfer.receiveBody(into: nothing) != nil else { return try transfer.needOfResponse() }
         finish(.stream(ResponseStream(Data())))
         return nil
-    }
-}
-
-// MARK: The response
-
-extension Exchange where C: ~Copyable {
-    /// The carrier, for tests.
-    package var carrier: C {
-        _read { yield transfer.carrier }
-    }
-
-    /// Returns the response; its body is empty if ``isStreaming``.
-    @inline(__always)  // a call would copy the exchange, 1.4 KB
-    package func response() -> RawResponse {
-        RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
-    }
-
-    package var head: ResponseHead {
-        transfer.head ?? ResponseHead(status: 0, header: .empty, target: outgoing.request.target)
-    }
-
-    /// Whether the body is to be read in pieces.
-    package var isStreaming: Bool {
-        if case .streaming = stage { true } else { false }
-    }
-
-    /// Whether the response has ended, and the carrier can carry another request.
-    @inline(__always)  // as above
-    package var isCarrierReusable: Bool {
-        transfer.isAtEnd && transfer.carrier.persists && isUploadComplete && transfer.carrier.unread == 0
-    }
-
-    /// The trailer fields; nil until the body has ended.
-    package var trailers: Header? { transfer.isAtEnd ? transfer.trailers : nil }
-
-    /// The measurements so far.
-    package var measurements: RawResponse.Metrics {
-        var metrics = metrics
-        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
-        return metrics
     }
 }
 

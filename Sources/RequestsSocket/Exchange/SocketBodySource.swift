@@ -27,9 +27,9 @@ extension UniqueBox<SocketExchange> {
     /// Returns the response of an exchange that has nothing more to do; a streamed body keeps the exchange.
     @inline(never)
     consuming func response() -> RawResponse {
-        let box = self
+        var box = self
+        guard box.value.exchange.isStreaming else { return box.value.exchange.takeResponse() }
         var response = box.value.exchange.response()
-        guard box.value.exchange.isStreaming else { return response }
         let length = box.value.exchange.transfer.carrier.bodyLength
         let (head, request) = (response.head, box.value.exchange.outgoing.request)
         response.body = .stream(ResponseStream(length: length, PulledBody(SocketBodySource(box), request, head)))

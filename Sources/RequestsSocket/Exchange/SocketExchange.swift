@@ -61,14 +61,13 @@ extension PlannedExchange {
     }
 
     /// Returns the exchange on `connection`; `receivesAtOnce` as in ``Exchange/receivesAtOnce``.
-    consuming func exchange(on connection: Connection, receivesAtOnce: Bool) -> SocketExchange {
+    consuming func exchange(on connection: consuming Connection, receivesAtOnce: Bool) -> SocketExchange {
+        let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
         let carrier = place.pool.carrier(on: connection, for: outgoing.request.method)
         return SocketExchange(
             place,
             exchange: Exchange(
-                outgoing, on: carrier,
-                isReused: connection.isReused, stamps: connection.stamps, tls: connection.tls,
-                receivesAtOnce: receivesAtOnce))
+                outgoing, on: carrier, isReused: isReused, stamps: stamps, tls: tls, receivesAtOnce: receivesAtOnce))
     }
 
     /// Returns the exchange on `connection`, for a task.
@@ -78,7 +77,7 @@ extension PlannedExchange {
 }
 
 extension ConnectionPool {
-    fileprivate func carrier(on connection: Connection, for method: HTTPMethod) -> HTTP1Carrier {
+    fileprivate func carrier(on connection: consuming Connection, for method: HTTPMethod) -> HTTP1Carrier {
         HTTP1Carrier(connection, for: method, wireLimits, configuration.fileSending)
     }
 }

@@ -31,6 +31,8 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var firstByte: Deadline?
     /// The time at which the response ended.
     private(set) var end: Deadline?
+    /// The time at which the response was needed last, until a wait for it reads this in place of the clock.
+    var needed: Deadline?
     /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
     private var isLater = true
     private let target: TargetURI
@@ -163,6 +165,9 @@ extension Transfer where C: ~Copyable {
         }
         return true
     }
+
+    /// Moves the head out, once nothing more is to be received.
+    mutating func takeHead() -> ResponseHead? { head.take() }
 
     private mutating func begin(_ received: consuming ReceivedResponse) {
         isHTTP10 = received.line.version < .http11
@@ -309,6 +314,7 @@ extension Transfer where C: ~Copyable {
         if isBudgetSpent { return .turn }
         // All bytes that the peer sent before sending failed have been read; no more will arrive.
         if let sendFailure { throw .lost(sendFailure) }
+        needed = now
         guard carrier.awaitsResponse else {
             return .event(.reading, until: limitOfNextByte(from: now), in: .betweenBytes)
         }
