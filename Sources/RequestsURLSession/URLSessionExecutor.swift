@@ -125,12 +125,12 @@ extension PreparedRequest {
                     .invalidRequest(.bodyNotAllowed),
                     detail: "URLSession does not send a body with \(method); use SocketExecutor")
             }
-            guard target.scheme == "http" || target.scheme == "https" else {
+            guard target.isHTTP || target.isHTTPS else {
                 throw RequestError(
                     .unsupportedScheme,
                     detail: "\(ErrorText.quoted(target.scheme)); URLSessionExecutor supports http and https")
             }
-            if target.scheme == "https" { try challenges.prepare() }
+            if target.isHTTPS { try challenges.prepare() }
             guard Platform.supportsIPv6Addresses || target.host.utf8.first != UInt8(ascii: "[") else {
                 throw RequestError(
                     .invalidRequest(.ipv6AddressNotSupported),

@@ -89,13 +89,13 @@ extension RedirectPolicy {
         } catch {
             throw RequestError(.unexpectedRedirect, detail: "malformed Location", response: response)
         }
-        guard target.scheme == "http" || target.scheme == "https" else {
+        guard target.isHTTP || target.isHTTPS else {
             throw RequestError(.unexpectedRedirect, detail: "unsupported scheme “\(target.scheme)”", response: response)
         }
         if let problem = target.problem {
             throw RequestError(.unexpectedRedirect, detail: "\(target): \(problem)", response: response)
         }
-        guard allowsDowngrade || target.scheme == "https" || base.scheme != "https" else {
+        guard allowsDowngrade || target.isHTTPS || !base.isHTTPS else {
             throw RequestError(
                 .unexpectedRedirect, detail: "https to \(target); see RedirectPolicy.allowsDowngrade",
                 response: response)

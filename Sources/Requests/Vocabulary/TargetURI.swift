@@ -15,6 +15,8 @@ public struct TargetURI: Sendable {
         let port: Int?
         let authority: String
         let origin: OriginKey
+        let isHTTP: Bool
+        let isHTTPS: Bool
 
         init(scheme: String, userinfo: String?, host: String, zone: String?, port: Int?) {
             self.scheme = scheme
@@ -24,6 +26,8 @@ public struct TargetURI: Sendable {
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
             origin = OriginKey("\(scheme)://\(authority)")
+            isHTTP = scheme == "http"
+            isHTTPS = scheme == "https"
         }
     }
 
@@ -74,6 +78,12 @@ public struct TargetURI: Sendable {
 
     /// The scheme in lower case, such as `https`.
     public var scheme: String { parts.server.scheme }
+
+    /// Whether the scheme is `http`.
+    package var isHTTP: Bool { parts.server.isHTTP }
+
+    /// Whether the scheme is `https`.
+    package var isHTTPS: Bool { parts.server.isHTTPS }
 
     /// The host in lower case; an IPv6 address is in canonical form (RFC 5952), in brackets and without its zone.
     public var host: String { parts.server.host }

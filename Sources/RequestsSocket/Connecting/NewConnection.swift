@@ -69,7 +69,7 @@ extension NewConnection {
             guard let port = origin.peer.effectivePort, (1...65_535).contains(port) else {
                 throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.peer.authority)")
             }
-            if proxy.target.scheme == "https" {
+            if proxy.target.isHTTPS {
                 switch try connector.security.proxy.access(loading, on: connector.reactor) {
                 case .context(let context): try addHandshake(with: proxy.target, context, route: "proxy")
                 case .loading(let loading):

@@ -14,11 +14,11 @@ struct Origin: Hashable, Sendable {
     /// Whether requests are sent to the proxy, which forwards them; otherwise it connects to the peer.
     let isForwarded: Bool
 
-    /// Creates the origin of `request`; throws if this executor cannot reach it.
+    /// Creates the origin of `request`, whose target is `target`; throws if this executor cannot reach it.
     init(
-        of request: PreparedRequest, by destination: SocketExecutor.Destination, through proxy: ProxyRoute?
+        of request: PreparedRequest, to target: consuming TargetURI, by destination: SocketExecutor.Destination,
+        through proxy: ProxyRoute?
     ) throws(RequestError) {
-        let target = request.target
         if case .unix(let path) = destination {
             if let source = request.redirectedFrom, !source.hasSameOrigin(as: target) {
                 throw RequestError(
@@ -30,7 +30,7 @@ struct Origin: Hashable, Sendable {
         } else {
             socketPath = nil
         }
-        guard target.scheme == "http" || target.scheme == "https" else {
+        guard target.isHTTP || target.isHTTPS else {
             let detail = "\(ErrorText.quoted(target.scheme)); SocketExecutor supports http and https"
             throw RequestError(.unsupportedScheme, detail: detail).beforeSending()
         }
@@ -45,7 +45,7 @@ struct Origin: Hashable, Sendable {
     }
 
     /// Whether the connection to the peer is secured with TLS.
-    var isSecured: Bool { peer.scheme == "https" }
+    var isSecured: Bool { peer.isHTTPS }
 
     static func == (left: Self, right: Self) -> Bool {
         left.peer.hasSameOrigin(as: right.peer) && left.socketPath == right.socketPath && left.proxy === right.proxy

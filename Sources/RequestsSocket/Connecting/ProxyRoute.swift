@@ -51,7 +51,7 @@ final class ProxyRoute: Sendable {
     func serves(_ host: String) -> Bool { proxy.serves(host) }
 
     /// Whether the proxy reads requests for `target`, and not only carries their bytes.
-    func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.scheme == "http" }
+    func forwards(_ target: TargetURI) -> Bool { proxy.scheme != .socks5 && target.isHTTP }
 
     /// Returns the messages to the proxy that request a tunnel to `peer`.
     func dialogue(to peer: TargetURI) throws(RequestError) -> any TunnelDialogue {
@@ -104,6 +104,7 @@ struct ProxyRoutes: Sendable {
         http = configuration?.http.map { Self.route(to: $0, limits) }
         https =
             configuration?.https == configuration?.http ? http : configuration?.https.map { Self.route(to: $0, limits) }
+        isUsed = http != nil || https != nil
         haveAuthenticators = [http, https].contains { route in
             if case .success(let route)? = route { route.hasAuthenticator } else { false }
         }
@@ -120,10 +121,12 @@ struct ProxyRoutes: Sendable {
 
     /// Whether a proxy has an authenticator; checked first, because nearly no executor has one.
     let haveAuthenticators: Bool
+    /// Whether there is a proxy; checked first as well.
+    private let isUsed: Bool
 
     /// Returns the route to the proxy for requests to `target`; nil if they are sent to their origin.
     func route(to target: TargetURI) throws(RequestError) -> ProxyRoute? {
-        guard let proxy = target.scheme == "https" ? https : http else { return nil }
+        guard isUsed, let proxy = target.isHTTPS ? https : http else { return nil }
         let route = try proxy.get()
         return route.serves(target.host) ? route : nil
     }

@@ -51,7 +51,8 @@ final class ConnectionPool: Sendable {
 
     /// Returns the origin of `request`, with the proxy that serves it; throws if the executor cannot reach it.
     func origin(of request: PreparedRequest) throws(RequestError) -> Origin {
-        try Origin(of: request, by: destination, through: try proxies.route(to: request.target))
+        let target = request.target
+        return try Origin(of: request, to: target, by: destination, through: try proxies.route(to: target))
     }
 
     /// Whether this is a child that was forked without exec, so that the connections belong to its parent.
