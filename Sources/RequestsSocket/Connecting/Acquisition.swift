@@ -97,6 +97,7 @@ extension Acquisition {
 
     private mutating func establish() throws(RequestError) -> ConnectionStep {
         guard let step = try new?.advance() else { preconditionFailure("the stage exists with a new connection only") }
+        if case .connected(let connection) = step { pool.recordUse(of: connection) }
         return step
     }
 }

@@ -138,6 +138,11 @@ extension ConnectionPool {
         return nil
     }
 
+    /// Records whether a new connection is the only one of its origin in use.
+    func recordUse(of connection: Connection) {
+        state.withLock { $0.ledger.recordUse(of: connection) }
+    }
+
     /// The response to a request for a connection.
     enum Response {
         case lease(Lease)

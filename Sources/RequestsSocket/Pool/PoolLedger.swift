@@ -129,8 +129,14 @@ extension PoolLedger {
             recent = place
         }
         guard let connection = lanes[recent].idle.popLast() else { return nil }
-        connection.wasAlone = lanes[recent].open == lanes[recent].idle.count + 1
+        recordUse(of: connection)
         return connection
+    }
+
+    /// Records whether a connection that is taken, or was established, is the only one of its origin in use.
+    func recordUse(of connection: Connection) {
+        let lane = lanes[connection.place]
+        connection.wasAlone = lane.open == lane.idle.count + 1
     }
 
     /// Keeps an idle connection; returns false if its origin has as many as the limit allows.
