@@ -513,7 +513,8 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
     return code;
 }
 
-/// Changes the policy of the calling thread from SCHED_OTHER to SCHED_BATCH, or back; returns whether it is the latter.
+/// Sets the policy of the calling thread to SCHED_BATCH or SCHED_OTHER; returns whether the thread has that policy now.
+/// A thread with another policy is not changed.
 static inline bool rp_set_batch(bool is_batch) {
 #if defined(__linux__)
     const int current = is_batch ? SCHED_OTHER : SCHED_BATCH;

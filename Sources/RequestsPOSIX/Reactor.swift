@@ -86,7 +86,7 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// Whether the thread lets running threads continue when it wakes; for tests.
+    /// Whether the thread is a batch thread; for tests.
     package var isBatch: Bool { core.isBatch.load(ordering: .relaxed) }
 
     /// The instant at which the thread wakes without an event; for tests of how seldom it does.
@@ -155,7 +155,7 @@ final class ReactorCore: WaitClock, Sendable {
         let events = ReadinessQueue.Events()
         var ready: [ReadinessEvent] = []
         ready.reserveCapacity(256)
-        // A thread that runs tasks is scheduled as the app has chosen.
+        // The app determines the scheduling of a thread that runs its tasks (decision 0053).
         var policy = WakePolicy(isPossible: jobs == nil)
         while !isStopping.load(ordering: .acquiring) {
             let mayWait = jobs?.beginWait() ?? true

@@ -1,9 +1,9 @@
-/// Whether the thread of a reactor interrupts other threads when it wakes (decision 0053).
+/// The policy by which the thread of a reactor wakes (decision 0053).
 ///
-/// The scheduler prefers a thread that rarely runs. With many connections, such a thread wakes for each event, also if
-/// others are about to arrive. As a batch thread it lets the others continue, so that events arrive together; but then
-/// a thread that computes can delay it by some milliseconds. So it becomes one only while that helps: if 8 descriptors
-/// are registered, for a trial, and then for as long as it receives at least two events a turn.
+/// The Linux scheduler prefers a thread that rarely runs. Such a thread interrupts the running one at each event, even
+/// if more events are about to arrive. A batch thread does not interrupt, so events arrive together; but a thread that
+/// computes on the same core can delay it by several milliseconds. So the reactor's thread is a batch thread only for
+/// trials, while at least 8 descriptors are registered, and for as long as a turn has at least two events on average.
 package struct WakePolicy {
     /// Whether the system allows batch threads; if not, there are no more trials.
     package var isPossible: Bool
@@ -23,13 +23,14 @@ package struct WakePolicy {
         self.isPossible = isPossible
     }
 
-    /// Records a turn with `events`, and returns whether `isBatch` has changed.
+    /// Records a turn with `events` events, and returns whether `isBatch` changed; a turn without events is ignored.
     package mutating func record(events: Int, registrations: @autoclosure () -> Int) -> Bool {
         guard isPossible, events > 0 else { return false }
         turns += 1
         if isBatch {
             mean += (Double(events) - mean) / 4
             guard mean < 2 else { return false }
+            // A trial that lasted longer than the shortest pause has helped.
             pause = turns >= Self.shortestPause ? Self.shortestPause : min(2 * pause, Self.longestPause)
         } else {
             guard turns >= pause else { return false }

@@ -32,11 +32,13 @@ private struct Steps: ~Copyable {
     }
 
     var body: String? {
-        mutating get {
-            guard case .bytes(let data) = exchange.response().body else { return nil }
-            return String(decoding: data, as: UTF8.self)
-        }
+        mutating get { text(of: exchange.response().body) }
     }
+}
+
+private func text(of body: ResponseBody) -> String? {
+    guard case .bytes(let data) = body else { return nil }
+    return String(decoding: data, as: UTF8.self)
 }
 
 extension ExchangeNeed {
@@ -242,6 +244,16 @@ struct ExchangeTests {
     }
 
     // MARK: A second transmission
+
+    @Test("head and body of a complete response are moved out")
+    func taken() throws {
+        var steps = try Steps(Self.request(), [.bytes(Self.ok)])
+        try steps.advance()
+        let (expected, taken) = (steps.exchange.response(), steps.exchange.takeResponse())
+        #expect(taken.head == expected.head && taken.metrics == expected.metrics)
+        #expect(text(of: taken.body) == "ok" && steps.body == "")
+        #expect(steps.exchange.response().head.status.code == 0)
+    }
 
     @Test(
         "a request is sent again only if a reused connection ended before the response, and it may be repeated",

@@ -128,11 +128,15 @@ extension Run {
 
     private mutating func use(_ link: Link) {
         model.idle.removeAll { $0 === link }
+        noteUse(of: link)
+    }
+
+    private mutating func noteUse(of link: Link) {
         model.links.append(link)
-        let others =
+        let used =
             model.links.count { $0.origin == link.origin } + model.places.count { $0.origin == link.origin }
             + (model.grantedByOrigin[link.origin] ?? 0)
-        #expect(link.wasAlone == (others == 1))
+        #expect(link.wasAlone == (used == 1))
     }
 
     private mutating func evict(_ link: Link, for origin: Int) throws {
@@ -161,8 +165,9 @@ extension Run {
     private mutating func park() throws {
         if !model.places.isEmpty, random.chance(oneIn: 2) || model.links.isEmpty {
             let (origin, place) = model.places.remove(at: Int.random(in: 0..<model.places.count, using: &random))
-            model.links.append(Link(to: origin, at: place))
-            return
+            let link = Link(to: origin, at: place)
+            ledger.recordUse(of: link)
+            return noteUse(of: link)
         }
         guard !model.links.isEmpty else { return }
         let link = model.links.remove(at: Int.random(in: 0..<model.links.count, using: &random))

@@ -10,7 +10,7 @@ public struct BodyProvider: Sendable {
     }
 
     let kind: Kind
-    /// Whether the kind is `none`, which is read without copying the kind.
+    /// Whether the kind is `none`; stored, because reading it from the kind would copy that.
     let isNone: Bool
     private let encode: Encode
 

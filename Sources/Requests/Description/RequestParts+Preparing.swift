@@ -46,7 +46,7 @@ extension RequestParts {
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
             try Self.addBody(of: provider, to: &prepared, makeEncoder)
         } else if bodyProvider.isNone {
-            // Passing the provider would copy it.
+            // As the provider does, which is not called because passing it would copy it.
             prepared.header.remove(.contentType)
         } else {
             try Self.addBody(of: bodyProvider, to: &prepared, makeEncoder)

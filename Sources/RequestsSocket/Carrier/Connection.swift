@@ -10,7 +10,7 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     let slot: Slot
     var place: Int { slot.place }
     let inbound = ReceiveBuffer()
-    /// Whether this was the only connection of its origin in use when it was taken.
+    /// Whether this was the only connection of its origin in use when it was taken or established.
     // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run
     // time.
     @exclusivity(unchecked) var wasAlone = false

@@ -121,7 +121,7 @@ struct ProxyRoutes: Sendable {
 
     /// Whether a proxy has an authenticator; checked first, because nearly no executor has one.
     let haveAuthenticators: Bool
-    /// Whether there is a proxy; checked first as well.
+    /// Whether a proxy is configured; checked first, because most executors have none.
     private let isUsed: Bool
 
     /// Returns the route to the proxy for requests to `target`; nil if they are sent to their origin.

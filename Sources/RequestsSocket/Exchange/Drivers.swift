@@ -212,6 +212,7 @@ extension SocketExchange {
     /// Waits for a head by receiving for at most 10 ms, unless `deadline` is nearer; returns whether something has
     /// arrived (decision 0010).
     private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
+        // Taken, because it would be outdated for a later wait.
         let now = exchange.transfer.needed.take() ?? .now
         guard deadline > now.advanced(byNanoseconds: 10_000_000) else { return false }
         let result: TransferResult

@@ -1,6 +1,6 @@
 package import Requests
 
-// The response of an exchange that has nothing more to do.
+// The response of an exchange, and whether its carrier can be reused.
 extension Exchange where C: ~Copyable {
     /// The carrier, for tests.
     package var carrier: C {
@@ -13,9 +13,10 @@ extension Exchange where C: ~Copyable {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
-    /// Returns the response of an exchange that is complete, whose head and body are moved out (decision 0052).
+    /// Moves the head and the body out of a complete exchange, and returns the response (decision 0052).
     @inline(__always)  // as above
-    mutating func takeResponse() -> RawResponse {
+    package mutating func takeResponse() -> RawResponse {
+        // Swapped, because an assignment would copy the body.
         var body = ResponseBody.bytes(Data())
         swap(&body, &self.body)
         let head = transfer.takeHead() ?? head

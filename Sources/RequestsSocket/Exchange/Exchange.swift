@@ -252,7 +252,7 @@ extension Exchange where C: ~Copyable {
 // MARK: Delivering
 
 extension Exchange where C: ~Copyable {
-    /// Records that the head has arrived, and ends the exchange if the whole body has, too.
+    /// Records the arrival of the head, and finishes the exchange if the whole body has arrived with it.
     private mutating func beginBody() throws(RequestError) {
         metrics.stamps.head = outgoing.timeLimits.stamp(at: transfer.now)
         if let first = transfer.firstByte { metrics.stamps.firstByte = outgoing.timeLimits.stamp(at: first) }
@@ -263,7 +263,7 @@ extension Exchange where C: ~Copyable {
         try chooseDelivery()
     }
 
-    /// Chooses the delivery of a body that has not arrived whole with the head.
+    /// Chooses the delivery of a body that did not arrive whole with the head, or is not collected.
     @inline(never)  // keeps the copy of the head out of the path of small responses
     private mutating func chooseDelivery() throws(RequestError) {
         guard let head = transfer.head else { return }

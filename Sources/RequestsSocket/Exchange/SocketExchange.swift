@@ -190,6 +190,7 @@ extension SocketExchange {
     /// Begins the second transmission.
     @inline(never)
     mutating func restart(on connection: Connection) {
+        place.pool.recordUse(of: connection)
         let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request.method)
         exchange.restart(
             on: carrier, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)

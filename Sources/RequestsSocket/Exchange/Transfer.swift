@@ -31,7 +31,8 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var firstByte: Deadline?
     /// The time at which the response ended.
     private(set) var end: Deadline?
-    /// The time at which the response was needed last, until a wait for it reads this in place of the clock.
+    /// The time of the last call of ``needOfResponse(at:)``; a blocked thread takes it instead of
+    /// reading the clock.
     var needed: Deadline?
     /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
     private var isLater = true
@@ -166,7 +167,7 @@ extension Transfer where C: ~Copyable {
         return true
     }
 
-    /// Moves the head out, once nothing more is to be received.
+    /// Returns the head and sets it to nil; call it only after the response has ended.
     mutating func takeHead() -> ResponseHead? { head.take() }
 
     private mutating func begin(_ received: consuming ReceivedResponse) {

@@ -133,8 +133,8 @@ extension PoolLedger {
         return connection
     }
 
-    /// Records whether a connection that is taken, or was established, is the only one of its origin in use.
-    func recordUse(of connection: Connection) {
+    /// Records whether a connection that was taken or established is the only one of its origin in use.
+    package func recordUse(of connection: Connection) {
         let lane = lanes[connection.place]
         connection.wasAlone = lane.open == lane.idle.count + 1
     }
