@@ -42,7 +42,9 @@
 #if defined(__linux__)
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #elif defined(__APPLE__)
 #include <sys/event.h>
 #endif
@@ -513,17 +515,17 @@ static inline int rp_thread_start(const char *name, size_t stack, void (*body)(v
     return code;
 }
 
-/// Sets the policy of the calling thread to SCHED_BATCH or SCHED_OTHER; returns whether the thread has that policy now.
-/// A thread with another policy is not changed.
+/// Changes the policy of the calling thread from SCHED_OTHER to SCHED_BATCH, or back; returns whether it has changed.
+///
+/// With a seccomp filter nothing is changed, because it may end the process at the call. The system calls are made
+/// directly: glibc remembers a policy that others may have changed, and musl does not support these functions.
 static inline bool rp_set_batch(bool is_batch) {
 #if defined(__linux__)
+    if (prctl(PR_GET_SECCOMP) != 0) { return false; }
     const int current = is_batch ? SCHED_OTHER : SCHED_BATCH;
     const int next = is_batch ? SCHED_BATCH : SCHED_OTHER;
-    int policy;
-    struct sched_param parameters;
-    if (pthread_getschedparam(pthread_self(), &policy, &parameters) != 0) { return false; }
-    if (policy != current) { return policy == next; }
-    return pthread_setschedparam(pthread_self(), next, &parameters) == 0;
+    const struct sched_param parameters = {0};
+    return syscall(SYS_sched_getscheduler, 0) == current && syscall(SYS_sched_setscheduler, 0, next, &parameters) == 0;
 #else
     return false;
 #endif

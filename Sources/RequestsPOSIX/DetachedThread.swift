@@ -32,8 +32,8 @@ package enum DetachedThread {
     /// Makes the calling thread a batch thread, which does not interrupt running threads when it wakes, or an ordinary
     /// one again.
     ///
-    /// - Returns: Whether the thread is of the requested kind now; false if it has another scheduling policy, such as a
-    ///   real-time one, and on platforms other than Linux.
+    /// - Returns: Whether it has changed; false if it has another scheduling policy, such as a real-time one, in a
+    ///   process with a seccomp filter, and on platforms other than Linux.
     package static func setBatch(_ isBatch: Bool) -> Bool {
         rp_set_batch(isBatch)
     }

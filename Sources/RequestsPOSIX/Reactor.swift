@@ -86,7 +86,7 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// Whether the thread is a batch thread; for tests.
+    /// Whether the thread waits as a batch thread; for tests.
     package var isBatch: Bool { core.isBatch.load(ordering: .relaxed) }
 
     /// The instant at which the thread wakes without an event; for tests of how seldom it does.
@@ -111,7 +111,7 @@ final class ReactorCore: WaitClock, Sendable {
     /// The jobs of the tasks that run on the thread; nil if it runs none.
     let jobs: ReactorJobs?
     let signal: WakeSignal
-    /// Whether the thread is a batch thread.
+    /// Whether the thread waits as a batch thread.
     let isBatch = Atomic(false)
     private let isStopping = Atomic(false)
 
@@ -160,20 +160,40 @@ final class ReactorCore: WaitClock, Sendable {
         while !isStopping.load(ordering: .acquiring) {
             let mayWait = jobs?.beginWait() ?? true
             let timeout = mayWait ? Deadline(nanoseconds: nextWake.load(ordering: .acquiring)).pollTimeout : 0
-            queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
+            if policy.isBatch {
+                waitAsBatchThread(into: events, milliseconds: timeout, &policy) { ready.append($0) }
+            } else {
+                queue.wait(into: events, milliseconds: timeout) { ready.append($0) }
+            }
             _ = jobs?.endWait()
             // A turn with events does not check for overdue waits, so that each turn reads the clock once.
             let mayBeDue = timeout == 0 || ready.isEmpty
             deliver(ready)
-            if policy.record(events: ready.count, registrations: table.withLock { $0.count }) {
-                policy.isPossible = DetachedThread.setBatch(policy.isBatch)
-                isBatch.store(policy.isBatch && policy.isPossible, ordering: .relaxed)
-            }
+            policy.record(
+                events: ready.count, registrations: table.withLock { $0.count }, now: Deadline.now.nanoseconds)
+            isBatch.store(policy.isBatch, ordering: .relaxed)
             ready.removeAll(keepingCapacity: true)
             if mayBeDue { sweepIfDue() }
             jobs?.run()
         }
         jobs?.close()
+    }
+
+    /// Waits as a batch thread; the thread is an ordinary one again when the wait ends, because threads that the pool
+    /// creates while tasks are resumed inherit its policy.
+    private func waitAsBatchThread(
+        into events: borrowing ReadinessQueue.Events, milliseconds timeout: Int32, _ policy: inout WakePolicy,
+        _ report: (ReadinessEvent) -> Void
+    ) {
+        var hasEvents = false
+        queue.wait(into: events, milliseconds: 0) {
+            hasEvents = true
+            report($0)
+        }
+        if hasEvents || timeout == 0 { return }
+        policy.isPossible = DetachedThread.setBatch(true)
+        queue.wait(into: events, milliseconds: timeout, report)
+        if policy.isPossible { policy.isPossible = DetachedThread.setBatch(false) }
     }
 
     /// Resumes the tasks for which events have arrived.

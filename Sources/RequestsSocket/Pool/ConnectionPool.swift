@@ -140,6 +140,7 @@ extension ConnectionPool {
 
     /// Records whether a new connection is the only one of its origin in use.
     func recordUse(of connection: Connection) {
+        if isInherited { return }
         state.withLock { $0.ledger.recordUse(of: connection) }
     }
 

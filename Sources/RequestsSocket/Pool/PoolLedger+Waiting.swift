@@ -113,6 +113,7 @@ extension PoolLedger {
                 $0.isWaiting && (!isSurplus || $0.mayExceed) && $0.origin == origin
             }
             if let next {
+                connection.wasAlone = false
                 give(.connection(connection), to: next)
                 return .granted(next)
             }
