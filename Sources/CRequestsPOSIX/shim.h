@@ -527,6 +527,7 @@ static inline bool rp_set_batch(bool is_batch) {
     const struct sched_param parameters = {0};
     return syscall(SYS_sched_getscheduler, 0) == current && syscall(SYS_sched_setscheduler, 0, next, &parameters) == 0;
 #else
+    (void)is_batch;
     return false;
 #endif
 }
