@@ -86,8 +86,8 @@ extension Reactor {
     /// Whether the platform supports standing reports; for tests.
     package static var keepsReporting: Bool { ReadinessQueue.supportsStandingReports }
 
-    /// Whether the thread waits as a batch thread; for tests.
-    package var isBatch: Bool { core.isBatch.load(ordering: .relaxed) }
+    /// The number of waits of the thread as a batch thread; for tests.
+    package var batchWaits: Int { core.batchWaits.load(ordering: .relaxed) }
 
     /// The instant at which the thread wakes without an event; for tests of how seldom it does.
     package var nextWake: Deadline { Deadline(nanoseconds: core.nextWake.load(ordering: .acquiring)) }
@@ -111,8 +111,8 @@ final class ReactorCore: WaitClock, Sendable {
     /// The jobs of the tasks that run on the thread; nil if it runs none.
     let jobs: ReactorJobs?
     let signal: WakeSignal
-    /// Whether the thread waits as a batch thread.
-    let isBatch = Atomic(false)
+    /// The number of waits of the thread as a batch thread (decision 0053).
+    let batchWaits = Atomic(0)
     private let isStopping = Atomic(false)
 
     init(forks: Int, runsTasks: Bool) throws(SystemError) {
@@ -171,7 +171,6 @@ final class ReactorCore: WaitClock, Sendable {
             deliver(ready)
             policy.record(
                 events: ready.count, registrations: table.withLock { $0.count }, now: Deadline.now.nanoseconds)
-            isBatch.store(policy.isBatch, ordering: .relaxed)
             ready.removeAll(keepingCapacity: true)
             if mayBeDue { sweepIfDue() }
             jobs?.run()
@@ -193,7 +192,9 @@ final class ReactorCore: WaitClock, Sendable {
         if hasEvents || timeout == 0 { return }
         policy.isPossible = DetachedThread.setBatch(true)
         queue.wait(into: events, milliseconds: timeout, report)
-        if policy.isPossible { policy.isPossible = DetachedThread.setBatch(false) }
+        guard policy.isPossible else { return }
+        policy.isPossible = DetachedThread.setBatch(false)
+        batchWaits.add(1, ordering: .relaxed)
     }
 
     /// Resumes the tasks for which events have arrived.

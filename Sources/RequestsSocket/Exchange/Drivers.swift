@@ -168,7 +168,7 @@ extension SocketExchange {
         connection.endReports()
         var exchange = plan.exchange(on: connection, receivesAtOnce: false)
         guard try exchange.runInPlace() else {
-            let remaining = RemainingExchange(UniqueBox(exchange), of: request)
+            let remaining = UnfinishedExchange(UniqueBox(exchange), of: request)
             return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
         }
         if exchange.exchange.isStreaming { return .response(UniqueBox(exchange).response()) }
@@ -212,9 +212,8 @@ extension SocketExchange {
     /// Waits for a head by receiving for at most 10 ms, unless `deadline` is nearer; returns whether something has
     /// arrived (decision 0010).
     private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
-        // Taken, because it would be outdated for a later wait.
-        let now = exchange.transfer.needed.take() ?? .now
-        guard deadline > now.advanced(byNanoseconds: 10_000_000) else { return false }
+        let soon = exchange.transfer.takeNeeded().advanced(byNanoseconds: 10_000_000)
+        guard deadline > soon else { return false }
         let result: TransferResult
         do throws(StreamError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()
@@ -268,7 +267,7 @@ extension ConnectionNeed {
 }
 
 /// The exchange of a blocking call that remains for a task, because its body has a source; the task runs once.
-private final class RemainingExchange: Sendable {
+private final class UnfinishedExchange: Sendable {
     private let exchange: Lock<UniqueBox<SocketExchange>?>
     private let request: PreparedRequest
 

@@ -31,9 +31,8 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var firstByte: Deadline?
     /// The time at which the response ended.
     private(set) var end: Deadline?
-    /// The time of the last call of ``needOfResponse(at:)``; a blocked thread takes it instead of
-    /// reading the clock.
-    var needed: Deadline?
+    /// The time of the last call of ``needOfResponse(at:)``, until ``takeNeeded()``.
+    private var needed: Deadline?
     /// Whether time has passed since the head arrived: something was waited for, or the caller took a piece.
     private var isLater = true
     private let target: TargetURI
@@ -323,6 +322,9 @@ extension Transfer where C: ~Copyable {
         firstByteLimit = limit
         return .event(.reading, until: limit, in: .firstByte)
     }
+
+    /// Returns the time at which the response was needed, for a wait that begins at once; without one, reads the clock.
+    mutating func takeNeeded() -> Deadline { needed.take() ?? .now }
 
     /// The need of the transfer while the carrier accepts no more: space, or the response.
     mutating func needOfSpace() -> ExchangeNeed {
