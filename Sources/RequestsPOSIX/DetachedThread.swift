@@ -29,6 +29,15 @@ package enum DetachedThread {
         sched_yield()
     }
 
+    /// Whether a call of ``yield()`` in place of a wait has been measured on this platform (decision 0054).
+    package static var canYieldBriefly: Bool {
+        #if os(Linux)
+        true
+        #else
+        false
+        #endif
+    }
+
     /// Makes the calling thread a batch thread, which does not interrupt running threads when it wakes, or an ordinary
     /// one again.
     ///

@@ -17,7 +17,8 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     /// Whether it has carried an exchange before the current one.
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
-    private var hasStandingReports = false
+    @exclusivity(unchecked) private var hasStandingReports = false
+    @exclusivity(unchecked) private var yieldPolicy = YieldPolicy()
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
     /// Whether a response is received at once when the request has been sent, as in ``Exchange/receivesAtOnce``.
@@ -64,6 +65,7 @@ extension Connection {
     func reused() -> Connection {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
+        yieldPolicy.endExchange()
         if wasAlone, !channel.reactor.runsTasks { endReports() }
         return self
     }
@@ -125,7 +127,9 @@ extension Connection {
         let wanted = stream.directions(for: wanted)
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
-            let standing = atHead && !wasAlone || channel.reactor.runsTasks
+            let runsTasks = channel.reactor.runsTasks
+            if atHead, wasAlone, !runsTasks, yieldsThread() { return }
+            let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
         }
@@ -144,6 +148,16 @@ extension Connection {
     private func takeTurn(by deadline: Deadline) async throws(WaitError) {
         try deadline.checkTurn()
         await channel.yield()
+    }
+
+    /// Lets other threads run if the response is likely to arrive meanwhile; returns whether it did so.
+    @inline(never)  // as below
+    private func yieldsThread() -> Bool {
+        guard DetachedThread.canYieldBriefly, yieldPolicy.beginWait() else { return false }
+        let start = Deadline.now.nanoseconds
+        DetachedThread.yield()
+        yieldPolicy.recordYield(nanoseconds: Deadline.now.nanoseconds - start)
+        return true
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.
