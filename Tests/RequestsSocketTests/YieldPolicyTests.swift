@@ -94,8 +94,11 @@ struct YieldTests {
             transfers.append(faults.transfers - before)
         }
         #expect(peer.connections == 1)
-        // The request is sent, and its response is received before and after the wait.
+        // The request is sent, and its response is received before and after the wait. Connecting may wait too, so the
+        // first response may come before its wait.
         let trials = transfers.indices.dropFirst().filter { transfers[$0] == 4 }
-        #expect(trials == [64, 193] && transfers.dropFirst().count { $0 == 3 } == 197, "\(transfers)")
+        let first = try #require(trials.first)
+        #expect((64...65).contains(first) && trials == [first, first + 129], "\(transfers)")
+        #expect(transfers.dropFirst().count { $0 == 3 } == 197, "\(transfers)")
     }
 }
