@@ -1,70 +1,76 @@
 @_spi(Lock) import Requests
 
 /// A buffer of received bytes that have not been read yet, whose memory a connection reuses for all responses.
-final class ReceiveBuffer {
+package final class ReceiveBuffer {
+    /// The size until a response fills it, so that a connection with small responses takes little memory.
+    private static let firstSize = 1 << 10
     /// The size for most heads together with a small body.
-    private static let defaultSize = 16 << 10
+    private static let usualSize = 16 << 10
     /// The number of bytes received at once for a head; the remainder of a larger body is received at its destination.
     private static let headSize = 4 << 10
 
     private var storage: UnsafeMutableRawBufferPointer
-    /// The memory of the default size, which is kept while wider memory is in use.
-    private let defaultStorage = UnsafeMutableRawBufferPointer.allocate(byteCount: defaultSize, alignment: 1)
+    /// The memory of the first or usual size, which is kept while larger memory is in use.
+    private var kept = UnsafeMutableRawBufferPointer.allocate(byteCount: firstSize, alignment: 1)
+    /// Whether a response has filled the memory of the first size.
+    private var isTooSmall = false
     private var start = 0
     private var end = 0
 
-    init() {
-        storage = defaultStorage
+    package init() {
+        storage = kept
     }
 
     deinit {
-        releaseStorage()
-        defaultStorage.deallocate()
+        releaseLarger()
+        kept.deallocate()
     }
 
-    var isEmpty: Bool { start == end }
+    package var isEmpty: Bool { start == end }
 
-    var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
+    package var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
 
     /// Discards the first `count` unread bytes, which the caller has read.
-    func consume(_ count: Int) {
+    package func consume(_ count: Int) {
         start = min(end, start &+ count)
     }
 
     /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows if they fill the
     /// memory.
-    func space() -> UnsafeMutableRawBufferPointer {
+    package func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
             end = 0
+            if isTooSmall, storage.count == Self.firstSize { grow() }
         } else if end == storage.count {
-            start == 0 ? resize(to: storage.count * 2) : compact()
+            start == 0 ? grow() : compact()
         }
         return UnsafeMutableRawBufferPointer(rebasing: storage[end...])
     }
 
     /// Returns the space for a head and a little more; never empty.
-    func spaceForHead() -> UnsafeMutableRawBufferPointer {
+    package func spaceForHead() -> UnsafeMutableRawBufferPointer {
         let space = space()
         return isEmpty ? UnsafeMutableRawBufferPointer(rebasing: space.prefix(Self.headSize)) : space
     }
 
     /// Records that `count` bytes were received into the space.
-    func add(_ count: Int) {
+    package func add(_ count: Int) {
         end = min(storage.count, end &+ count)
+        if end == Self.firstSize, storage.count == end { isTooSmall = true }
     }
 
     /// Makes space for several chunks at once.
-    func widen() {
+    package func widen() {
         if storage.count < WideMemory.size { move(to: WideMemory.take()) }
     }
 
     /// Returns the memory that a long head or chunks needed; the buffer must be empty.
-    func shrink() {
-        guard storage.count > defaultStorage.count, isEmpty else { return }
-        releaseStorage()
+    package func shrink() {
+        guard storage.count > kept.count, isEmpty else { return }
+        releaseLarger()
         (start, end) = (0, 0)
-        storage = defaultStorage
+        storage = kept
     }
 
     private func compact() {
@@ -72,21 +78,29 @@ final class ReceiveBuffer {
         (start, end) = (0, end - start)
     }
 
-    private func resize(to size: Int) {
-        move(to: UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1))
+    private func grow() {
+        let larger = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(storage.count * 2, Self.usualSize), alignment: 1)
+        let isFirst = storage.count == Self.firstSize
+        move(to: larger)
+        guard isFirst else { return }
+        kept.deallocate()
+        kept = larger
+        isTooSmall = false
     }
 
     private func move(to larger: UnsafeMutableRawBufferPointer) {
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
-        releaseStorage()
+        releaseLarger()
         storage = larger
         (start, end) = (0, end - start)
     }
 
-    private func releaseStorage() {
+    /// Releases the storage unless it is the memory that is kept.
+    private func releaseLarger() {
         if storage.count == WideMemory.size {
             WideMemory.recycle(storage)
-        } else if storage.count > defaultStorage.count {
+        } else if storage.count > kept.count {
             storage.deallocate()
         }
     }

@@ -1,0 +1,101 @@
+import RequestsSocket
+import Testing
+
+@Suite("The buffer of a connection", .timeLimit(.minutes(10)))
+struct ReceiveBufferTests {
+    /// A buffer, and the bytes that it should contain.
+    private struct Model {
+        let buffer = ReceiveBuffer()
+        var unread: [UInt8] = []
+        var next: UInt8 = 0
+
+        /// Adds `count` bytes, or as many as there is space for, and returns their number.
+        mutating func receive(_ count: Int, atHead: Bool = false) -> Int {
+            let space = atHead ? buffer.spaceForHead() : buffer.space()
+            let bytes = (0..<min(count, space.count)).map { _ in
+                next &+= 1
+                return next
+            }
+            space.copyBytes(from: bytes)
+            buffer.add(bytes.count)
+            unread += bytes
+            return bytes.count
+        }
+
+        mutating func consume(_ count: Int) {
+            buffer.consume(count)
+            unread.removeFirst(min(count, unread.count))
+        }
+
+        var isValid: Bool { buffer.isEmpty == unread.isEmpty && Array(buffer.unread) == unread }
+    }
+
+    @Test("small responses are received into 1 KiB, and others into 16 KiB after the first one")
+    func sizes() {
+        var model = Model()
+        for _ in 0..<3 {
+            #expect(model.receive(1023, atHead: true) == 1023)
+            model.consume(1023)
+            model.buffer.shrink()
+        }
+        // A body of which only a part arrives with the head is received elsewhere.
+        #expect(model.receive(2000, atHead: true) == 1024)
+        model.consume(1024)
+        model.buffer.shrink()
+        for _ in 0..<3 {
+            #expect(model.receive(5000, atHead: true) == 4096)
+            #expect(model.receive(50_000) == 12 << 10)
+            #expect(model.isValid)
+            model.consume(16 << 10)
+            model.buffer.shrink()
+        }
+    }
+
+    @Test("a long head keeps what it has when the memory grows or becomes wide")
+    func growth() {
+        var model = Model()
+        #expect(model.receive(2000, atHead: true) == 1024)
+        #expect(model.receive(50_000, atHead: true) == 15 << 10)
+        #expect(model.receive(50_000) == 16 << 10)
+        #expect(model.isValid)
+        model.buffer.widen()
+        #expect(model.receive(50_000) == 32 << 10)
+        #expect(model.isValid)
+        model.consume(64 << 10)
+        model.buffer.shrink()
+        #expect(model.receive(50_000) == 16 << 10)
+        #expect(model.isValid)
+    }
+
+    @Test("memory that has become too small is replaced after wide memory was returned")
+    func wide() {
+        var model = Model()
+        #expect(model.receive(1024, atHead: true) == 1024)
+        model.buffer.widen()
+        model.consume(1024)
+        #expect(model.receive(100_000) == 64 << 10)
+        model.consume(64 << 10)
+        model.buffer.shrink()
+        #expect(model.receive(100_000) == 16 << 10)
+        #expect(model.isValid)
+    }
+
+    @Test("any order of steps keeps the unread bytes")
+    func randomSteps() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<20 {
+            var model = Model()
+            for _ in 0..<100 {
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: model.buffer.widen()
+                case 1 where model.unread.isEmpty: model.buffer.shrink()
+                case 2...4: model.consume(Int.random(in: 0...(2 * model.unread.count), using: &random))
+                case let step:
+                    let count = Int.random(in: 1...(step == 5 ? 40_000 : 1500), using: &random)
+                    #expect(model.receive(count, atHead: step == 6) > 0)
+                }
+                if !model.isValid { Issue.record("the bytes differ") }
+            }
+        }
+    }
+}
