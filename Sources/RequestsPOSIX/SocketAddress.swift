@@ -98,13 +98,13 @@ extension SocketAddress {
     /// Returns nil for a host name, an IPv4 address that is not four decimal numbers without leading zeros or that has
     /// a scope, and the name of an interface that does not exist.
     package init?(ipLiteral text: some StringProtocol, port: UInt16) {
-        let parts = text.splitBytes(at: "%", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let literal = parts.first.map({ String($0) }), !literal.utf8.contains(0) else { return nil }
-        var four = in_addr()
-        if parts.count == 1, inet_pton(rp_family_ipv4, literal, &four) == 1 {
-            self.init(.ipv4(four.s_addr, port: port))
+        if let address = IPAddressText.ipv4(Substring(text).utf8) {
+            self.init(.ipv4(address.bigEndian, port: port))
             return
         }
+        guard text.containsByte(":") else { return nil }
+        let parts = text.splitBytes(at: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let literal = parts.first.map({ String($0) }), !literal.utf8.contains(0) else { return nil }
         var six = in6_addr()
         guard inet_pton(rp_family_ipv6, literal, &six) == 1 else { return nil }
         guard let scope = parts.count == 2 ? Self.scope(named: String(parts[1])) : 0 else { return nil }

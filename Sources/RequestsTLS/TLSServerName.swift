@@ -13,13 +13,14 @@ package struct TLSServerName: Sendable {
     ///   with or without brackets and zone.
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it is neither.
     package init(_ host: String) throws(TLSError) {
-        let address = Self.withoutBracketsAndZone(host)
-        if IPAddressText.isIPv4(address[...]) {
-            text = address
+        if IPAddressText.isIPv4(host[...]) {
+            text = host
             isAddress = true
             return
         }
-        if let canonical = IPAddressText.canonicalIPv6(address[...]) {
+        if host.containsByte(":"),
+            let canonical = IPAddressText.canonicalIPv6(Self.withoutBracketsAndZone(host)[...])
+        {
             text = canonical
             isAddress = true
             return

@@ -56,9 +56,8 @@ package enum IPAddressText {
         if text.isEmpty { return [] }
         var groups: [UInt16] = []
         for part in text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
-            if isLast, part.endIndex == text.endIndex, isIPv4(Substring(part)) {
-                let bytes = part.split(separator: UInt8(ascii: ".")).compactMap { UInt16(Substring($0)) }
-                groups += [bytes[0] << 8 | bytes[1], bytes[2] << 8 | bytes[3]]
+            if isLast, part.endIndex == text.endIndex, let address = ipv4(part) {
+                groups += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
                 continue
             }
             guard 1...4 ~= part.count, part.allSatisfy({ Hex.value(of: $0) != nil }) else { return nil }
@@ -70,12 +69,27 @@ package enum IPAddressText {
 
     /// Returns whether `text` is an IPv4 address: four decimal numbers of 0 to 255 without leading zeros.
     package static func isIPv4(_ text: Substring) -> Bool {
-        let numbers = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return numbers.count == 4
-            && numbers.allSatisfy { number in
-                1...3 ~= number.count && number.allSatisfy(isDigit) && UInt8(Substring(number)) != nil
-                    && (number.count == 1 || number.first != UInt8(ascii: "0"))
+        ipv4(text.utf8) != nil
+    }
+
+    /// Returns the number of an IPv4 address, its first byte highest; nil if `text` is not one.
+    package static func ipv4(_ text: Substring.UTF8View) -> UInt32? {
+        var (address, number) = (UInt32(0), UInt32(0))
+        var (digits, dots) = (0, 0)
+        for byte in text {
+            if byte == UInt8(ascii: ".") {
+                guard digits > 0, dots < 3 else { return nil }
+                address = address << 8 | number
+                (number, digits, dots) = (0, 0, dots + 1)
+            } else {
+                // A number that begins with zero has no other digit.
+                guard isDigit(byte), digits == 0 || number > 0 else { return nil }
+                number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
+                guard number <= 255 else { return nil }
+                digits += 1
             }
+        }
+        return dots == 3 && digits > 0 ? address << 8 | number : nil
     }
 
     /// Returns the 4 or 16 bytes of an address, with or without brackets; nil if `host` is not an address.
@@ -83,8 +97,8 @@ package enum IPAddressText {
         var bytes = Array(host.utf8)[...]
         if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") { bytes = bytes.dropFirst().dropLast() }
         let text = String(decoding: bytes, as: UTF8.self)
-        if isIPv4(text[...]) {
-            return text.utf8.split(separator: UInt8(ascii: ".")).compactMap { UInt8(Substring($0)) }
+        if let address = ipv4(text.utf8[...]) {
+            return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: address >> $0) }
         }
         return ipv6Groups(text[...])?.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
     }

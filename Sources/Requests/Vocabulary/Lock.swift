@@ -15,6 +15,7 @@ public import Synchronization
     @usableFromInline let handover = Atomic(false)
 
     /// Creates a lock that guards `value`.
+    @inlinable
     public init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
