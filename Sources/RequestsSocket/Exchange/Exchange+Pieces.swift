@@ -1,0 +1,30 @@
+import Requests
+
+// The pieces in which a streamed body is received.
+extension Exchange where C: ~Copyable {
+    private static var pieceSize: Int { 256 << 10 }
+
+    /// Begins to receive the next piece of a streamed body.
+    package mutating func beginPiece() {
+        let room = min(Self.pieceSize, max(1, transfer.carrier.bodyLength ?? Self.pieceSize))
+        piece = BodyBuffer(expecting: room, limit: room)
+        transfer.resume()
+        stage = .receivingPiece
+    }
+
+    mutating func receivePiece() throws(RequestError) -> ExchangeNeed? {
+        guard let space = piece?.space(), let count = try transfer.receiveBody(into: space) else {
+            return try transfer.needOfResponse()
+        }
+        piece?.add(count)
+        stage = .streaming
+        return nil
+    }
+
+    /// Returns the piece that has arrived; nil at the end of the body.
+    package mutating func takePiece() -> Data? {
+        guard let piece = piece.take() else { return nil }
+        let data = piece.takePiece()
+        return data.isEmpty ? nil : data
+    }
+}
