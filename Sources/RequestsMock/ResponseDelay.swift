@@ -22,15 +22,12 @@ struct ResponseDelay: Sendable {
 
     /// Waits for `pause`; throws if the limit of `phase` or the deadline passes first, or if the task is cancelled.
     func wait(for pause: MockResponse.Pause, phase: RequestError.Phase) async throws(RequestError) {
-        if Task.isCancelled { throw RequestError(.cancelled) }
-        if pause == .lasting(.zero), let isLate = isLate(in: phase) {
-            // Without a wait, and so without a reading of the clock unless there is a deadline.
-            if isLate { throw RequestError(.timedOut(.total)) }
-            return
-        }
+        try deadline.check()
+        let phaseLimit = phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes
+        // No other limit has passed before a wait.
+        if pause == .lasting(.zero), end == .distantFuture, phaseLimit.map({ $0 > .zero }) ?? true { return }
         if let clock, pause != .lasting(.zero) { return try await wait(for: pause, phase: phase, on: clock) }
         let start = Deadline.now
-        let phaseLimit = phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes
         let limit = end.orEarlier(phaseLimit.map { start.advanced(by: $0) } ?? .distantFuture)
         let wanted: Deadline =
             switch pause {
@@ -46,13 +43,6 @@ struct ResponseDelay: Sendable {
             // Without any limit only cancellation ends the wait, and it ends the sleep immediately.
             try await CallingThread.sleep(until: next.orEarlier(now.advanced(by: .seconds(3_600))))
         }
-    }
-
-    /// Returns whether the deadline has passed; nil if another limit could have ended.
-    private func isLate(in phase: RequestError.Phase) -> Bool? {
-        let limit = phase == .firstByte ? timeouts.firstByte : timeouts.betweenBytes
-        guard end == .distantFuture, limit.map({ $0 > .zero }) ?? true else { return nil }
-        return deadline != .distantFuture && deadline.hasPassed
     }
 
     /// Waits for `pause` on `clock`, whose durations are compared with the limits.

@@ -29,8 +29,8 @@ package enum DetachedThread {
         sched_yield()
     }
 
-    /// Whether a call of ``yield()`` in place of a wait has been measured on this platform (decision 0054).
-    package static var canYieldBriefly: Bool {
+    /// Whether calls yield before they suspend on this platform; only Linux was measured (decision 0054).
+    package static var yieldsBeforeSuspending: Bool {
         #if os(Linux)
         true
         #else

@@ -30,7 +30,7 @@ struct ReceiveBufferTests {
         var isValid: Bool { buffer.isEmpty == unread.isEmpty && Array(buffer.unread) == unread }
     }
 
-    @Test("small responses are received into 1 KiB, and others into 16 KiB after the first one")
+    @Test("responses are received into 1 KiB, and after one has filled it, into 16 KiB")
     func sizes() {
         var model = Model()
         for _ in 0..<3 {
@@ -38,7 +38,7 @@ struct ReceiveBufferTests {
             model.consume(1023)
             model.buffer.shrink()
         }
-        // A body of which only a part arrives with the head is received elsewhere.
+        // The remainder of a larger body is received at its destination.
         #expect(model.receive(2000, atHead: true) == 1024)
         model.consume(1024)
         model.buffer.shrink()
@@ -51,7 +51,7 @@ struct ReceiveBufferTests {
         }
     }
 
-    @Test("a long head keeps what it has when the memory grows or becomes wide")
+    @Test("the unread bytes of a long head are kept when the memory grows or becomes wide")
     func growth() {
         var model = Model()
         #expect(model.receive(2000, atHead: true) == 1024)

@@ -60,7 +60,7 @@ struct YieldPolicyTests {
         }
     }
 
-    @Test("an exchange whose wait did not yield is no success")
+    @Test("an exchange without a yield does not count as a success")
     func exchangesWithoutWait() {
         var exchanges = Exchanges()
         for _ in 0..<1000 { exchanges.policy.endExchange() }
@@ -73,7 +73,7 @@ struct YieldPolicyTests {
 struct YieldTests {
     @Test(
         "a call that is alone receives once more, without a wait, only in the trials",
-        .enabled(if: DetachedThread.canYieldBriefly, "yields are used on Linux only"))
+        .enabled(if: DetachedThread.yieldsBeforeSuspending, "yields are used on Linux only"))
     func trials() async throws {
         let peer = try ScriptedPeer { line, _, peer in
             while line.receiveRequest() != nil, peer.waitForResume() {
@@ -94,8 +94,8 @@ struct YieldTests {
             transfers.append(faults.transfers - before)
         }
         #expect(peer.connections == 1)
-        // The request is sent, and its response is received before and after the wait. Connecting may wait too, so the
-        // first response may come before its wait.
+        // An exchange makes three transfers: it sends, and receives before and after its wait; a trial receives once
+        // more. If connecting has waited, the first response may arrive without a further wait.
         let trials = transfers.indices.dropFirst().filter { transfers[$0] == 4 }
         let first = try #require(trials.first)
         #expect((64...65).contains(first) && trials == [first, first + 129], "\(transfers)")

@@ -72,7 +72,8 @@ package enum IPAddressText {
         ipv4(text.utf8) != nil
     }
 
-    /// Returns the number of an IPv4 address, its first byte highest; nil if `text` is not one.
+    /// Returns an IPv4 address as a number whose most significant byte is the first one; nil if `text` is not an IPv4
+    /// address.
     package static func ipv4(_ text: Substring.UTF8View) -> UInt32? {
         var (address, number) = (UInt32(0), UInt32(0))
         var (digits, dots) = (0, 0)

@@ -18,6 +18,7 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     @exclusivity(unchecked) var isReused = false
     /// Whether the reactor may report arrivals here without a new request.
     @exclusivity(unchecked) private var hasStandingReports = false
+    /// Whether a call yields its thread before it suspends (decision 0054).
     @exclusivity(unchecked) private var yieldPolicy = YieldPolicy()
     /// The times at which it was established; empty when it is used again.
     @exclusivity(unchecked) var stamps: RawResponse.Metrics.Stamps
@@ -65,6 +66,7 @@ extension Connection {
     func reused() -> Connection {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
+        // A connection is reused only after its response, so a trial whose result is unknown has helped.
         yieldPolicy.endExchange()
         if wasAlone, !channel.reactor.runsTasks { endReports() }
         return self
@@ -119,7 +121,8 @@ extension Connection {
 // MARK: Waiting
 
 extension Connection {
-    /// Suspends until a direction of `wanted` is ready.
+    /// Suspends until a direction of `wanted` is ready, or returns before, after it has yielded the thread once
+    /// (decision 0054).
     ///
     /// Many calls at once wait for heads with standing reports: nearly every such wait suspends, and needs no request
     /// then (decision 0011). So do all waits to read on a thread that runs the tasks itself (decision 0040).
@@ -128,7 +131,7 @@ extension Connection {
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
             let runsTasks = channel.reactor.runsTasks
-            if atHead, wasAlone, !runsTasks, yieldsThread() { return }
+            if atHead, wasAlone, !runsTasks, yieldThread() { return }
             let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
@@ -150,10 +153,10 @@ extension Connection {
         await channel.yield()
     }
 
-    /// Lets other threads run if the response is likely to arrive meanwhile; returns whether it did so.
+    /// Yields the thread if the policy begins a trial; returns whether it did.
     @inline(never)  // as below
-    private func yieldsThread() -> Bool {
-        guard DetachedThread.canYieldBriefly, yieldPolicy.beginWait() else { return false }
+    private func yieldThread() -> Bool {
+        guard DetachedThread.yieldsBeforeSuspending, yieldPolicy.beginWait() else { return false }
         let start = Deadline.now.nanoseconds
         DetachedThread.yield()
         yieldPolicy.recordYield(nanoseconds: Deadline.now.nanoseconds - start)

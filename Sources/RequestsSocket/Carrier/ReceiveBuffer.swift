@@ -22,7 +22,7 @@ package final class ReceiveBuffer {
     }
 
     deinit {
-        releaseLarger()
+        releaseLargerStorage()
         kept.deallocate()
     }
 
@@ -36,7 +36,7 @@ package final class ReceiveBuffer {
     }
 
     /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows if they fill the
-    /// memory.
+    /// memory, or if a response has filled the memory of the first size.
     package func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
@@ -65,10 +65,10 @@ package final class ReceiveBuffer {
         if storage.count < WideMemory.size { move(to: WideMemory.take()) }
     }
 
-    /// Returns the memory that a long head or chunks needed; the buffer must be empty.
+    /// Releases the memory that a long head or chunks needed; the buffer must be empty.
     package func shrink() {
         guard storage.count > kept.count, isEmpty else { return }
-        releaseLarger()
+        releaseLargerStorage()
         (start, end) = (0, 0)
         storage = kept
     }
@@ -84,6 +84,7 @@ package final class ReceiveBuffer {
         let isFirst = storage.count == Self.firstSize
         move(to: larger)
         guard isFirst else { return }
+        // The larger memory has its bytes now, and is kept in its place.
         kept.deallocate()
         kept = larger
         isTooSmall = false
@@ -91,13 +92,13 @@ package final class ReceiveBuffer {
 
     private func move(to larger: UnsafeMutableRawBufferPointer) {
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
-        releaseLarger()
+        releaseLargerStorage()
         storage = larger
         (start, end) = (0, end - start)
     }
 
     /// Releases the storage unless it is the memory that is kept.
-    private func releaseLarger() {
+    private func releaseLargerStorage() {
         if storage.count == WideMemory.size {
             WideMemory.recycle(storage)
         } else if storage.count > kept.count {

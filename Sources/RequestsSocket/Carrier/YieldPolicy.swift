@@ -3,8 +3,8 @@
 ///
 /// A peer on the same core has often responded once its thread has run, and the response is then received without the
 /// two thread switches of a suspended task. A peer elsewhere has not responded by then, and a thread that computes on
-/// the same core keeps it for several milliseconds. So there is a trial only after 64 waits, and others for as long as
-/// each response arrives that way, and soon.
+/// the same core keeps it for several milliseconds. So the first trial follows 64 waits, and trials continue while each
+/// response arrives during the yield and within 250 µs.
 package struct YieldPolicy: Sendable {
     /// The number of waits until the next trial.
     private var remaining = Self.shortestPause
@@ -12,21 +12,21 @@ package struct YieldPolicy: Sendable {
     private var pause = Self.shortestPause
     /// The number of trials in a row that have helped, at most 64.
     private var successes: UInt8 = 0
-    /// Whether other threads have run, and it is not known whether the response arrived meanwhile.
+    /// Whether a trial has begun whose result is unknown.
     private var isOnTrial = false
-    /// Whether they ran for too long in this trial.
+    /// Whether the yield of this trial took too long.
     private var wasLong = false
 
     private static let shortestPause: UInt16 = 64
     private static let longestPause: UInt16 = 4096
-    /// The longest time in nanoseconds for which others may run if that is to help.
+    /// The longest yield, in nanoseconds, that counts as a success.
     private static let longestYield: Int64 = 250_000
 
     package init() {}
 
-    /// Records a wait for the head of a response, of which nothing has arrived.
+    /// Records a wait before the body of a response; a second wait in the same exchange ends the trial.
     ///
-    /// - Returns: Whether the thread should let others run, in place of this wait.
+    /// - Returns: Whether the thread should yield, in place of this wait.
     package mutating func beginWait() -> Bool {
         if isOnTrial {
             end()
@@ -41,12 +41,12 @@ package struct YieldPolicy: Sendable {
         return true
     }
 
-    /// Records that other threads have run for a time.
+    /// Records the length of the yield.
     package mutating func recordYield(nanoseconds: Int64) {
         wasLong = nanoseconds > Self.longestYield
     }
 
-    /// Records that the response has ended.
+    /// Records that the exchange has ended.
     package mutating func endExchange() {
         guard isOnTrial else { return }
         if wasLong { return end() }
