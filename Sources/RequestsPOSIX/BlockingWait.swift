@@ -94,3 +94,13 @@ extension Channel {
         try socket.waitInPlace(for: .writing, by: deadline)
     }
 }
+
+extension Deadline {
+    /// Throws if the current task is cancelled or the instant has passed, in place of a wait.
+    ///
+    /// `check()` is the same check for a call, whose error names the limit of the call.
+    package func checkTurn() throws(WaitError) {
+        if Task.isCancelled { throw .cancelled }
+        if hasPassed { throw .timedOut }
+    }
+}

@@ -4,84 +4,9 @@ import RequestsSocket
 import TestSupport
 import Testing
 
-/// An exchange that is advanced step by step, as text.
-private struct Steps: ~Copyable {
-    var exchange: Exchange<ScriptedCarrier>
-    var log: [String] = []
-
-    init(
-        _ request: PreparedRequest, _ arrivals: [ScriptedCarrier.Arrival],
-        accepting: [ScriptedCarrier.Acceptance] = [], isReused: Bool = false, receivesAtOnce: Bool = true,
-        sendsFiles: Bool = false, hasPartialWrite: Bool = false
-    ) throws {
-        var carrier = ScriptedCarrier(arrivals, accepting: accepting, for: request.method, sendsFiles: sendsFiles)
-        carrier.hasPartialWrite = hasPartialWrite
-        exchange = Exchange(
-            try OutgoingRequest(request), on: carrier, isReused: isReused, receivesAtOnce: receivesAtOnce)
-    }
-
-    /// Advances until nothing more is needed or `count` needs were recorded, providing each need at once.
-    mutating func advance(_ count: Int = 100, pieces: [String?] = []) throws(RequestError) {
-        var pieces = pieces
-        while log.count < count, let need = try exchange.advance() {
-            log.append(need.text)
-            exchange.pause()
-            if need == .connection { return }
-            if need == .piece { try exchange.offer(pieces.removeFirst().map { Data($0.utf8) }) }
-        }
-    }
-
-    var body: String? {
-        mutating get { text(of: exchange.response().body) }
-    }
-}
-
-private func text(of body: ResponseBody) -> String? {
-    guard case .bytes(let data) = body else { return nil }
-    return String(decoding: data, as: UTF8.self)
-}
-
-extension ExchangeNeed {
-    /// The kind of need, without its instant.
-    fileprivate var text: String {
-        switch self {
-        case .event(let wanted, _, let phase):
-            (wanted.contains(.writing) ? "write or " : "") + (wanted.contains(.reading) ? "read" : "")
-                + " \(phase.timeoutName)"
-        case .turn: "turn"
-        case .piece: "piece"
-        case .connection: "connection"
-        }
-    }
-}
-
-extension RequestError.Phase {
-    /// The name of the limit that ends a wait in this phase.
-    fileprivate var timeoutName: String {
-        switch self {
-        case .firstByte: "firstByte"
-        case .betweenBytes: "betweenBytes"
-        case .sending: "sending"
-        default: "\(self)"
-        }
-    }
-}
-
 @Suite("An exchange as a state machine, without sockets", .timeLimit(.minutes(10)))
 struct ExchangeTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-    private static func request(
-        _ method: HTTPMethod = .get, body: RequestBody = .none,
-        delivery: ResponseBody.Delivery = .collected(limit: 100),
-        continueTimeout: Duration? = nil
-    ) throws -> PreparedRequest {
-        var request = try PreparedRequest(
-            method: method, url: try #require(URL(string: "http://example.com/path")), body: body)
-        request.delivery = delivery
-        request.continueTimeout = continueTimeout
-        return request
-    }
 
     private static func produced(_ length: Int?) -> RequestBody {
         .stream(length: length, isReplayable: true) { SentChunks(chunks: []) }
@@ -91,14 +16,14 @@ struct ExchangeTests {
 
     @Test("a request that is sent at once, and whose response has arrived, needs nothing")
     func atOnce() throws {
-        var steps = try Steps(Self.request(), [.bytes(Self.ok)])
+        var steps = try ExchangeSteps(.example(), [.bytes(Self.ok)])
         try steps.advance()
         #expect(steps.log.isEmpty && steps.body == "ok" && steps.exchange.isCarrierReusable)
     }
 
     @Test("without a look, the exchange needs the response before it receives")
     func noLook() throws {
-        var steps = try Steps(Self.request(), [.bytes(Self.ok)], receivesAtOnce: false)
+        var steps = try ExchangeSteps(.example(), [.bytes(Self.ok)], receivesAtOnce: false)
         try steps.advance()
         #expect(steps.log == ["read firstByte"] && steps.body == "ok")
     }
@@ -108,10 +33,10 @@ struct ExchangeTests {
         arguments: [1, 10, 60])
     func full(count: Int) throws {
         let body = RequestBody.bytes(Data("abc".utf8))
-        var whole = try Steps(Self.request(.put, body: body), [.bytes(Self.ok)])
+        var whole = try ExchangeSteps(.example(.put, body: body), [.bytes(Self.ok)])
         try whole.advance()
-        var steps = try Steps(
-            Self.request(.put, body: body), [.nothing, .nothing, .bytes(Self.ok)],
+        var steps = try ExchangeSteps(
+            .example(.put, body: body), [.nothing, .nothing, .bytes(Self.ok)],
             accepting: [.bytes(count), .full, .bytes(1)])
         try steps.advance()
         #expect(steps.log == ["write or read sending"] && steps.body == "ok" && steps.exchange.isCarrierReusable)
@@ -120,46 +45,46 @@ struct ExchangeTests {
 
     @Test("a response that arrives before the end of the request ends sending, and the carrier is not reused")
     func early() throws {
-        let request = try Self.request(.put, body: .bytes(Data("abc".utf8)))
-        var steps = try Steps(request, [.nothing, .bytes(Self.ok)], accepting: [.bytes(20), .full])
+        let request = try PreparedRequest.example(.put, body: .bytes(Data("abc".utf8)))
+        var steps = try ExchangeSteps(request, [.nothing, .bytes(Self.ok)], accepting: [.bytes(20), .full])
         try steps.advance()
         #expect(steps.log == ["write or read sending"] && steps.body == "ok" && !steps.exchange.isCarrierReusable)
     }
 
     @Test("if the carrier fails while sending, a response that arrived is returned, and otherwise the error")
     func sendFailure() throws {
-        var steps = try Steps(Self.request(), [.bytes(Self.ok)], accepting: [.bytes(5), .failure(104)])
+        var steps = try ExchangeSteps(.example(), [.bytes(Self.ok)], accepting: [.bytes(5), .failure(104)])
         try steps.advance()
         #expect(steps.body == "ok" && !steps.exchange.isCarrierReusable)
-        var lost = try Steps(Self.request(), [.nothing], accepting: [.bytes(5), .failure(104)])
+        var lost = try ExchangeSteps(.example(), [.nothing], accepting: [.bytes(5), .failure(104)])
         let error = #expect(throws: RequestError.self) { try lost.advance() }
         #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
     }
 
     @Test("after much work, other tasks have a turn")
     func turns() throws {
-        let request = try Self.request(.put, body: .bytes(Data(repeating: 97, count: 100)))
+        let request = try PreparedRequest.example(.put, body: .bytes(Data(repeating: 97, count: 100)))
         let accepting = [ScriptedCarrier.Acceptance](repeating: .bytes(2), count: 64)
-        var steps = try Steps(request, [.bytes(Self.ok)], accepting: accepting)
+        var steps = try ExchangeSteps(request, [.bytes(Self.ok)], accepting: accepting)
         try steps.advance()
         #expect(steps.log == ["turn", "turn"] && steps.body == "ok")
     }
 
     @Test("a produced body is needed in pieces, counted or in chunks")
     func pieces() throws {
-        var counted = try Steps(
-            Self.request(.put, body: Self.produced(3)),
+        var counted = try ExchangeSteps(
+            .example(.put, body: Self.produced(3)),
             [.nothing, .nothing, .bytes(Self.ok)])
         try counted.advance(pieces: ["a", "bc", nil])
         #expect(
             counted.log == ["piece", "piece", "piece"] && counted.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
         #expect(counted.exchange.isCarrierReusable == true)
-        var chunked = try Steps(
-            Self.request(.put, body: Self.produced(nil)),
+        var chunked = try ExchangeSteps(
+            .example(.put, body: Self.produced(nil)),
             [.nothing, .nothing, .bytes(Self.ok)])
         try chunked.advance(pieces: ["a", "bc", nil])
         #expect(chunked.exchange.carrier.sentText.hasSuffix("1\r\na\r\n2\r\nbc\r\n0\r\n\r\n"))
-        var empty = try Steps(Self.request(.put, body: Self.produced(0)), [.bytes(Self.ok)])
+        var empty = try ExchangeSteps(.example(.put, body: Self.produced(0)), [.bytes(Self.ok)])
         try empty.advance(1, pieces: [nil])
         #expect(empty.log == ["piece"] && empty.exchange.carrier.sentText.isEmpty)
         try empty.advance()
@@ -170,7 +95,7 @@ struct ExchangeTests {
         "a produced body that does not have its declared length is an error before its last byte is sent",
         arguments: [(["a", nil], "shorter"), (["a", "bcd"], "longer"), (["abc", "d"], "longer")])
     func lengths(pieces: [String?], word: String) throws {
-        var steps = try Steps(Self.request(.put, body: Self.produced(3)), [.nothing, .nothing])
+        var steps = try ExchangeSteps(.example(.put, body: Self.produced(3)), [.nothing, .nothing])
         let error = #expect(throws: RequestError.self) { try steps.advance(pieces: pieces) }
         #expect(error?.reason == .bodyEncodingFailed && "\(error as Any)".contains(word))
         #expect(!steps.exchange.carrier.sentText.hasSuffix("abc"))
@@ -180,8 +105,8 @@ struct ExchangeTests {
     func files(sendsFiles: Bool) throws {
         let folder = TemporaryDirectory()
         try folder.write([UInt8](repeating: 97, count: 100_000), to: "body")
-        var steps = try Steps(
-            Self.request(.put, body: .file(path: folder.path(of: "body"))), [.nothing, .bytes(Self.ok)],
+        var steps = try ExchangeSteps(
+            .example(.put, body: .file(path: folder.path(of: "body"))), [.nothing, .bytes(Self.ok)],
             sendsFiles: sendsFiles)
         try steps.advance()
         #expect(steps.body == "ok" && steps.exchange.carrier.sentText.utf8.suffix(100_001).first == UInt8(ascii: "\n"))
@@ -192,16 +117,17 @@ struct ExchangeTests {
 
     @Test("the body follows 100 (Continue), or the end of the wait; a final response comes instead of it")
     func expecting() throws {
-        let request = try Self.request(
+        let request = try PreparedRequest.example(
             .put, body: .bytes(Data("abc".utf8)), continueTimeout: .seconds(100))
-        var continued = try Steps(
+        var continued = try ExchangeSteps(
             request, [.nothing, .bytes("HTTP/1.1 100 Continue\r\n\r\n"), .nothing, .bytes(Self.ok)])
         try continued.advance()
         #expect(continued.log == ["read firstByte"] && continued.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
-        var final = try Steps(request, [.nothing, .bytes("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")])
+        var final = try ExchangeSteps(
+            request, [.nothing, .bytes("HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")])
         try final.advance()
         #expect(final.exchange.carrier.sentText.hasSuffix("\r\n\r\n") && !final.exchange.isCarrierReusable)
-        var late = try Steps(request, [.nothing, .bytes(Self.ok)])
+        var late = try ExchangeSteps(request, [.nothing, .bytes(Self.ok)])
         try late.advance(1)
         #expect(late.exchange.carrier.sentText.hasSuffix("\r\n\r\n"))
         try late.exchange.fail(.timedOut, until: .now, in: .firstByte)
@@ -213,8 +139,8 @@ struct ExchangeTests {
 
     @Test("interim responses are skipped; the phases of the wait are the first byte and those that follow")
     func phases() throws {
-        var steps = try Steps(
-            Self.request(),
+        var steps = try ExchangeSteps(
+            .example(),
             [
                 .nothing, .bytes("HTTP/1.1 103 Early Hints\r\n\r\n"), .nothing, .bytes("HTTP/1.1 200"), .nothing,
                 .bytes(" OK\r\nContent-Length: 2\r\n\r\n"), .nothing, .bytes("ok"),
@@ -224,30 +150,11 @@ struct ExchangeTests {
         #expect(steps.body == "ok")
     }
 
-    @Test("a time-out names its phase, and a cancellation ends the exchange in each state")
-    func failures() throws {
-        for (arrivals, phase) in [
-            ([ScriptedCarrier.Arrival.nothing], RequestError.Phase.firstByte),
-            ([.bytes("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"), .nothing], .betweenBytes),
-        ] {
-            var steps = try Steps(Self.request(), arrivals)
-            try steps.advance(1)
-            let late = #expect(throws: RequestError.self) { try steps.exchange.fail(.timedOut, until: .now, in: phase) }
-            #expect(late?.reason == .timedOut(phase))
-            var cancelled = try Steps(Self.request(), arrivals)
-            try cancelled.advance(1)
-            let error = #expect(throws: RequestError.self) {
-                try cancelled.exchange.fail(.cancelled, until: .now, in: phase)
-            }
-            #expect(error?.reason == .cancelled && (error?.response == nil) == (phase == .firstByte))
-        }
-    }
-
     // MARK: A second transmission
 
     @Test("head and body of a complete response are moved out")
     func taken() throws {
-        var steps = try Steps(Self.request(), [.bytes(Self.ok)])
+        var steps = try ExchangeSteps(.example(), [.bytes(Self.ok)])
         try steps.advance()
         let (expected, taken) = (steps.exchange.response(), steps.exchange.takeResponse())
         #expect(taken.head == expected.head && taken.metrics == expected.metrics)
@@ -264,7 +171,7 @@ struct ExchangeTests {
     func resending(method: HTTPMethod, isReused: Bool, accepted: Int, begun: String, isAllowed: Bool) throws {
         let arrivals: [ScriptedCarrier.Arrival] = begun.isEmpty ? [.end] : [.bytes(begun), .end]
         let accepting: [ScriptedCarrier.Acceptance] = accepted == 0 ? [.failure(32)] : [.bytes(accepted)]
-        var steps = try Steps(Self.request(method), arrivals, accepting: accepting, isReused: isReused)
+        var steps = try ExchangeSteps(.example(method), arrivals, accepting: accepting, isReused: isReused)
         guard isAllowed else {
             let error = #expect(throws: RequestError.self) { try steps.advance() }
             #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
@@ -282,9 +189,32 @@ struct ExchangeTests {
         #expect(steps.body == "ok")
     }
 
+    @Test("a body is sent again from its beginning", arguments: [false, true])
+    func resendingBody(isProduced: Bool) throws {
+        let body = isProduced ? Self.produced(3) : .bytes(Data("abc".utf8))
+        var steps = try ExchangeSteps(.example(.put, body: body), [.nothing, .end], isReused: true)
+        try steps.advance(pieces: ["a", "bc", nil])
+        #expect(steps.log.last == "connection")
+        let sent = steps.exchange.carrier.sentText
+        steps.exchange.restart(
+            on: ScriptedCarrier([.nothing, .nothing, .bytes(Self.ok)], for: .put),
+            stamps: RawResponse.Metrics.Stamps(), receivesAtOnce: true)
+        try steps.advance(pieces: ["ab", "c", nil])
+        #expect(steps.body == "ok" && steps.exchange.carrier.sentText.hasSuffix("\r\n\r\nabc"))
+        if !isProduced { #expect(steps.exchange.carrier.sentText == sent) }
+    }
+
+    @Test("a cancellation while a second connection is needed ends the exchange")
+    func cancelledReplacement() throws {
+        var steps = try ExchangeSteps(.example(), [.end], isReused: true)
+        try steps.advance()
+        let error = #expect(throws: RequestError.self) { try steps.exchange.fail(RequestError(.cancelled)) }
+        #expect(error?.reason == .cancelled && error?.mayHaveReachedServer == true)
+    }
+
     @Test("if the second connection fails, the error says that the first transmission may have arrived")
     func replacementFailed() throws {
-        var steps = try Steps(Self.request(), [.end], isReused: true)
+        var steps = try ExchangeSteps(.example(), [.end], isReused: true)
         try steps.advance()
         let error = #expect(throws: RequestError.self) {
             try steps.exchange.fail(RequestError(.connectionFailed).beforeSending())
@@ -294,12 +224,13 @@ struct ExchangeTests {
 
     @Test("a request of which TLS may have sent a part is not sent again, and may have arrived (R-42, R-43)")
     func partlyWritten() throws {
-        let request = try Self.request(.post, body: .bytes(Data("x".utf8)))
-        var partial = try Steps(request, [.end], accepting: [.failure(32)], isReused: true, hasPartialWrite: true)
+        let request = try PreparedRequest.example(.post, body: .bytes(Data("x".utf8)))
+        var partial = try ExchangeSteps(
+            request, [.end], accepting: [.failure(32)], isReused: true, hasPartialWrite: true)
         let error = #expect(throws: RequestError.self) { try partial.advance() }
         #expect(error?.reason == .connectionLost && error?.mayHaveReachedServer == true)
         // Otherwise nothing can have arrived.
-        var steps = try Steps(request, [.end], accepting: [.failure(32)], isReused: true)
+        var steps = try ExchangeSteps(request, [.end], accepting: [.failure(32)], isReused: true)
         try steps.advance()
         #expect(steps.log == ["connection"])
     }
@@ -309,24 +240,24 @@ struct ExchangeTests {
     @Test("a body is collected up to its limit, whatever its framing")
     func collecting() throws {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        var steps = try Steps(
-            Self.request(),
+        var steps = try ExchangeSteps(
+            .example(),
             [.bytes(chunked + "1\r\no"), .nothing, .bytes("\r\n1\r\nk\r\n"), .bytes("0\r\nT: u\r\n\r\n")])
         try steps.advance()
         #expect(steps.log == ["read betweenBytes"] && steps.body == "ok" && steps.exchange.isCarrierReusable)
         #expect(steps.exchange.response().trailers["T"] == "u")
-        var long = try Steps(
-            Self.request(delivery: .collected(limit: 1)), [.bytes(chunked), .bytes("2\r\nok\r\n0\r\n\r\n")])
+        var long = try ExchangeSteps(
+            .example(delivery: .collected(limit: 1)), [.bytes(chunked), .bytes("2\r\nok\r\n0\r\n\r\n")])
         let error = #expect(throws: RequestError.self) { try long.advance() }
         #expect(error?.reason == .tooLarge(limit: 1) && error?.response?.status == .ok)
-        var declared = try Steps(Self.request(delivery: .collected(limit: 1)), [.bytes(Self.ok)])
+        var declared = try ExchangeSteps(.example(delivery: .collected(limit: 1)), [.bytes(Self.ok)])
         let early = #expect(throws: RequestError.self) { try declared.advance() }
         #expect(early?.reason == .tooLarge(limit: 1) && early?.body == nil)
-        var untilClose = try Steps(Self.request(), [.bytes("HTTP/1.1 200 OK\r\n\r\no"), .bytes("k"), .end])
+        var untilClose = try ExchangeSteps(.example(), [.bytes("HTTP/1.1 200 OK\r\n\r\no"), .bytes("k"), .end])
         try untilClose.advance()
         #expect(untilClose.body == "ok" && !untilClose.exchange.isCarrierReusable)
-        var cut = try Steps(
-            Self.request(), [.bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\no"), .bytes("k"), .end])
+        var cut = try ExchangeSteps(
+            .example(), [.bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\no"), .bytes("k"), .end])
         let lost = #expect(throws: RequestError.self) { try cut.advance() }
         #expect(lost?.reason == .connectionLost && lost?.body == Data("ok".utf8))
     }
@@ -334,7 +265,7 @@ struct ExchangeTests {
     @Test("a streamed body is received in pieces, each when it is requested")
     func streaming() throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
-        var steps = try Steps(Self.request(delivery: .streamed), [.bytes(head + "ab"), .nothing, .bytes("cd")])
+        var steps = try ExchangeSteps(.example(delivery: .streamed), [.bytes(head + "ab"), .nothing, .bytes("cd")])
         try steps.advance()
         #expect(steps.log.isEmpty && steps.exchange.isStreaming)
         var pieces: [String] = []
@@ -345,8 +276,8 @@ struct ExchangeTests {
             pieces.append(String(decoding: piece, as: UTF8.self))
         }
         #expect(pieces == ["ab", "cd"] && steps.log == ["read betweenBytes"] && steps.exchange.isCarrierReusable)
-        var empty = try Steps(
-            Self.request(delivery: .streamed), [.bytes("HTTP/1.1 204 No Content\r\n\r\n")])
+        var empty = try ExchangeSteps(
+            .example(delivery: .streamed), [.bytes("HTTP/1.1 204 No Content\r\n\r\n")])
         try empty.advance()
         #expect(!empty.exchange.isStreaming && empty.exchange.isCarrierReusable)
     }
@@ -356,13 +287,14 @@ struct ExchangeTests {
         let folder = TemporaryDirectory()
         let path = folder.path(of: "saved")
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-        var steps = try Steps(Self.request(delivery: .file(path: path)), [.bytes(head + "o"), .nothing, .bytes("k")])
+        var steps = try ExchangeSteps(
+            .example(delivery: .file(path: path)), [.bytes(head + "o"), .nothing, .bytes("k")])
         try steps.advance(1)
         #expect(folder.read("saved") == nil)
         try steps.advance()
         #expect(folder.read("saved") == Data("ok".utf8) && steps.exchange.isCarrierReusable)
-        var failed = try Steps(
-            Self.request(delivery: .file(path: path)),
+        var failed = try ExchangeSteps(
+            .example(delivery: .file(path: path)),
             [.bytes("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")])
         try failed.advance()
         #expect(failed.body == "no")

@@ -39,8 +39,8 @@ extension PreparedRequest {
     /// let users = mock.recordedRequests.compactMap { $0.endpoint(as: Users.self) }
     /// ```
     ///
-    /// Redirects keep the endpoint. A request that is its own endpoint has none. An endpoint of more than 24 bytes takes
-    /// one allocation in each request.
+    /// Redirects keep the endpoint. A request that is its own endpoint has none. An endpoint of more than 24 bytes
+    /// takes one allocation in each request.
     public func endpoint<E: Endpoint>(as type: E.Type) -> E? { typedEndpoint as? E }
 }
 

@@ -130,14 +130,6 @@ extension ConnectionNeed {
     }
 }
 
-extension Deadline {
-    /// Throws if the current task is cancelled or the instant has passed, in place of a wait.
-    func checkTurn() throws(WaitError) {
-        if Task.isCancelled { throw .cancelled }
-        if hasPassed { throw .timedOut }
-    }
-}
-
 /// The part of an exchange that needs no wait: it has an idle connection, or needs one.
 private enum Beginning: ~Copyable {
     case connected(UniqueBox<SocketExchange>)

@@ -27,6 +27,7 @@ struct SecuredTrustTests {
             #expect(error?.reason == .certificateRefused(.nameMismatch))
             #expect(error?.detail == "the certificate is not valid for “127.0.0.1”; its names are other.test")
             #expect(error?.tls?.certificates.first?.names == ["other.test"] && error?.tls?.version == "TLSv1.3")
+            #expect(error?.tls?.cipherSuite?.hasPrefix("TLS_") == true)
             #expect(error?.mayHaveReachedServer == false)
             #expect(error?.debugDescription.contains("tls: TLSv1.3") == true)
             #expect(error?.isPermanent == true)
@@ -172,8 +173,59 @@ struct SecuredTrustTests {
         let reason = await executor.failure(of: try peer.securedRequest())?.reason
         #expect(reason == .certificateRefused(.unknownIssuer))
         try await executor.reloadTLS(TLSConfiguration(trust: try Secured.trust), timeout: nil)
-        #expect(try await executor.execute(peer.securedRequest()).text == "ok")
+        let response = try await executor.execute(peer.securedRequest())
+        #expect(response.text == "ok" && response.metrics.tls?.isResumed == false)
         #expect(peer.connections == 3)
+    }
+
+    @Test("after a reload new connections have the new certificate of the client")
+    func reloadIdentity() async throws {
+        let folder = TemporaryDirectory()
+        func write(_ name: String) throws {
+            let identity = try TestCertificates.shared().identity(for: [name])
+            guard case .bytes(let certificates, let key) = identity.storage else {
+                Issue.record("the identity is not in memory")
+                return
+            }
+            try folder.write(Array(certificates), to: "client.pem")
+            try folder.write(Array(key), to: "client.key")
+        }
+        try write("first.test")
+        var tls = TestServer.TLS()
+        tls.clientTrust = try Secured.trust
+        tls.requiresClientCertificate = true
+        let (certificates, key) = (folder.path(of: "client.pem"), folder.path(of: "client.key"))
+        try await withTestServer(serving: MockExecutor(.ok()), tls: tls) { server in
+            let executor = try Secured.executor {
+                $0.tls.identity = .init(certificatesAtPath: certificates, privateKeyAtPath: key)
+            }
+            let request = try PreparedRequest(url: server.baseURL).patient()
+            _ = try await executor.execute(request)
+            try write("second.test")
+            // The files are read only when the settings are loaded again.
+            _ = try await executor.execute(request)
+            try await executor.reloadTLS(timeout: nil)
+            _ = try await executor.execute(request)
+            let names = server.exchanges.map { $0.tls?.certificates.first?.names }
+            #expect(names == [["first.test"], ["first.test"], ["second.test"]])
+            #expect(server.record.acceptedConnections == 2)
+        }
+    }
+
+    @Test("a check of the app is not called for a resumed session")
+    func checkOfResumedSession() async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in
+            if line.receiveRequest() != nil {
+                line.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let calls = Lock(0)
+        let executor = try Secured.executor { $0.tls.serverCheck = { _, _ in calls.withLock { $0 += 1 } } }
+        for isResumed in [false, true, true] {
+            let response = try await executor.execute(peer.securedRequest())
+            #expect(response.metrics.tls?.isResumed == isResumed)
+        }
+        #expect(calls.withLock { $0 } == 1 && peer.connections == 3)
     }
 
     @Test("a connection in use during a reload is closed after its exchange (R-51)")

@@ -25,7 +25,7 @@ extension TLSConfiguration.Trust {
     /// The certificate authorities of the system.
     ///
     /// - Parameter readsEnvironment: Whether the variables SSL_CERT_FILE and SSL_CERT_DIR replace those of the system.
-    ///   A file or folder that they name and that cannot be read is an error.
+    ///   It is an error if the file, or all folders that they name, cannot be read.
     /// - Returns: The trust in these certificate authorities.
     public static func system(readsEnvironment: Bool) -> Self {
         Self(sources: [.system(readsEnvironment: readsEnvironment)], isVerifying: true)
