@@ -67,9 +67,15 @@ struct ScenarioContext: Sendable {
         try await run(serving: mock, behaving: .failing(fault), body)
     }
 
+    /// The scheme of URLs in scenarios that have their own address.
+    var scheme: String { subject.transport == .tls ? "https" : "http" }
+
     /// Returns an executor without a server, for scenarios that have their own address.
+    ///
+    /// No handshake takes place there, so the executor does not need the certificates of the system.
     func executor() -> any RequestExecutor {
-        subject.callStyle.executor(over: subject.makeExecutor("/nowhere/there.sock", TLSConfiguration()))
+        let tls = TLSConfiguration(trust: .insecureSkipsVerification)
+        return subject.callStyle.executor(over: subject.makeExecutor("/nowhere/there.sock", tls))
     }
 }
 

@@ -79,6 +79,9 @@ package final class TLSContext: Sendable {
         _ = try object()
     }
 
+    /// Whether the configuration names the server, in place of the host.
+    package var hasServerName: Bool { client?.configuration.serverName != nil }
+
     /// Returns the name that the certificate of `host` must have: that of the configuration, otherwise the host itself.
     ///
     /// - Throws: ``TLSError`` with ``TLSError/Problem/configuration`` if it cannot be the name of a certificate.

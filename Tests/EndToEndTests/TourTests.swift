@@ -74,7 +74,7 @@ struct TourTests {
     func untrusted() async throws {
         try await withTestServer(serving: MockExecutor(.ok("never seen")), tls: .init()) { server in
             let (status, output) = try Self.run([server.baseURL.absoluteString])
-            #expect(status == 1)
+            #expect(status == 1 && output.contains("certificate"))
             #expect(!output.contains("never seen") && server.record.requestCount == 0)
         }
     }

@@ -53,7 +53,8 @@ extension Scenario {
         ) { context in
             try await withFullBacklogPort { port in
                 let executor = context.executor()
-                var request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
+                let target = try TargetURI("\(context.scheme)://127.0.0.1:\(port)/")
+                var request = PreparedRequest(target: target)
                 // Long enough for a busy machine, on which this task may continue late.
                 request.timeouts.connect = .seconds(50)
                 let task = Task { [request] in try await executor.execute(request) }

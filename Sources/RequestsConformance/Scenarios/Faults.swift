@@ -123,7 +123,8 @@ extension Scenario {
             context in
             try await withRefusingPort { port in
                 let executor = context.executor()
-                let request = PreparedRequest(method: .post, target: try TargetURI("http://127.0.0.1:\(port)/"))
+                let target = try TargetURI("\(context.scheme)://127.0.0.1:\(port)/")
+                let request = PreparedRequest(method: .post, target: target)
                 let error = try await expectFailure(.connectionFailed) { try await executor.execute(request) }
                 try expect(!error.mayHaveReachedServer, "nothing has reached the server")
             }
@@ -135,7 +136,7 @@ extension Scenario {
         ) {
             context in
             let host = String(repeating: "a", count: 64) + ".invalid"
-            let request = PreparedRequest(method: .post, target: try TargetURI("http://\(host)/"))
+            let request = PreparedRequest(method: .post, target: try TargetURI("\(context.scheme)://\(host)/"))
             let error = try await expectFailure(.hostNotFound) { try await context.executor().execute(request) }
             try expect(!error.mayHaveReachedServer, "nothing has reached the server")
         },

@@ -86,7 +86,8 @@ extension Scenario {
         ) { context in
             try await withFullBacklogPort { port in
                 let executor = context.executor()
-                var request = PreparedRequest(target: try TargetURI("http://127.0.0.1:\(port)/"))
+                let target = try TargetURI("\(context.scheme)://127.0.0.1:\(port)/")
+                var request = PreparedRequest(target: target)
                 request.timeouts.connect = limit
                 let error = try await expectTimeout(.connecting) { try await executor.execute(request) }
                 try expect(!error.mayHaveReachedServer, "nothing has reached the server")

@@ -56,9 +56,9 @@ public struct CircuitBreaker: Middleware {
 
         /// Changes the circuit of the origin of a request, and returns the result of `change`.
         func change<Result: Sendable>(
-            of request: PreparedRequest, _ change: (inout CircuitState, CircuitState.Instant) -> Result
+            of request: PreparedRequest, _ change: (inout CircuitState, Deadline) -> Result
         ) -> Result {
-            let now = now()
+            let now = Deadline(now())
             return circuits.withLock { circuits in
                 defer { hasCircuits.store(!circuits.isEmpty, ordering: .releasing) }
                 return circuits.change(request.originKey, new: CircuitState(policy)) { change(&$0, now) }

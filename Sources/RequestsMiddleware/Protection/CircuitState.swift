@@ -1,7 +1,7 @@
+import Requests
+
 /// The state of the circuit of one origin: closed, open, or half-open with a limited number of probes.
 struct CircuitState: Sendable {
-    typealias Instant = ContinuousClock.Instant
-
     /// The result of a request as the circuit counts it.
     enum Outcome: Sendable {
         case success, failure
@@ -19,7 +19,7 @@ struct CircuitState: Sendable {
 
     private enum Phase: Sendable {
         case closed(failures: Int)
-        case open(until: Instant)
+        case open(until: Deadline)
         case halfOpen(running: Int, successes: Int)
     }
 
@@ -40,11 +40,11 @@ struct CircuitState: Sendable {
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
     /// Decides about a request.
-    mutating func admit(at now: Instant) -> Admission {
+    mutating func admit(at now: Deadline) -> Admission {
         if case .open(let end) = phase, now >= end { change(to: .halfOpen(running: 0, successes: 0)) }
         switch phase {
         case .closed: return .admitted(number)
-        case .open(let end): return .rejected(now.duration(to: end))
+        case .open(let end): return .rejected(.nanoseconds(end.nanoseconds(since: now)))
         case .halfOpen(let running, let successes):
             guard running + successes < policy.probes else { return .rejected(.zero) }
             phase = .halfOpen(running: running + 1, successes: successes)
@@ -53,7 +53,7 @@ struct CircuitState: Sendable {
     }
 
     /// Counts the result of a request that was admitted with `number`.
-    mutating func record(_ outcome: Outcome, admittedAs number: UInt64, at now: Instant) {
+    mutating func record(_ outcome: Outcome, admittedAs number: UInt64, at now: Deadline) {
         guard number == self.number else { return }
         switch (phase, outcome) {
         case (.closed, .success): phase = .closed(failures: 0)
@@ -77,18 +77,18 @@ struct CircuitState: Sendable {
     /// which the end of its body counts; nil if it does not count.
     ///
     /// A stream can have no end, so its head is the success of a probe.
-    mutating func recordHead(admittedAs number: UInt64, at now: Instant) -> UInt64? {
+    mutating func recordHead(admittedAs number: UInt64, at now: Deadline) -> UInt64? {
         guard number == self.number, case .halfOpen = phase else { return number }
         record(.success, admittedAs: number, at: now)
         // While other probes run, the same request must not count twice.
         return isClosed ? self.number : nil
     }
 
-    private mutating func open(at now: Instant) {
+    private mutating func open(at now: Deadline) {
         // Doubled with each opening that a failed probe causes; 20 times are more than any longest pause.
         let factor = 1 << min(openings, 20)
         openings += 1
-        change(to: .open(until: now + min(policy.pause * factor, policy.longestPause)))
+        change(to: .open(until: now.advanced(by: min(policy.pause * factor, policy.longestPause))))
     }
 
     private mutating func change(to phase: Phase) {

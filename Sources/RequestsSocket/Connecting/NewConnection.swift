@@ -101,13 +101,15 @@ extension NewConnection {
     private mutating func addHandshake(
         with peer: TargetURI, _ context: TLSContext, route: String
     ) throws(RequestError) {
+        let name: TLSServerName
         do throws(TLSError) {
-            let name = try context.serverName(for: peer.host)
-            let key = TLSSessionKey(scheme: peer.scheme, host: name, port: peer.effectivePort ?? 443, route: route)
-            steps.append(.secure(context, name, key))
+            name = try context.serverName(for: peer.host)
         } catch {
-            throw RequestError(error, ifLost: .connectionFailed)
+            if context.hasServerName { throw RequestError(error, ifLost: .connectionFailed) }
+            throw RequestError(.hostNotFound, detail: "invalid host name", underlying: error)
         }
+        let key = TLSSessionKey(scheme: peer.scheme, host: name, port: peer.effectivePort ?? 443, route: route)
+        steps.append(.secure(context, name, key))
     }
 }
 

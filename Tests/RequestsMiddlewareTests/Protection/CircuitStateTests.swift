@@ -23,7 +23,7 @@ struct CircuitStateTests {
     @Test("after an opening, a table does not count the results of earlier requests")
     func earlierResults() {
         var table = OriginTable<CircuitState>()
-        let (start, origin) = (CircuitState.Instant.now, TargetURI.OriginKey("https://example.com"))
+        let (start, origin) = (Deadline.now, TargetURI.OriginKey("https://example.com"))
         let policy = CircuitBreaker.Policy(failures: 2, pause: .seconds(10))
         func change<Result>(_ body: (inout CircuitState) -> Result) -> Result {
             table.change(origin, new: CircuitState(policy), body)
@@ -31,7 +31,7 @@ struct CircuitStateTests {
         let earlier = (0..<4).map { _ in change { $0.admit(at: start) } }
         #expect(earlier == Array(repeating: .admitted(0), count: 4))
         for _ in 0..<2 { change { $0.record(.failure, admittedAs: 0, at: start) } }
-        let later = start + .seconds(10)
+        let later = start.advanced(by: .seconds(10))
         guard case .admitted(let probe) = change({ $0.admit(at: later) }) else {
             Issue.record("the probe is rejected")
             return
@@ -44,10 +44,14 @@ struct CircuitStateTests {
 
     @Test("the head of a stream is the success of a probe, once, and the end of its body counts in the closed circuit")
     func heads() {
-        let start = CircuitState.Instant.now
+        let start = Deadline.now
         var state = CircuitState(.init(failures: 2, pause: .seconds(10), probes: 2))
         func admit(at second: Int) -> UInt64? {
-            if case .admitted(let number) = state.admit(at: start + .seconds(second)) { number } else { nil }
+            if case .admitted(let number) = state.admit(at: start.advanced(by: .seconds(second))) {
+                number
+            } else {
+                nil
+            }
         }
         // In a closed circuit, a head is neither a success nor a failure.
         for _ in 0..<2 {
@@ -62,7 +66,7 @@ struct CircuitStateTests {
         #expect(admit(at: 10) == nil)
         let closed = state.recordHead(admittedAs: second, at: start)
         #expect(state.isClosed && closed != second && closed == admit(at: 10))
-        for _ in 0..<2 { state.record(.failure, admittedAs: closed ?? 0, at: start + .seconds(10)) }
+        for _ in 0..<2 { state.record(.failure, admittedAs: closed ?? 0, at: start.advanced(by: .seconds(10))) }
         #expect(!state.isClosed)
     }
 
@@ -125,12 +129,12 @@ struct CircuitStateTests {
     @Test("states by a table of times", arguments: rows.indices)
     func table(index: Int) {
         let row = Self.rows[index]
-        let start = ContinuousClock.now
+        let start = Deadline.now
         var state = CircuitState(
             .init(failures: row.failures, pause: .seconds(10), longestPause: .seconds(30), probes: row.probes))
         var numbers: [Character: UInt64] = [:]
         for (number, (second, event)) in row.events.enumerated() {
-            let now = start + .seconds(second)
+            let now = start.advanced(by: .seconds(second))
             switch event {
             case .sent(let name):
                 guard case .admitted(let admitted) = state.admit(at: now) else {
