@@ -124,7 +124,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("a blocking call reads and decodes a response that arrives whole (HT-1)")
+    @Test("a blocking call reads a response that arrives whole, and needs a task only to decode it (HT-1)")
     func inPlace() async throws {
         let packed = Self.packed
         let peer = try ScriptedPeer { line, _, _ in
@@ -140,6 +140,13 @@ struct DecodingTests {
                 Result { () throws(RequestError) in try executor.executeAndWait(request) }
             }.get()
             #expect(blocking.text == text && blocking.head.header[.contentEncoding] == nil)
+            let execution = try await onThread { Result { try executor.executeBlocking(request) } }.get()
+            switch execution {
+            case .response(let response): #expect(path == "/plain" && response.text == text)
+            case .deferred(let remaining):
+                let response = try await remaining()
+                #expect(path == "/packed" && response.text == text)
+            }
         }
     }
 }
