@@ -77,6 +77,14 @@ struct TLSPinTests {
         let root = try fingerprints(of: 1, [authority.root])
         let rootPin: TLSConfiguration.Pins = [.host("a.test", publicKeys: [root.key])]
         #expect(try failure(rootPin, trust: .insecureSkipsVerification, with: [authority.root]) != nil)
+        // Nor does one that is no part of the verified chain.
+        let server = TLSServerConfiguration(identity: try leaf.identity(with: [foreign]))
+        let sent = try Peers.connected(server, host: "a.test", trust: .insecureSkipsVerification)
+            .client.information.certificates
+        let foreignKey = try #require(sent.count == 2 ? sent[1].publicKeyFingerprint : nil)
+        let foreignPin: TLSConfiguration.Pins = [.host("a.test", publicKeys: [foreignKey])]
+        #expect(try failure(foreignPin, with: [foreign])?.problem == .certificate(.notPinned))
+        #expect(try failure([.host("a.test", publicKeys: [key])], with: [foreign]) == nil)
     }
 
     @Test("pins without a host or fingerprints are errors before anything is sent (R-63)")

@@ -60,6 +60,21 @@ struct SecuredExchangeTests {
         #expect(peer.notes == ["false", "true", "true"])
     }
 
+    @Test(
+        "the limit between bytes ends the wait for a peer that does not read", .serialized,
+        arguments: SecuredCall.allCases)
+    func sendingLimit(call: SecuredCall) async throws {
+        let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in
+            _ = line.receiveRequest()
+            line.waitForStop()
+        }
+        let body = RequestBody.bytes(Data(count: 64 << 20))
+        var request = try peer.securedRequest(.put, body: body)
+        request.timeouts.betweenBytes = .milliseconds(300)
+        let error = await call.failure(of: request, over: try await Secured.loadedExecutor())
+        #expect(error?.reason == .timedOut(.sending) && error?.mayHaveReachedServer == true)
+    }
+
     @Test("the orderly close of an idle connection leads to another one, and one transmission (S-34)")
     func orderlyClose() async throws {
         let peer = try Self.peer(ok, closingOrderly: true)
