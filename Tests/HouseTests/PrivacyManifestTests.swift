@@ -19,6 +19,45 @@ struct PrivacyManifestTests {
         }
     }
 
+    /// Functions that need a reason, by category, as far as code that calls the system or Foundation can use them.
+    private static let functions = [
+        "FileTimestamp": [
+            "stat(", "fstat(", "fstatat(", "lstat(", "getattrlist", "fgetattrlist", "creationDate", "modificationDate",
+            "creationDateKey", "contentModificationDateKey", "attributesOfItem(",
+        ],
+        "SystemBootTime": ["systemUptime", "mach_absolute_time("],
+        "DiskSpace": [
+            "statfs(", "fstatfs(", "statvfs(", "fstatvfs(", "volumeAvailableCapacity", "systemFreeSize", "systemSize",
+            "attributesOfFileSystem(",
+        ],
+        "UserDefaults": ["UserDefaults"],
+        "ActiveKeyboards": ["activeInputModes"],
+    ]
+
+    @Test("it declares exactly the kinds of functions that the libraries call")
+    func completeness() throws {
+        let manifest = try Repository.here.text(of: "Sources/RequestsPOSIX/PrivacyInfo.xcprivacy")
+        let programs: Set = ["requests-bench", "RequestsBench", "requests-bench-client", "requests-tour"]
+        let sources = try Repository.here.swiftFiles(in: "Sources").filter { !programs.contains($0.target) }
+        var code = sources.flatMap { SourceText($0).lines }
+        let headers = ["certificates", "codings", "crypto", "psl", "shim", "tls"].map { "CRequestsPOSIX/\($0).h" }
+        for header in headers + ["CRequestsClock/clock.h"] {
+            let path = "Sources/\(header)"
+            code += SourceText(path: path, try Repository.here.text(of: path)).lines
+        }
+        for (category, functions) in Self.functions {
+            let isCalled = code.contains { line in functions.contains { Self.calls($0, in: line) } }
+            #expect(manifest.contains("NSPrivacyAccessedAPICategory\(category)<") == isCalled, "\(category)")
+        }
+    }
+
+    /// Returns whether `line` contains `function` as a whole word.
+    private static func calls(_ function: String, in line: String) -> Bool {
+        line.ranges(of: function).contains { range in
+            line[..<range.lowerBound].last.map { !$0.isLetter && !$0.isNumber && $0 != "_" } ?? true
+        }
+    }
+
     @Test("the package includes it on Apple hosts only")
     func inclusion() throws {
         let package = try String(contentsOf: Repository.here.root.appending(path: "Package.swift"), encoding: .utf8)
