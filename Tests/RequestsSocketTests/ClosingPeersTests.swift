@@ -69,7 +69,10 @@ struct ClosingPeersTests {
         let peer = try ScriptedPeer { line, _, peer in
             while line.receiveRequest() != nil {
                 line.send(ok)
-                if !keeps.withLock({ $0 }) { return peer.note("closed") }
+                if !keeps.withLock({ $0 }) {
+                    line.socket.shutDown(.both)
+                    return peer.note("closed")
+                }
             }
         }
         let executor = SocketExecutor()

@@ -37,7 +37,10 @@ struct PoolTests {
             if number == 0 {
                 _ = line.receiveRequest()
                 line.send(ok)
-                if failure == .closedWhileIdle { return peer.note("closed") }
+                if failure == .closedWhileIdle {
+                    line.socket.shutDown(.both)
+                    return peer.note("closed")
+                }
                 guard line.receiveRequest(bodyLength: length) != nil else { return }
                 peer.note("request")
                 if failure == .closedInHead { line.send("HTTP/1.1 200") }
