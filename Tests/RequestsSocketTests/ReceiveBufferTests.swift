@@ -51,6 +51,15 @@ struct ReceiveBufferTests {
         }
     }
 
+    @Test("memory that a head fills is replaced although a part of it has been read")
+    func partOfHead() {
+        var model = Model()
+        #expect(model.receive(2000, atHead: true) == 1024)
+        model.consume(1000)
+        #expect(model.receive(50_000, atHead: true) == (16 << 10) - 24)
+        #expect(model.isValid)
+    }
+
     @Test("the unread bytes of a long head are kept when the memory grows or becomes wide")
     func growth() {
         var model = Model()

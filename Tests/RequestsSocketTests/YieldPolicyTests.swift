@@ -8,16 +8,28 @@ struct YieldPolicyTests {
     /// A policy, and exchanges that wait once each.
     private struct Exchanges {
         var policy = YieldPolicy()
+        private var now: Int64 = 0
 
-        /// Records `count` exchanges, and returns the numbers of those that yield.
+        /// Records `count` exchanges, with times in nanoseconds, and returns the numbers of those that yield.
         ///
         /// Unless the peer `responds` meanwhile, there is a second wait.
-        mutating func record(_ count: Int, responds: Bool = true, nanoseconds: Int64 = 10_000) -> [Int] {
+        mutating func record(
+            _ count: Int, responds: Bool = true, yield: Int64 = 1000, wait: Int64 = 20_000, spacing: Int64 = 0
+        ) -> [Int] {
             (1...count).filter { _ in
+                now += spacing
                 defer { policy.endExchange() }
-                guard policy.beginWait() else { return false }
-                policy.recordYield(nanoseconds: nanoseconds)
-                return responds || !policy.beginWait()
+                guard policy.beginWait(at: now) else {
+                    now += wait
+                    policy.recordWait(nanoseconds: wait)
+                    return false
+                }
+                now += yield
+                policy.recordYield(nanoseconds: yield)
+                if responds { return true }
+                let isYielding = policy.beginWait(at: now)
+                policy.recordWait(nanoseconds: wait)
+                return !isYielding
             }
         }
     }
@@ -34,25 +46,37 @@ struct YieldPolicyTests {
         #expect(pauses == [64, 128, 256, 512, 1024, 2048, 4096, 4096, 4096])
     }
 
-    @Test("every wait yields while responses arrive meanwhile")
+    @Test("waits yield while responses arrive meanwhile, except for one each half a millisecond")
     func withResponses() {
         var exchanges = Exchanges()
-        #expect(exchanges.record(1064) == Array(65...1064))
+        let yields = exchanges.record(1064, yield: 10_000, spacing: 10_000)
+        #expect(Set(65...1064).subtracting(yields).sorted() == Array(stride(from: 90, through: 1064, by: 26)))
+        #expect(yields.first == 65)
     }
 
-    @Test("a yield of more than 250 µs ends the trials, even if the response has arrived")
-    func longYield() {
+    @Test(
+        "yields that take longer than waits end the trials, unless there are few", arguments: [(1, 1), (5, 2), (9, 3)])
+    func longYields(successes: Int, yields: Int) {
         var exchanges = Exchanges()
-        _ = exchanges.record(64)
-        #expect(exchanges.record(100, nanoseconds: 250_000).count == 100)
-        #expect(exchanges.record(1, nanoseconds: 250_001) == [1])
-        #expect(exchanges.record(64) == [])
+        #expect(exchanges.record(64 + successes).count == successes)
+        #expect(exchanges.record(yields, yield: 20_010).count == yields)
+        #expect(exchanges.record(128) == [])
+        #expect(exchanges.record(1, yield: 20_000) == [1])
         #expect(exchanges.record(1) == [1])
     }
 
-    @Test("the pause is short again only after 64 trials that helped")
+    @Test("a yield of more than 250 µs ends the trials at once, whatever waits take and others have saved")
+    func veryLongYield() {
+        var exchanges = Exchanges()
+        #expect(exchanges.record(64 + 80, wait: 1_000_000).count == 80)
+        #expect(exchanges.record(1, yield: 250_000, wait: 1_000_000) == [1])
+        #expect(exchanges.record(1, yield: 250_001, wait: 1_000_000) == [1])
+        #expect(exchanges.record(128) == [])
+    }
+
+    @Test("the pause is short again only after 60 trials that helped")
     func pauses() {
-        for (successes, pause) in [(63, 128), (64, 64)] {
+        for (successes, pause) in [(59, 128), (60, 64)] {
             var exchanges = Exchanges()
             #expect(exchanges.record(64 + successes).count == successes)
             #expect(exchanges.record(1, responds: false) == [1])

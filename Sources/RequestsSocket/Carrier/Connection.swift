@@ -131,7 +131,9 @@ extension Connection {
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
             let runsTasks = channel.reactor.runsTasks
-            if atHead, wasAlone, !runsTasks, yieldThread() { return }
+            if atHead, wasAlone, !runsTasks, wanted == .reading, DetachedThread.yieldsBeforeSuspending {
+                return try await waitAlone(by: deadline)
+            }
             let standing = atHead && !wasAlone || runsTasks
             hasStandingReports = standing
             return try await channel.wait(for: wanted, by: deadline, standing: standing)
@@ -153,14 +155,17 @@ extension Connection {
         await channel.yield()
     }
 
-    /// Yields the thread if the policy begins a trial; returns whether it did.
-    @inline(never)  // as below
-    private func yieldThread() -> Bool {
-        guard DetachedThread.yieldsBeforeSuspending, yieldPolicy.beginWait() else { return false }
-        let start = Deadline.now.nanoseconds
-        DetachedThread.yield()
-        yieldPolicy.recordYield(nanoseconds: Deadline.now.nanoseconds - start)
-        return true
+    /// Yields the thread or, unless the policy begins a trial, suspends until bytes can be read.
+    private func waitAlone(by deadline: Deadline) async throws(WaitError) {
+        let start = Deadline.now
+        if yieldPolicy.beginWait(at: start.nanoseconds) {
+            DetachedThread.yield()
+            yieldPolicy.recordYield(nanoseconds: Deadline.now.nanoseconds(since: start))
+        } else {
+            hasStandingReports = false
+            try await channel.wait(for: .reading, by: deadline)
+            yieldPolicy.recordWait(nanoseconds: Deadline.now.nanoseconds(since: start))
+        }
     }
 
     /// Ends the standing reports, for a call that may find its response without a wait.

@@ -41,7 +41,9 @@ package final class ReceiveBuffer {
         if start == end {
             start = 0
             end = 0
-            if isTooSmall, storage.count == Self.firstSize { grow() }
+        }
+        if isTooSmall, storage.count == Self.firstSize {
+            grow()
         } else if end == storage.count {
             start == 0 ? grow() : compact()
         }
