@@ -66,10 +66,13 @@ extension Connection {
     func reused() -> Connection {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
-        // A connection is reused only after its response, so a trial whose result is unknown has helped.
-        yieldPolicy.endExchange()
         if wasAlone, !channel.reactor.runsTasks { endReports() }
         return self
+    }
+
+    /// Records that the exchange ended, before the connection returns to the pool.
+    func endExchange(at end: Deadline) {
+        yieldPolicy.endExchange(at: end.nanoseconds)
     }
 
     /// Returns the state at `now`, after checking whether bytes have arrived.
@@ -164,7 +167,6 @@ extension Connection {
         } else {
             hasStandingReports = false
             try await channel.wait(for: .reading, by: deadline)
-            yieldPolicy.recordWait(nanoseconds: Deadline.now.nanoseconds(since: start))
         }
     }
 

@@ -158,7 +158,9 @@ extension SocketExchange {
         let keepAlive = exchange.transfer.carrier.keepAlive
         guard keepAlive?.max != 0 else { return }
         hasReturnedConnection = true
-        place.pool.park(connection, at: exchange.transfer.end ?? .now, seconds: keepAlive?.timeout)
+        let end = exchange.transfer.end ?? .now
+        connection.endExchange(at: end)
+        place.pool.park(connection, at: end, seconds: keepAlive?.timeout)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.
