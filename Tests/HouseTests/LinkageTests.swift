@@ -31,6 +31,16 @@ struct LinkageTests {
         #expect(plain.output.contains("could not connect"), "\(plain.output)")
     }
 
+    @Test("no header of a library that is loaded at run time is included")
+    func headers() throws {
+        for name in ["certificates", "codings", "crypto", "psl", "shim", "tls"] {
+            let text = try Repository.here.text(of: "Sources/CRequestsPOSIX/\(name).h")
+            for header in ["<openssl/", "<zlib.h", "<brotli/", "<zstd.h", "<libpsl.h"] {
+                #expect(!text.contains(header), "\(name).h includes \(header)")
+            }
+        }
+    }
+
     @Test("a program that requests no https does not load libssl and libcrypto", .enabled(if: isLinux))
     func loadsNothing() throws {
         let program = Repository.products.appending(path: "requests-socket-only").path

@@ -11,11 +11,14 @@ struct TLSCertificateTests {
 
     @Test("chains of EC and RSA certificates are accepted (S-1)", arguments: [0x0303, 0x0304])
     func good(version: Int) throws {
-        for key in [authority.key, authority.rsaKey] {
-            let leaf = try authority.leaf(key: key)
+        let rsaRoot = try CertificateMaker.authority("RSA Root").make(authority.rsaKey)
+        for (key, root) in [
+            (authority.key, authority.root), (authority.rsaKey, authority.root), (authority.rsaKey, rsaRoot),
+        ] {
+            let leaf = try authority.leaf(key: key, signedBy: root)
             var server = TLSServerConfiguration(identity: try leaf.identity())
             server.versions = version...version
-            let peers = try Peers.connected(server)
+            let peers = try Peers.connected(server, trust: .certificates(root.pem))
             #expect(peers.clientError == nil && peers.serverError == nil)
             try peers.exchange()
             let information = peers.client.information

@@ -58,7 +58,7 @@ struct TLSSessionTests {
         #expect(peers.client.information.isResumed)
     }
 
-    @Test("a session is not used for another host, port or route, nor by another configuration (S-36)")
+    @Test("a session is not used for another scheme, host, port or route, nor by another configuration (S-36)")
     func sessionsStayApart() throws {
         for version in [0x0303, 0x0304] {
             let client = try client(), server = try server(version)
@@ -66,6 +66,8 @@ struct TLSSessionTests {
             #expect(try !connects(client, server, key(port: 444)))
             let route = TLSSessionKey(scheme: "https", host: try TLSServerName("www.a.test"), port: 443, route: "proxy")
             #expect(try !connects(client, server, route))
+            let scheme = TLSSessionKey(scheme: "wss", host: try TLSServerName("www.a.test"), port: 443)
+            #expect(try !connects(client, server, scheme))
             let identity = try authority.leaf("client").identity()
             #expect(try !connects(self.client { $0.identity = identity }, server, key()))
             #expect(try !connects(self.client { $0.trust = .insecureSkipsVerification }, server, key()))

@@ -23,7 +23,9 @@ struct SecuredExchangeTests {
         }
     }
 
-    @Test("a GET has the body, the protocol and the time of TLS; the second one needs no handshake (R-51, S-1)")
+    @Test(
+        "a GET has the body, the protocol and the time of TLS; the second one, after the tickets, needs no handshake (R-51, S-1, S-33)"
+    )
     func metrics() async throws {
         let peer = try ScriptedPeer(securedWith: Secured.server()) { line, _, _ in line.respondToAll(ok) }
         let executor = try Secured.executor()

@@ -1,4 +1,5 @@
 @_spi(Lock) import Requests
+import RequestsMiddleware
 import RequestsMock
 import RequestsPOSIX
 import RequestsSocket
@@ -123,6 +124,43 @@ struct SecuredTrustTests {
                 // One connection with a certificate and one without: the failure is not repeated.
                 #expect(server.record.requestCount == 1 && server.record.acceptedConnections == 2)
             }
+        }
+    }
+
+    @Test("no key and no passphrase is in logs and errors of requests with a client certificate (S-56)")
+    func logs() async throws {
+        guard
+            case .bytes(let certificates, let key) = try TestCertificates.shared().identity(for: ["client.test"])
+                .storage
+        else { return }
+        let passphrase = "correct horse battery staple"
+        let lines = Lock<[String]>([])
+        let peer = try Self.peer(Secured.server())
+        // The key matches the certificate in the first identity only.
+        let identities = [
+            TLSConfiguration.Identity(certificates: certificates, privateKey: key) { passphrase },
+            TLSConfiguration.Identity(certificates: certificates, privateKey: key.dropLast(60)) { passphrase },
+        ]
+        for (index, identity) in identities.enumerated() {
+            let executor = try Secured.executor { $0.tls.identity = identity }
+            let logging = RequestLogging(requests: .everything, responses: .everything) { entry in
+                lines.withLock { $0 += entry.lines }
+            }
+            do {
+                let response = try await executor.observing(.calls, by: logging).execute(peer.securedRequest())
+                #expect(index == 0 && response.text == "ok")
+            } catch let error as RequestError {
+                #expect(index == 1 && error.reason == .invalidRequest(.invalidTLSConfiguration))
+                lines.withLock { $0 += [error.debugDescription, "\(error)"] }
+            }
+        }
+        let logged = lines.withLock { $0 }
+        #expect(logged.contains { $0.contains("200 OK") } && logged.contains { $0.contains("TLS configuration") })
+        let secrets = String(decoding: key, as: UTF8.self).split(separator: "\n").filter { $0.utf8.count > 16 }.map(
+            String.init)
+        try #require(secrets.count > 2)
+        for secret in secrets.filter({ !$0.hasPrefix("-----") }) + [passphrase] {
+            #expect(!logged.contains { $0.contains(secret) })
         }
     }
 
