@@ -36,8 +36,11 @@ struct CertificateReaderTests {
 
     func expectEqual(_ certificate: TLSConfiguration.Certificate, _ expected: TLSConfiguration.Certificate) {
         #expect(certificate.der == expected.der)
-        #expect(certificate.subject == expected.subject)
-        #expect(certificate.issuer == expected.issuer)
+        // OpenSSL 1.1.1 does not escape a slash in a name.
+        let escapes = TestTLS.library.version?.hasPrefix("OpenSSL 3") == true
+        func text(_ name: String) -> String { escapes ? name : name.replacing("\\/", with: "/") }
+        #expect(text(certificate.subject) == expected.subject)
+        #expect(text(certificate.issuer) == expected.issuer)
         #expect(certificate.names == expected.names)
         #expect(certificate.nameCount == expected.nameCount)
         #expect(certificate.notBefore == expected.notBefore)
