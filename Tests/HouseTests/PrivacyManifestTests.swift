@@ -39,12 +39,7 @@ struct PrivacyManifestTests {
         let manifest = try Repository.here.text(of: "Sources/RequestsPOSIX/PrivacyInfo.xcprivacy")
         let programs: Set = ["requests-bench", "RequestsBench", "requests-bench-client", "requests-tour"]
         let sources = try Repository.here.swiftFiles(in: "Sources").filter { !programs.contains($0.target) }
-        var code = sources.flatMap { SourceText($0).lines }
-        let headers = ["certificates", "codings", "crypto", "psl", "shim", "tls"].map { "CRequestsPOSIX/\($0).h" }
-        for header in headers + ["CRequestsClock/clock.h"] {
-            let path = "Sources/\(header)"
-            code += SourceText(path: path, try Repository.here.text(of: path)).lines
-        }
+        let code = try (sources + Repository.here.headers()).flatMap { SourceText($0).lines }
         for (category, functions) in Self.functions {
             let isCalled = code.contains { line in functions.contains { Self.calls($0, in: line) } }
             #expect(manifest.contains("NSPrivacyAccessedAPICategory\(category)<") == isCalled, "\(category)")

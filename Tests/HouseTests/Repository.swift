@@ -42,6 +42,16 @@ struct Repository {
         }
     }
 
+    /// Returns the C headers of the package.
+    func headers() throws -> [SourceFile] {
+        let paths =
+            FileManager.default.enumerator(atPath: root.appending(path: "Sources").path)?
+            .compactMap { $0 as? String } ?? []
+        return try paths.filter { $0.hasSuffix(".h") }.sorted().map { path in
+            SourceFile(path: "Sources/\(path)", text: try text(of: "Sources/\(path)"))
+        }
+    }
+
     /// Returns the paths of the README, the articles and the documents for maintainers, sorted.
     func documents() -> [String] {
         let folders = [
