@@ -95,16 +95,17 @@ final class ProxyRoute: Sendable {
     }
 }
 
-/// The routes of an executor: one for each scheme of URLs.
-struct ProxyRoutes: Sendable {
+/// The routes of an executor with proxies: one for each scheme of URLs.
+final class ProxyRoutes: Sendable {
     private let http: Result<ProxyRoute, RequestError>?
     private let https: Result<ProxyRoute, RequestError>?
 
-    init(_ configuration: SocketExecutor.ProxyConfiguration?, _ limits: WireLimits) {
-        http = configuration?.http.map { Self.route(to: $0, limits) }
+    /// Creates the routes to the proxies of `configuration`; returns nil if there are none.
+    init?(_ configuration: SocketExecutor.ProxyConfiguration, _ limits: WireLimits) {
+        http = configuration.http.map { Self.route(to: $0, limits) }
         https =
-            configuration?.https == configuration?.http ? http : configuration?.https.map { Self.route(to: $0, limits) }
-        isUsed = http != nil || https != nil
+            configuration.https == configuration.http ? http : configuration.https.map { Self.route(to: $0, limits) }
+        guard http != nil || https != nil else { return nil }
         haveAuthenticators = [http, https].contains { route in
             if case .success(let route)? = route { route.hasAuthenticator } else { false }
         }
@@ -121,12 +122,10 @@ struct ProxyRoutes: Sendable {
 
     /// Whether a proxy has an authenticator; checked first, because nearly no executor has one.
     let haveAuthenticators: Bool
-    /// Whether a proxy is configured; checked first, because most executors have none.
-    private let isUsed: Bool
 
     /// Returns the route to the proxy for requests to `target`; nil if they are sent to their origin.
     func route(to target: TargetURI) throws(RequestError) -> ProxyRoute? {
-        guard isUsed, let proxy = target.isHTTPS ? https : http else { return nil }
+        guard let proxy = target.isHTTPS ? https : http else { return nil }
         let route = try proxy.get()
         return route.serves(target.host) ? route : nil
     }

@@ -4,13 +4,13 @@ import Requests
 enum ForwardedExchange {
     /// Whether the authenticator of a proxy provides credentials for `request`.
     static func signsIn(_ request: PreparedRequest, over handle: PoolHandle) -> Bool {
-        guard handle.pool.proxies.haveAuthenticators else { return false }
-        return (try? handle.pool.proxies.route(to: request.target))?.signsIn(request) ?? false
+        guard let proxies = handle.pool.proxies, proxies.haveAuthenticators else { return false }
+        return (try? proxies.route(to: request.target))?.signsIn(request) ?? false
     }
 
     /// Sends `request`, again as often as the challenges of the proxy require, and returns the last response.
     static func perform(_ request: PreparedRequest, over handle: PoolHandle) async throws(RequestError) -> RawResponse {
-        guard var signIn = try handle.pool.proxies.route(to: request.target)?.signIn(for: request) else {
+        guard var signIn = try handle.pool.proxies?.route(to: request.target)?.signIn(for: request) else {
             return try await SocketExchange.perform(request, over: handle)
         }
         var earlier: [RawResponse.Metrics.Retry] = []

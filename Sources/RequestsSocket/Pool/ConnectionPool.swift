@@ -12,7 +12,8 @@ final class ConnectionPool: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The limits of the configuration for readers, computed once.
     let wireLimits: WireLimits
-    let proxies: ProxyRoutes
+    /// The routes to proxies; nil for most executors.
+    let proxies: ProxyRoutes?
     let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
     private let localAddress: Result<SocketAddress, RequestError>?
@@ -24,7 +25,8 @@ final class ConnectionPool: Sendable {
         self.destination = destination
         self.configuration = configuration
         wireLimits = configuration.wireLimits
-        proxies = ProxyRoutes(destination == .url ? configuration.proxy : nil, wireLimits)
+        let proxy = destination == .url ? configuration.proxy : nil
+        proxies = proxy.flatMap { [wireLimits] in ProxyRoutes($0, wireLimits) }
         security = Connector.Security(
             origin: TLSSettings(configuration.tls, configuration.tlsContext),
             proxy: TLSSettings(configuration.proxyTLS, configuration.tlsContext))
@@ -52,7 +54,7 @@ final class ConnectionPool: Sendable {
     /// Returns the origin of `request`, with the proxy that serves it; throws if the executor cannot reach it.
     func origin(of request: PreparedRequest) throws(RequestError) -> Origin {
         let target = request.target
-        return try Origin(of: request, to: target, by: destination, through: try proxies.route(to: target))
+        return try Origin(of: request, to: target, by: destination, through: try proxies?.route(to: target))
     }
 
     /// Whether this is a child that was forked without exec, so that the connections belong to its parent.
