@@ -6,6 +6,13 @@ package struct Interest: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
+    // Inlinable, so that a comparison in another module compares numbers and does not call a witness.
+    @inlinable
+    package static func == (left: Interest, right: Interest) -> Bool { left.rawValue == right.rawValue }
+
+    /// Whether there is no direction.
+    @inlinable package var isEmpty: Bool { rawValue == 0 }
+
     /// Bytes can be read, or the peer has closed.
     package static var reading: Interest { Interest(rawValue: 1) }
     /// Bytes can be written, connecting has ended, or the peer is gone.

@@ -158,7 +158,7 @@ extension SocketExchange {
         let plan = try PlannedExchange(request, over: handle)
         let connection = if let idle = plan.idleConnection() { idle } else { try connectionInPlace(for: plan) }
         connection.endReports()
-        var exchange = plan.exchange(on: connection, receivesAtOnce: false)
+        var exchange = plan.exchange(on: consume connection, receivesAtOnce: false)
         guard try exchange.runInPlace() else {
             let remaining = UnfinishedExchange(UniqueBox(exchange), of: request)
             return .deferred { () async throws(RequestError) in try await perform(remaining.take()) }
@@ -205,7 +205,7 @@ extension SocketExchange {
     /// arrived (decision 0010).
     private mutating func receiveHeadInPlace(by deadline: Deadline) throws(RequestError) -> Bool {
         let soon = exchange.transfer.takeNeeded().advanced(byNanoseconds: 10_000_000)
-        guard deadline > soon else { return false }
+        guard soon < deadline else { return false }
         let result: TransferResult
         do throws(StreamError) {
             result = try exchange.transfer.carrier.receiveHeadInPlace()
