@@ -25,21 +25,32 @@ package struct ResponseReader: Sendable {
         case end(trailers: Header)
     }
 
-    private enum Phase { case statusLine, header, body }
+    /// A part of a response.
+    package enum Phase: Sendable { case statusLine, header, body }
 
     /// Whether the request is a HEAD, whose response has no body.
-    private let answersHead: Bool
+    private var answersHead: Bool
     private let acceptsUpgrade: Bool
-    private let limits: WireLimits
-    private var phase = Phase.statusLine
+    private var limits: WireLimits
     private var line = StatusLine(status: 0, reason: "")
     private var search = StartLineSearch()
     private var section: FieldSection
     private var body: BodyReader
     private var interimResponses = 0
 
+    // These three are stored: a computed property of a reader in an object copies the reader for another module, which
+    // takes 200 instructions.
+    /// The part that is read next; an interim response is followed by another status line.
+    package private(set) var phase = Phase.statusLine
+
     /// Whether a byte of the response has arrived; if not, the request may be sent again on another connection.
     package private(set) var hasStarted = false
+
+    /// The number of bytes to come that belong to the body, so that they can be received directly at their destination.
+    ///
+    /// The remainder of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with the
+    /// connection; 0 if the reader must see the bytes.
+    package private(set) var remaining = 0
 
     /// Creates a reader of the response to a request of `method`.
     ///
@@ -53,21 +64,24 @@ package struct ResponseReader: Sendable {
         body = BodyReader(.none, tolerating: .response)
     }
 
-    /// Whether the head of the final response is incomplete.
-    package var isAtHead: Bool { phase != .body }
-
-    /// Whether the next line is a status line: nothing, or only interim responses, has been read.
-    package var awaitsResponse: Bool { phase == .statusLine }
-
-    /// The number of bytes to come that belong to the body, so that they can be received directly at their destination.
-    ///
-    /// The remainder of a body with Content-Length or of the current chunk; `Int.max` in a body that ends with the
-    /// connection; 0 if the reader must see the bytes.
-    package var remaining: Int { phase == .body ? body.remaining : 0 }
+    /// Begins the response to the next request on the same connection.
+    package mutating func begin(answersHead: Bool, limits: WireLimits) {
+        self.answersHead = answersHead
+        self.limits = limits
+        phase = .statusLine
+        search = StartLineSearch()
+        section = FieldSection(tolerating: .response)
+        body = BodyReader(.none, tolerating: .response)
+        interimResponses = 0
+        hasStarted = false
+        remaining = 0
+    }
 
     /// Records that `count` bytes of the body, at most ``remaining``, were received without passing through the reader.
     package mutating func advance(_ count: Int) {
-        if phase == .body { body.advance(count) }
+        guard phase == .body else { return }
+        body.advance(count)
+        remaining = body.remaining
     }
 
     /// Reads `bytes` and returns the number of bytes consumed and their meaning.
@@ -102,6 +116,7 @@ package struct ResponseReader: Sendable {
         }
         let (end, event) = try body.next(in: bytes, from: position, &section, limits: limits)
         position = end
+        remaining = body.remaining
         return switch event {
         case .needMore: .needMore
         case .data(let range): .data(range)
@@ -119,6 +134,7 @@ package struct ResponseReader: Sendable {
             throw .truncated(hasStarted ? .head : .beforeMessage)
         }
         try body.receiveEnd()
+        remaining = 0
         return .end(trailers: .empty)
     }
 
@@ -153,6 +169,7 @@ package struct ResponseReader: Sendable {
         }
         let framing = try framingFields.framing(of: line, answersHead: answersHead)
         body = BodyReader(framing, tolerating: .response)
+        remaining = body.remaining
         phase = .body
         let isReusable = framingFields.persists(after: line.version, framing)
         return .head(

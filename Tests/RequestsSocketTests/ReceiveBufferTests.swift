@@ -4,13 +4,13 @@ import Testing
 @Suite("The buffer of a connection", .timeLimit(.minutes(10)))
 struct ReceiveBufferTests {
     /// A buffer, and the bytes that it should contain.
-    private struct Model {
-        let buffer = ReceiveBuffer()
+    private final class Model {
+        var buffer = ReceiveBuffer()
         var unread: [UInt8] = []
         var next: UInt8 = 0
 
         /// Adds `count` bytes, or as many as there is space for, and returns their number.
-        mutating func receive(_ count: Int, atHead: Bool = false) -> Int {
+        func receive(_ count: Int, atHead: Bool = false) -> Int {
             let space = atHead ? buffer.spaceForHead() : buffer.space()
             let bytes = (0..<min(count, space.count)).map { _ in
                 next &+= 1
@@ -22,7 +22,7 @@ struct ReceiveBufferTests {
             return bytes.count
         }
 
-        mutating func consume(_ count: Int) {
+        func consume(_ count: Int) {
             buffer.consume(count)
             unread.removeFirst(min(count, unread.count))
         }
@@ -32,7 +32,7 @@ struct ReceiveBufferTests {
 
     @Test("responses are received into 1 KiB, and after one has filled it, into 16 KiB")
     func sizes() {
-        var model = Model()
+        let model = Model()
         for _ in 0..<3 {
             #expect(model.receive(1023, atHead: true) == 1023)
             model.consume(1023)
@@ -53,7 +53,7 @@ struct ReceiveBufferTests {
 
     @Test("memory that a head fills is replaced although a part of it has been read")
     func partOfHead() {
-        var model = Model()
+        let model = Model()
         #expect(model.receive(2000, atHead: true) == 1024)
         model.consume(1000)
         #expect(model.receive(50_000, atHead: true) == (16 << 10) - 24)
@@ -62,7 +62,7 @@ struct ReceiveBufferTests {
 
     @Test("the unread bytes of a long head are kept when the memory grows or becomes wide")
     func growth() {
-        var model = Model()
+        let model = Model()
         #expect(model.receive(2000, atHead: true) == 1024)
         #expect(model.receive(50_000, atHead: true) == 15 << 10)
         #expect(model.receive(50_000) == 16 << 10)
@@ -78,7 +78,7 @@ struct ReceiveBufferTests {
 
     @Test("memory that has become too small is replaced after wide memory was returned")
     func wide() {
-        var model = Model()
+        let model = Model()
         #expect(model.receive(1024, atHead: true) == 1024)
         model.buffer.widen()
         model.consume(1024)
@@ -93,7 +93,7 @@ struct ReceiveBufferTests {
     func randomSteps() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<20 {
-            var model = Model()
+            let model = Model()
             for _ in 0..<100 {
                 switch Int.random(in: 0..<8, using: &random) {
                 case 0: model.buffer.widen()

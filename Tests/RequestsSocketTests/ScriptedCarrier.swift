@@ -134,7 +134,7 @@ struct ScriptedCarrier: Carrier, ~Copyable {
     var unread: Int { buffer.count }
     var expectsBody: Bool { reader.remaining > 0 }
     var hasBegunResponse: Bool { reader.hasStarted || !buffer.isEmpty }
-    var awaitsResponse: Bool { reader.awaitsResponse && buffer.isEmpty }
+    var awaitsResponse: Bool { reader.phase == .statusLine && buffer.isEmpty }
     var isChunked: Bool { received?.framing == .chunked }
     var persists: Bool { received.map { $0.isReusable && $0.framing != .untilClose } ?? false }
 

@@ -1,4 +1,5 @@
 import Requests
+import RequestsHTTP1
 import RequestsPOSIX
 
 /// An established connection, with the buffer for its responses.
@@ -9,7 +10,11 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
     var place: Int { slot.place }
-    let inbound = ReceiveBuffer()
+    /// Whether tasks run on the thread that waits for the socket (decision 0040).
+    private let runsTasks: Bool
+    @exclusivity(unchecked) var inbound = ReceiveBuffer()
+    /// The reader of its responses, which stays here because creating and moving it takes longer than beginning again.
+    @exclusivity(unchecked) var reader = ResponseReader(answering: .get)
     /// Whether this was the only connection of its origin in use when it was taken or established.
     // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run
     // time.
@@ -37,6 +42,7 @@ final class Connection: PooledConnection, @unchecked Sendable {  // one exchange
     ) {
         self.stamps = stamps
         self.tls = tls
+        runsTasks = stream.channel.reactor.runsTasks
         self.stream = stream
         self.slot = slot
         slot.holding.begin(channel)
@@ -62,12 +68,11 @@ extension Connection {
         case unusable
     }
 
-    /// Returns the connection, for another exchange.
-    func reused() -> Connection {
+    /// Begins another exchange.
+    func beginReuse() {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
-        if wasAlone, !channel.reactor.runsTasks { endReports() }
-        return self
+        if wasAlone, !runsTasks { endReports() }
     }
 
     /// Records that the exchange ended, before the connection returns to the pool.
@@ -133,7 +138,6 @@ extension Connection {
         let wanted = stream.directions(for: wanted)
         if wanted.isEmpty { return try await takeTurn(by: deadline) }
         guard let thread = CallingThread.current else {
-            let runsTasks = channel.reactor.runsTasks
             if atHead, wasAlone, !runsTasks, wanted == .reading, DetachedThread.yieldsBeforeSuspending {
                 return try await waitAlone(by: deadline)
             }

@@ -5,7 +5,6 @@ import RequestsPOSIX
 /// A connection that carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
 struct HTTP1Carrier: Carrier, ~Copyable {
     let connection: Connection
-    private var reader: ResponseReader
     private var framing = BodyFraming.untilClose
     private var isReusable = false
     private(set) var keepAlive: KeepAlive?
@@ -13,11 +12,10 @@ struct HTTP1Carrier: Carrier, ~Copyable {
     /// The way in which files are sent; nil chooses by the location of the peer.
     private let fileSending: FileSending?
 
-    init(_ connection: consuming Connection, for method: HTTPMethod, _ limits: WireLimits, _ fileSending: FileSending?)
-    {
+    init(_ connection: consuming Connection, answersHead: Bool, _ limits: WireLimits, _ fileSending: FileSending?) {
+        connection.reader.begin(answersHead: answersHead, limits: limits)
         self.connection = connection
         self.fileSending = fileSending
-        reader = ResponseReader(answering: method, limits: limits)
     }
 }
 
@@ -62,7 +60,7 @@ extension HTTP1Carrier {
 
     mutating func nextEvent() throws(WireError) -> ResponseReader.Event {
         var consumed = 0
-        let event = try reader.next(in: connection.inbound.unread, consumed: &consumed)
+        let event = try connection.reader.next(in: connection.inbound.unread, consumed: &consumed)
         switch event {
         case .data(let range):
             consumed = range.lowerBound
@@ -79,19 +77,19 @@ extension HTTP1Carrier {
 
     mutating func receiveEnd() throws(WireError) -> ResponseReader.Event {
         isReusable = false
-        return try reader.receiveEnd()
+        return try connection.reader.receiveEnd()
     }
 
-    var receivesDirectly: Bool { connection.inbound.isEmpty && reader.remaining >= leastDirect }
+    var receivesDirectly: Bool { connection.inbound.isEmpty && connection.reader.remaining >= leastDirect }
 
     /// The number of bytes from which it is worth bypassing the buffer: the end of a chunk is best received with what
     /// follows.
     private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
 
     mutating func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
-        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
+        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(connection.reader.remaining, 1 << 20)))
         let result = try connection.stream.read(into: room)
-        if case .bytes(let count) = result { reader.advance(count) }
+        if case .bytes(let count) = result { connection.reader.advance(count) }
         return result
     }
 
@@ -106,17 +104,19 @@ extension HTTP1Carrier {
     mutating func takeWholeBody(_ length: Int) -> Data {
         let body = connection.inbound.unread.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
         connection.inbound.consume(length)
-        reader.advance(length)
+        connection.reader.advance(length)
         return body
     }
 
     var unread: Int { connection.inbound.unread.count }
-    var expectsBody: Bool { reader.remaining > 0 }
-    var hasBegunResponse: Bool { reader.hasStarted || !connection.inbound.isEmpty }
-    var awaitsResponse: Bool { reader.awaitsResponse && connection.inbound.isEmpty }
+    var expectsBody: Bool { connection.reader.remaining > 0 }
+    var hasBegunResponse: Bool { connection.reader.hasStarted || !connection.inbound.isEmpty }
+    var awaitsResponse: Bool {
+        if case .statusLine = connection.reader.phase { connection.inbound.isEmpty } else { false }
+    }
 
     /// Whether the head of the final response is incomplete.
-    var isAtHead: Bool { reader.isAtHead }
+    var isAtHead: Bool { if case .body = connection.reader.phase { false } else { true } }
 }
 
 // MARK: The message

@@ -1,7 +1,9 @@
 @_spi(Lock) import Requests
 
 /// A buffer of received bytes that have not been read yet, whose memory a connection reuses for all responses.
-package final class ReceiveBuffer {
+///
+/// It is a value in its connection, because a reference to it would be counted for each access.
+package struct ReceiveBuffer: ~Copyable {
     /// The size until a response fills it, so that a connection with small responses takes little memory.
     private static let firstSize = 1 << 10
     /// The size for most heads together with a small body.
@@ -22,7 +24,7 @@ package final class ReceiveBuffer {
     }
 
     deinit {
-        releaseLargerStorage()
+        Self.release(storage, besides: kept)
         kept.deallocate()
     }
 
@@ -31,13 +33,13 @@ package final class ReceiveBuffer {
     package var unread: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[start..<end]) }
 
     /// Discards the first `count` unread bytes, which the caller has read.
-    package func consume(_ count: Int) {
+    package mutating func consume(_ count: Int) {
         start = min(end, start &+ count)
     }
 
     /// Returns the space to receive into, never empty; moves unread bytes to the front, or grows if they fill the
     /// memory, or if a response has filled the memory of the first size.
-    package func space() -> UnsafeMutableRawBufferPointer {
+    package mutating func space() -> UnsafeMutableRawBufferPointer {
         if start == end {
             start = 0
             end = 0
@@ -51,36 +53,36 @@ package final class ReceiveBuffer {
     }
 
     /// Returns the space for a head and a little more; never empty.
-    package func spaceForHead() -> UnsafeMutableRawBufferPointer {
+    package mutating func spaceForHead() -> UnsafeMutableRawBufferPointer {
         let space = space()
         return isEmpty ? UnsafeMutableRawBufferPointer(rebasing: space.prefix(Self.headSize)) : space
     }
 
     /// Records that `count` bytes were received into the space.
-    package func add(_ count: Int) {
+    package mutating func add(_ count: Int) {
         end = min(storage.count, end &+ count)
         if end == Self.firstSize, storage.count == end { isTooSmall = true }
     }
 
     /// Makes space for several chunks at once.
-    package func widen() {
+    package mutating func widen() {
         if storage.count < WideMemory.size { move(to: WideMemory.take()) }
     }
 
     /// Releases the memory that a long head or chunks needed; the buffer must be empty.
-    package func shrink() {
+    package mutating func shrink() {
         guard storage.count > kept.count, isEmpty else { return }
-        releaseLargerStorage()
+        Self.release(storage, besides: kept)
         (start, end) = (0, 0)
         storage = kept
     }
 
-    private func compact() {
+    private mutating func compact() {
         storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
         (start, end) = (0, end - start)
     }
 
-    private func grow() {
+    private mutating func grow() {
         let larger = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(storage.count * 2, Self.usualSize), alignment: 1)
         let isFirst = storage.count == Self.firstSize
@@ -92,15 +94,15 @@ package final class ReceiveBuffer {
         isTooSmall = false
     }
 
-    private func move(to larger: UnsafeMutableRawBufferPointer) {
+    private mutating func move(to larger: UnsafeMutableRawBufferPointer) {
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
-        releaseLargerStorage()
+        Self.release(storage, besides: kept)
         storage = larger
         (start, end) = (0, end - start)
     }
 
-    /// Releases the storage unless it is the memory that is kept.
-    private func releaseLargerStorage() {
+    /// Releases `storage` unless it is the memory that is `kept`.
+    private static func release(_ storage: UnsafeMutableRawBufferPointer, besides kept: UnsafeMutableRawBufferPointer) {
         if storage.count == WideMemory.size {
             WideMemory.recycle(storage)
         } else if storage.count > kept.count {

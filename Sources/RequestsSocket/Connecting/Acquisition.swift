@@ -85,7 +85,9 @@ extension Acquisition {
     private mutating func use(_ lease: Lease) throws(RequestError) -> ConnectionStep {
         let slot: Slot
         switch lease {
-        case .connection(let connection) where !needsNewConnection: return .connected(connection.reused())
+        case .connection(let connection) where !needsNewConnection:
+            connection.beginReuse()
+            return .connected(connection)
         // A new connection takes the slot of an idle one that is not used, which is closed.
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted

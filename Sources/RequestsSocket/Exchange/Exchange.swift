@@ -69,7 +69,7 @@ package struct Exchange<C: Carrier & ~Copyable>: ~Copyable, Sendable {
         continueTimeout = outgoing.continueTimeout
         metrics = RawResponse.Metrics(isReusedConnection: isReused)
         metrics.stamps = stamps
-        metrics.tls = tls
+        if let tls { metrics.tls = tls }
         self.receivesAtOnce = receivesAtOnce
         self.outgoing = outgoing
     }

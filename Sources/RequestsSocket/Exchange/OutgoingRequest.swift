@@ -29,17 +29,18 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     /// - Parameters:
     ///   - request: The request of the caller.
     ///   - route: The route to the proxy to which it is sent; nil if there is none.
-    ///   - authorization: The valid Proxy-Authorization field of the authenticator of that proxy.
+    ///   - transmission: The transmission with the field of the authenticator of that proxy; nil without one.
     ///   - timeLimits: The limits of the exchange.
     /// - Throws: `RequestError` if the request cannot be sent.
     init(
-        _ request: PreparedRequest, through route: ProxyRoute?, with authorization: Field?,
+        _ request: PreparedRequest, through route: ProxyRoute?, as transmission: ForwardedTransmission?,
         _ timeLimits: SocketTimeLimits
     ) throws(RequestError) {
         let payload = try Payload(request)
         var additions = DefaultFields.additions
         if let route {
             additions = route.fields
+            let authorization = transmission?.authorization
             if let authorization { additions.append(RequestHeadWriter.Addition(authorization)) }
             // The proxy may repeat the field in its response, which may be logged.
             if let secret = authorization ?? route.authorization { request.recordSecret(secret) }
@@ -52,7 +53,7 @@ package struct OutgoingRequest: ~Copyable, Sendable {
 
     /// Checks `request` and opens its body, for tests of the exchange.
     package init(_ request: PreparedRequest) throws(RequestError) {
-        try self.init(request, through: nil, with: nil, SocketTimeLimits(request))
+        try self.init(request, through: nil, as: nil, SocketTimeLimits(request))
     }
 
     /// The time for which the body waits for 100 (Continue); nil if it is sent with the head.
@@ -60,7 +61,8 @@ package struct OutgoingRequest: ~Copyable, Sendable {
 
     /// Returns the bytes to send on a carrier, which `sendsFiles` without reading them or not.
     func upload(sendsFiles: Bool) -> UnsentRequest {
-        UnsentRequest(
+        if case .none = payload { return UnsentRequest(head) }
+        return UnsentRequest(
             head, payload, request.trailers, expectsContinue: continueTimeout != nil, sendsFiles: sendsFiles)
     }
 }

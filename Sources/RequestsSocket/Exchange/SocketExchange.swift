@@ -27,8 +27,7 @@ struct PlannedExchange: ~Copyable, Sendable {
             let timeLimits = SocketTimeLimits(request)
             let origin = try handle.pool.origin(of: request)
             let outgoing = try OutgoingRequest(
-                request, through: origin.isForwarded ? origin.proxy : nil, with: transmission?.authorization,
-                timeLimits)
+                request, through: origin.isForwarded ? origin.proxy : nil, as: transmission, timeLimits)
             try timeLimits.check()
             self.outgoing = outgoing
             place = PooledOrigin(handle: handle, origin: origin)
@@ -45,7 +44,9 @@ extension PlannedExchange {
     /// Returns an idle connection; nil if there is none.
     func idleConnection() -> Connection? {
         if needsNewConnection { return nil }
-        return place.pool.takeIdle(place.origin, at: outgoing.timeLimits.began)?.reused()
+        guard let connection = place.pool.takeIdle(place.origin, at: outgoing.timeLimits.began) else { return nil }
+        connection.beginReuse()
+        return connection
     }
 
     /// Whether the request cannot be sent again, and the peer is known to close connections after each response.
@@ -63,7 +64,7 @@ extension PlannedExchange {
     /// Returns the exchange on `connection`; `receivesAtOnce` as in ``Exchange/receivesAtOnce``.
     consuming func exchange(on connection: consuming Connection, receivesAtOnce: Bool) -> SocketExchange {
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
-        let carrier = place.pool.carrier(on: connection, for: outgoing.request.method)
+        let carrier = place.pool.carrier(on: connection, for: outgoing.request)
         return SocketExchange(
             place,
             exchange: Exchange(
@@ -77,8 +78,8 @@ extension PlannedExchange {
 }
 
 extension ConnectionPool {
-    fileprivate func carrier(on connection: consuming Connection, for method: HTTPMethod) -> HTTP1Carrier {
-        HTTP1Carrier(connection, for: method, wireLimits, configuration.fileSending)
+    fileprivate func carrier(on connection: consuming Connection, for request: PreparedRequest) -> HTTP1Carrier {
+        HTTP1Carrier(connection, answersHead: request.hasMethod(.head), wireLimits, configuration.fileSending)
     }
 }
 
@@ -193,7 +194,7 @@ extension SocketExchange {
     @inline(never)
     mutating func restart(on connection: Connection) {
         place.pool.recordUse(of: connection)
-        let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request.method)
+        let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request)
         exchange.restart(
             on: carrier, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
     }

@@ -34,6 +34,13 @@ struct UnsentRequest: Sendable {
     private(set) var hasBegunBody = false
     private var source: Source
 
+    /// Creates the upload of a request without a body.
+    init(_ head: [UInt8]) {
+        self.head = head
+        body = Data()
+        source = .none
+    }
+
     /// Creates the upload of a request that consists of `head` and `payload`.
     ///
     /// If it `expectsContinue`, the head is sent alone. A carrier that `sendsFiles` sends larger files without reading
