@@ -2,19 +2,25 @@ import Requests
 import RequestsHTTP1
 import RequestsPOSIX
 
-/// An established connection, with the buffer for its responses.
+/// An established connection, which carries one exchange at a time, as HTTP/1.1 messages (RFC 9112).
 ///
 /// When the last reference is released, it is closed and its slot in the pool becomes free.
-final class Connection: PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
+final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one exchange owns it at a time
     // Declared before the slot, so that the descriptor is closed before another call may open one.
     @exclusivity(unchecked) var stream: ByteStream
     let slot: Slot
     var place: Int { slot.place }
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
-    @exclusivity(unchecked) var inbound = ReceiveBuffer()
-    /// The reader of its responses, which stays here because creating and moving it takes longer than beginning again.
-    @exclusivity(unchecked) var reader = ResponseReader(answering: .get)
+    // What belongs to one exchange stays here, because creating and moving it takes longer than beginning again.
+    @exclusivity(unchecked) private var inbound = ReceiveBuffer()
+    @exclusivity(unchecked) private var reader = ResponseReader(answering: .get)
+    @exclusivity(unchecked) private var framing = BodyFraming.untilClose
+    @exclusivity(unchecked) private var isReusable = false
+    @exclusivity(unchecked) private(set) var keepAlive: KeepAlive?
+    @exclusivity(unchecked) private(set) var pending = 0
+    /// The way in which files are sent; nil chooses by the location of the peer.
+    @exclusivity(unchecked) private var fileSending: FileSending?
     /// Whether this was the only connection of its origin in use when it was taken or established.
     // These are written only by the one owner, or under the pool's lock, so that exclusivity needs no check at run
     // time.
@@ -68,16 +74,27 @@ extension Connection {
         case unusable
     }
 
-    /// Begins another exchange.
+    /// Records that the connection is taken for another exchange.
     func beginReuse() {
         isReused = true
         stamps = RawResponse.Metrics.Stamps()
         if wasAlone, !runsTasks { endReports() }
     }
 
+    /// Begins an exchange; `answersHead` if its request is a HEAD.
+    func beginExchange(answersHead: Bool, _ limits: WireLimits, _ fileSending: FileSending?) {
+        reader.begin(answersHead: answersHead, limits: limits)
+        framing = .untilClose
+        isReusable = false
+        keepAlive = nil
+        pending = 0
+        self.fileSending = fileSending
+    }
+
     /// Records that the exchange ended, before the connection returns to the pool.
     func endExchange(at end: Deadline) {
         yieldPolicy.endExchange(at: end.nanoseconds)
+        inbound.shrink()
     }
 
     /// Returns the state at `now`, after checking whether bytes have arrived.
@@ -91,25 +108,11 @@ extension Connection {
     }
 }
 
-// MARK: Transfers without waiting
+// MARK: The request
 
 extension Connection {
-    /// Receives into the buffer; for a head only a little more than a head needs.
-    func fill(isHead: Bool) throws(StreamError) -> TransferResult {
-        let result = try stream.read(into: isHead ? inbound.spaceForHead() : inbound.space())
-        if case .bytes(let count) = result { inbound.add(count) }
-        return result
-    }
-
-    /// Receives into the buffer, blocking the calling thread for at most 10 ms.
-    func fillInPlace() throws(StreamError) -> TransferResult {
-        let result = try stream.readInPlace(into: inbound.spaceForHead())
-        if case .bytes(let count) = result { inbound.add(count) }
-        return result
-    }
-
     /// Sends two consecutive parts from `offset` on, at most 1 MiB of the second one.
-    func write(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
+    func send(_ head: [UInt8], _ body: Data, from offset: Int) throws(StreamError) -> TransferResult {
         let result = head.withUnsafeBytes { head in
             body.withUnsafeBytes { body in
                 let inHead = min(offset, head.count)
@@ -124,6 +127,119 @@ extension Connection {
         }
         return try result.get()
     }
+
+    func send(
+        _ file: borrowing FileReader, from position: Int64, count: Int
+    ) throws(StreamError) -> TransferResult {
+        try stream.writeFile(file, from: position, count: count)
+    }
+
+    var hasPartialWrite: Bool { stream.hasPartialWrite }
+
+    /// To another machine, sendfile saves a copy.
+    ///
+    /// To a peer on this machine all bytes are copied in any case, and faster from one buffer, which stays in the
+    /// cache, than from the file's pages (decision 0014).
+    var sendsFiles: Bool {
+        if stream.isSecured { return false }
+        if let fileSending { return fileSending == .byKernel }
+        return (try? channel.socket.peerAddress())?.isLocal != true
+    }
+}
+
+// MARK: The response
+
+extension Connection {
+    func receive() throws(StreamError) -> TransferResult {
+        if isChunked { inbound.widen() }
+        let result = try stream.read(into: isAtHead ? inbound.spaceForHead() : inbound.space())
+        if case .bytes(let count) = result { inbound.add(count) }
+        return result
+    }
+
+    /// Receives a part of the head, blocking the calling thread for at most 10 ms.
+    func receiveHeadInPlace() throws(StreamError) -> TransferResult {
+        let result = try stream.readInPlace(into: inbound.spaceForHead())
+        if case .bytes(let count) = result { inbound.add(count) }
+        return result
+    }
+
+    func nextEvent() throws(WireError) -> ResponseReader.Event {
+        var consumed = 0
+        let event = try reader.next(in: inbound.unread, consumed: &consumed)
+        switch event {
+        case .data(let range):
+            consumed = range.lowerBound
+            pending = range.count
+        case .head(let received):
+            framing = received.framing
+            isReusable = received.isReusable
+            keepAlive = received.keepAlive
+        case .needMore, .interim, .end: break
+        }
+        inbound.consume(consumed)
+        return event
+    }
+
+    func receiveEnd() throws(WireError) -> ResponseReader.Event {
+        isReusable = false
+        return try reader.receiveEnd()
+    }
+
+    var receivesDirectly: Bool { inbound.isEmpty && reader.remaining >= leastDirect }
+
+    /// The number of bytes from which it is worth bypassing the buffer: the end of a chunk is best received with what
+    /// follows.
+    private var leastDirect: Int { isChunked ? 64 << 10 : 1 }
+
+    func receiveBody(into space: UnsafeMutableRawBufferPointer) throws(StreamError) -> TransferResult {
+        let room = UnsafeMutableRawBufferPointer(rebasing: space.prefix(min(reader.remaining, 1 << 20)))
+        let result = try stream.read(into: room)
+        if case .bytes(let count) = result { reader.advance(count) }
+        return result
+    }
+
+    func takeBody(into space: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(pending, space.count)
+        space.copyMemory(from: UnsafeRawBufferPointer(rebasing: inbound.unread.prefix(count)))
+        inbound.consume(count)
+        pending -= count
+        return count
+    }
+
+    func takeWholeBody(_ length: Int) -> Data {
+        let body = inbound.unread.baseAddress.map { Data(bytes: $0, count: length) } ?? Data()
+        inbound.consume(length)
+        reader.advance(length)
+        return body
+    }
+
+    var unread: Int { inbound.unread.count }
+    var expectsBody: Bool { reader.remaining > 0 }
+    var hasBegunResponse: Bool { reader.hasStarted || !inbound.isEmpty }
+    var awaitsResponse: Bool {
+        if case .statusLine = reader.phase { inbound.isEmpty } else { false }
+    }
+
+    /// Whether the head of the final response is incomplete.
+    var isAtHead: Bool { if case .body = reader.phase { false } else { true } }
+}
+
+// MARK: The message
+
+extension Connection {
+    var bodyLength: Int? {
+        switch framing {
+        case .none: 0
+        case .counted(let bytes): bytes
+        case .chunked, .untilClose: nil
+        }
+    }
+
+    // Patterns, because the equality of an enum of another module is called through its conformance.
+    var isChunked: Bool { if case .chunked = framing { true } else { false } }
+
+    var persists: Bool { if case .untilClose = framing { false } else { isReusable } }
 }
 
 // MARK: Waiting

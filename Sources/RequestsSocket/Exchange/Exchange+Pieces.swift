@@ -6,7 +6,7 @@ extension Exchange where C: ~Copyable {
 
     /// Begins to receive the next piece of a streamed body.
     package mutating func beginPiece() {
-        let room = min(Self.pieceSize, max(1, transfer.carrier.bodyLength ?? Self.pieceSize))
+        let room = min(Self.pieceSize, max(1, transfer.bodyLength ?? Self.pieceSize))
         piece = BodyBuffer(expecting: room, limit: room)
         transfer.resume()
         stage = .receivingPiece

@@ -224,6 +224,7 @@ extension Exchange where C: ~Copyable {
         return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
     }
 
+    @inline(__always)  // as below
     var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
@@ -268,7 +269,7 @@ extension Exchange where C: ~Copyable {
     private mutating func chooseDelivery() throws(RequestError) {
         guard let head = transfer.head else { return }
         let request = outgoing.request
-        let length = transfer.carrier.bodyLength
+        let length = transfer.bodyLength
         if let drain = request.drain(of: head) {
             guard canBeReused(within: drain.limit) else { return finish(.bytes(Data())) }
             stage = .draining(until: .after(drain.timeout))
@@ -295,7 +296,7 @@ extension Exchange where C: ~Copyable {
     /// Whether the carrier can carry another request once at most `limit` bytes of the body have been read.
     private func canBeReused(within limit: Int) -> Bool {
         guard transfer.carrier.persists, isUploadComplete else { return false }
-        return transfer.carrier.bodyLength.map { $0 <= limit } ?? (limit > 0)
+        return transfer.bodyLength.map { $0 <= limit } ?? (limit > 0)
     }
 
     private mutating func finish(_ body: ResponseBody) {
@@ -344,14 +345,16 @@ extension Exchange where C: ~Copyable {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
-    /// Moves the head and the body out of a complete exchange, and returns the response (decision 0052).
+    /// Moves the parts of the response out of a complete exchange, and returns it (decision 0052).
     @inline(__always)  // as above
     package mutating func takeResponse() -> RawResponse {
-        // Swapped, because an assignment would copy the body.
-        var body = ResponseBody.bytes(Data())
+        if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }
+        // Swapped, because an assignment would copy them.
+        var (body, metrics) = (ResponseBody.bytes(Data()), RawResponse.Metrics())
         swap(&body, &self.body)
+        swap(&metrics, &self.metrics)
         let head = transfer.takeHead() ?? head
-        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
+        return RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: metrics)
     }
 
     package var head: ResponseHead {

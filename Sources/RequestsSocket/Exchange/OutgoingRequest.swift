@@ -15,15 +15,6 @@ package struct OutgoingRequest: ~Copyable, Sendable {
     let isLargeFile: Bool
     let timeLimits: SocketTimeLimits
 
-    private init(_ request: PreparedRequest, _ head: [UInt8], _ payload: Payload, _ timeLimits: SocketTimeLimits) {
-        self.request = request
-        self.head = head
-        self.payload = payload
-        self.timeLimits = timeLimits
-        length = payload.length
-        isLargeFile = payload.isLargeFile
-    }
-
     /// Checks `request` and opens its body.
     ///
     /// - Parameters:
@@ -45,10 +36,15 @@ package struct OutgoingRequest: ~Copyable, Sendable {
             // The proxy may repeat the field in its response, which may be logged.
             if let secret = authorization ?? route.authorization { request.recordSecret(secret) }
         }
-        let head = try RequestHeadWriter.head(
-            of: request, framing: request.framing(ofLength: payload.length),
+        let length = payload.length
+        head = try RequestHeadWriter.head(
+            of: request, framing: request.framing(ofLength: length),
             form: route == nil ? .origin : .absolute, adding: additions)
-        self.init(request, head, payload, timeLimits)
+        self.length = length
+        isLargeFile = payload.isLargeFile
+        self.request = request
+        self.payload = payload
+        self.timeLimits = timeLimits
     }
 
     /// Checks `request` and opens its body, for tests of the exchange.

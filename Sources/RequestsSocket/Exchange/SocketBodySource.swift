@@ -30,7 +30,7 @@ extension UniqueBox<SocketExchange> {
         var box = self
         guard box.value.exchange.isStreaming else { return box.value.exchange.takeResponse() }
         var response = box.value.exchange.response()
-        let length = box.value.exchange.transfer.carrier.bodyLength
+        let length = box.value.exchange.transfer.bodyLength
         let (head, request) = (response.head, box.value.exchange.outgoing.request)
         response.body = .stream(ResponseStream(length: length, PulledBody(SocketBodySource(box), request, head)))
         return response

@@ -63,12 +63,12 @@ extension PlannedExchange {
 
     /// Returns the exchange on `connection`; `receivesAtOnce` as in ``Exchange/receivesAtOnce``.
     consuming func exchange(on connection: consuming Connection, receivesAtOnce: Bool) -> SocketExchange {
+        place.pool.beginExchange(for: outgoing.request, on: connection)
         let (isReused, stamps, tls) = (connection.isReused, connection.stamps, connection.tls)
-        let carrier = place.pool.carrier(on: connection, for: outgoing.request)
         return SocketExchange(
             place,
             exchange: Exchange(
-                outgoing, on: carrier, isReused: isReused, stamps: stamps, tls: tls, receivesAtOnce: receivesAtOnce))
+                outgoing, on: connection, isReused: isReused, stamps: stamps, tls: tls, receivesAtOnce: receivesAtOnce))
     }
 
     /// Returns the exchange on `connection`, for a task.
@@ -78,8 +78,8 @@ extension PlannedExchange {
 }
 
 extension ConnectionPool {
-    fileprivate func carrier(on connection: consuming Connection, for request: PreparedRequest) -> HTTP1Carrier {
-        HTTP1Carrier(connection, answersHead: request.hasMethod(.head), wireLimits, configuration.fileSending)
+    fileprivate func beginExchange(for request: PreparedRequest, on connection: Connection) {
+        connection.beginExchange(answersHead: request.hasMethod(.head), wireLimits, configuration.fileSending)
     }
 }
 
@@ -102,18 +102,18 @@ extension UniqueBox<PlannedExchange> {
 /// Its connection returns to the pool when the response has ended, or is closed with this value.
 struct SocketExchange: ~Copyable, Sendable {
     private let place: PooledOrigin
-    var exchange: Exchange<HTTP1Carrier>
+    var exchange: Exchange<Connection>
     private var hasReturnedConnection = false
 
-    init(_ place: consuming PooledOrigin, exchange: consuming Exchange<HTTP1Carrier>) {
+    init(_ place: consuming PooledOrigin, exchange: consuming Exchange<Connection>) {
         self.place = place
         self.exchange = exchange
     }
 
-    var connection: Connection { exchange.transfer.carrier.connection }
+    var connection: Connection { exchange.transfer.carrier }
 
     /// Whether the head of the response is incomplete.
-    var isAtHead: Bool { exchange.transfer.carrier.isAtHead }
+    var isAtHead: Bool { connection.isAtHead }
 }
 
 // MARK: Steps
@@ -156,7 +156,7 @@ extension SocketExchange {
     /// Returns the connection to the pool if the response has ended and another exchange can follow.
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
-        let keepAlive = exchange.transfer.carrier.keepAlive
+        let keepAlive = connection.keepAlive
         guard keepAlive?.max != 0 else { return }
         hasReturnedConnection = true
         let end = exchange.transfer.end ?? .now
@@ -194,9 +194,9 @@ extension SocketExchange {
     @inline(never)
     mutating func restart(on connection: Connection) {
         place.pool.recordUse(of: connection)
-        let carrier = place.pool.carrier(on: connection, for: exchange.outgoing.request)
+        place.pool.beginExchange(for: exchange.outgoing.request, on: connection)
         exchange.restart(
-            on: carrier, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
+            on: connection, stamps: connection.stamps, tls: connection.tls, receivesAtOnce: connection.receivesAtOnce)
     }
 
     /// Returns the source of a produced body; nil if the exchange continues without it.

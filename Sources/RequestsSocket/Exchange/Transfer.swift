@@ -14,6 +14,10 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var sendFailure: StreamError?
     /// The head of the final response, once it has been read.
     private(set) var head: ResponseHead?
+    /// The length of the response's body in bytes, if its head declares it.
+    ///
+    /// Not read from the carrier, which may carry another exchange when the body has ended.
+    private(set) var bodyLength: Int?
     /// Whether the final response is of HTTP/1.0.
     private(set) var isHTTP10 = false
     /// Whether the server has requested the body with 100 (Continue).
@@ -155,6 +159,8 @@ extension Transfer where C: ~Copyable {
     /// Reads the received bytes, and returns whether the final head is complete; interim responses are reported.
     mutating func readHead() throws(RequestError) -> Bool {
         while head == nil {
+            // Without bytes the reader would search for the status line.
+            if carrier.unread == 0 { return false }
             switch try nextEvent() {
             case .interim(let line, let header):
                 if line.status == .continue { hasContinued = true }
@@ -173,7 +179,8 @@ extension Transfer where C: ~Copyable {
         isHTTP10 = received.line.version < .http11
         head = ResponseHead(status: received.line.status, header: received.header, target: target)
         isLater = false
-        reporter.expectToReceive(carrier.bodyLength)
+        bodyLength = carrier.bodyLength
+        reporter.expectToReceive(bodyLength)
     }
 
     private mutating func nextEvent() throws(RequestError) -> ResponseReader.Event {
@@ -299,7 +306,7 @@ extension Transfer where C: ~Copyable {
 
     /// Returns a body with Content-Length that has arrived whole with its head; nil if it has not, or exceeds `limit`.
     mutating func wholeBody(upTo limit: Int) throws(RequestError) -> Data? {
-        guard !isAtEnd, let length = carrier.bodyLength, length <= limit, carrier.unread >= length else { return nil }
+        guard !isAtEnd, let length = bodyLength, length <= limit, carrier.unread >= length else { return nil }
         let body = carrier.takeWholeBody(length)
         reporter.addReceived(length)
         return try readBody() && isAtEnd ? body : nil

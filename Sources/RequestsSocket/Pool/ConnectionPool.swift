@@ -291,7 +291,6 @@ extension ConnectionPool: SlotOwner {
         let timeout = min(idleNanoseconds, lifetime.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
-        connection.inbound.shrink()
         putBack(connection, afterReuse: connection.isReused)
     }
 
