@@ -94,14 +94,17 @@ extension String {
     package func hasSameBytes(as other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
         guard left.count == right.count else { return false }
-        let isEqual = left.withContiguousStorageIfAvailable { left in
+        let isEqual: Bool?? = left.withContiguousStorageIfAvailable { left in
             right.withContiguousStorageIfAvailable { right in Self.areEqual(left, right) }
         }
-        return isEqual.flatMap { $0 } ?? left.elementsEqual(right)
+        if case .some(.some(let isEqual)) = isEqual { return isEqual }
+        return left.elementsEqual(right)
     }
 
     /// Returns whether two buffers of the same length have the same bytes.
     private static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        // Copies of a text share its storage, as the base URL of an API does.
+        if text.baseAddress == other.baseAddress { return true }
         let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(other))
         var index = 0
         // Eight bytes at a time; the loads stay within the buffers.

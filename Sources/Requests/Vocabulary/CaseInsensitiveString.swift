@@ -48,9 +48,13 @@ package enum ASCIIFolding {
     }
 
     /// Returns whether two strings are equal, ignoring ASCII case.
+    @inline(__always)  // most names differ in length, for which a call would take longer than the comparison
     package static func areEqual(_ text: String, _ otherText: String) -> Bool {
+        text.utf8.count == otherText.utf8.count && areEqualOfSameLength(text, otherText)
+    }
+
+    private static func areEqualOfSameLength(_ text: String, _ otherText: String) -> Bool {
         let (left, right) = (text.utf8, otherText.utf8)
-        guard left.count == right.count else { return false }
         let isEqual = left.withContiguousStorageIfAvailable { left in
             right.withContiguousStorageIfAvailable { right in areEqual(left, right) }
         }
@@ -60,14 +64,12 @@ package enum ASCIIFolding {
     /// Returns whether the bytes of two texts are equal, ignoring ASCII case.
     package static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ otherText: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == otherText.count else { return false }
-        // Fewer than eight bytes are not a whole word.
-        guard text.count >= 8 else {
-            var index = 0
-            while index < text.count, folded(text[index]) == folded(otherText[index]) { index += 1 }
-            return index == text.count
-        }
         let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(otherText))
         let last = text.count - 8
+        guard last >= 0 else {
+            if text.count >= 4 { return folded(shortWord(of: bytes)) == folded(shortWord(of: otherBytes)) }
+            return text.elementsEqual(otherText) { folded($0) == folded($1) }
+        }
         var index = 0
         while true {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -107,6 +109,12 @@ package enum ASCIIFolding {
             // The length separates texts that differ only in NUL bytes, which `remainder` cannot show.
             hasher.combine(text.count)
         }
+    }
+
+    /// Returns the four to eight bytes of a text as one word: its first and last four bytes, which overlap.
+    static func shortWord(of bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
+        return UInt64(bytes.loadUnaligned(as: UInt32.self)) << 32 | UInt64(last)
     }
 
     /// Returns the eight bytes of `word`, each folded.

@@ -10,6 +10,37 @@ package enum Token {
         return !isEmpty
     }
 
+    /// Returns whether `bytes` is a token.
+    ///
+    /// Letters and hyphens, of which nearly every name consists, are checked eight at a time, and other bytes one by
+    /// one.
+    static func isToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let (words, last) = (UnsafeRawBufferPointer(bytes), bytes.count - 8)
+        guard last >= 0 else {
+            // Two halves that overlap are a word of fewer bytes, but at least four.
+            return bytes.count >= 4 && isName(ASCIIFolding.shortWord(of: words))
+                || !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+        }
+        var index = 0
+        while true {
+            let isName = isName(words.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            guard isName || words[index..<index + 8].allSatisfy(isTokenByte) else { return false }
+            if index == last { return true }
+            // The last word may overlap the previous one.
+            index = min(index + 8, last)
+        }
+    }
+
+    /// Returns whether each byte of `word` is an ASCII letter or a hyphen.
+    private static func isName(_ word: UInt64) -> Bool {
+        let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        // All operands have 7 bits in each byte, so no sum carries into the next. Bit 0x20 folds the letters.
+        let (low, other) = ((word | 0x20 &* ones) & ~highBits, (word ^ 0x2D &* ones) & ~highBits)
+        // The high bit of each byte is set from a (0x61) on, above z (0x7A), and for all bytes but the hyphen (0x2D).
+        let (fromA, afterZ, isOther) = (low &+ 0x1F &* ones, low &+ 0x05 &* ones, other &+ 0x7F &* ones)
+        return (fromA & ~afterZ | ~isOther) & ~word & highBits == highBits
+    }
+
     /// Returns whether `byte` is allowed in a token.
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
