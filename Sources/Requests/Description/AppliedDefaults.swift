@@ -112,6 +112,6 @@ extension Header {
 
     /// Removes the fields that belong to the executor: those that frame a message or control a connection.
     mutating func removeFieldsOfExecutor() {
-        removeAll { $0.name.belongsToExecutor }
+        removeFields { $0.belongsToExecutor }
     }
 }

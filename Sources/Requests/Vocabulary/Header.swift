@@ -74,7 +74,8 @@ public struct Header: Sendable {
     private func index(of name: Field.Name, after index: Int = -1) -> Int? {
         switch storage {
         case .received(let received): received.firstIndex(of: name, from: index + 1)
-        case .fields(let fields): fields[(index + 1)...].firstIndex { $0.name == name }
+        // By position: iterating would copy each field.
+        case .fields(let fields): (index + 1..<fields.count).first { fields[$0].name == name }
         }
     }
 
@@ -114,15 +115,26 @@ public struct Header: Sendable {
     var problem: (RequestError.InvalidRequest, Field.Name?)? {
         // Most received fields are valid, and are checked without converting them to an array.
         if case .received(let received) = storage, received.isValid { return nil }
-        for field in list {
-            guard field.name.isValid else { return (.invalidFieldName, field.name) }
-            guard Token.isFieldValue(field.value) else { return (.invalidFieldValue, field.name) }
+        guard case .fields(let fields) = storage else { return Header(list).problem }
+        // By position: iterating would copy each field.
+        for index in fields.indices {
+            guard fields[index].name.isValid else { return (.invalidFieldName, fields[index].name) }
+            guard Token.isFieldValue(fields[index].value) else { return (.invalidFieldValue, fields[index].name) }
         }
         return nil
     }
 
     /// Returns whether the header contains a field named `name`.
     public func contains(_ name: Field.Name) -> Bool { index(of: name) != nil }
+
+    /// Returns whether the header contains a field whose name satisfies `condition`.
+    @inline(__always)  // calls `condition` without a closure
+    private func containsField(named condition: (Field.Name) -> Bool) -> Bool {
+        switch storage {
+        case .received(let received): (0..<received.count).contains { condition(received.name(at: $0)) }
+        case .fields(let fields): fields.indices.contains { condition(fields[$0].name) }
+        }
+    }
 
     /// Returns whether the header contains a field with the name of any field of `other`.
     package func containsAny(of other: Header) -> Bool {
@@ -201,7 +213,9 @@ extension Header {
     }
 
     /// Removes the fields whose names satisfy `condition`, without converting received fields to an array.
+    @inline(__always)  // calls `condition` without a closure
     package mutating func removeFields(named condition: (Field.Name) -> Bool) {
+        guard containsField(named: condition) else { return }
         switch storage {
         case .received(var received):
             received.removeAll(where: condition)
