@@ -8,46 +8,44 @@ extension RequestParts {
         _ delivery: ResponseBody.Delivery, encodingJSONWith makeEncoder: () -> JSONEncoder
     ) throws(RequestError) -> PreparedRequest {
         if !settings.isDefault, let problem = settings.problem { throw RequestError(.invalidRequest(problem)) }
-        let parameters = try resolvedParameters()
-        let target = try target(below: baseURL, parameters)
-        let request = try PreparedRequest(target: target, template: endpoint.shape, api: api) {
-            parts throws(RequestError) in
-            try prepare(&parts, with: parameters, accepting, delivery, makeEncoder)
+        let parameters = parameterSets.isEmpty ? nil : try resolvedParameters()
+        let request = try PreparedRequest(
+            PreparedRequest.Parts(
+                method: method, target: try target(below: baseURL, parameters), header: header, delivery: delivery,
+                acceptedTypes: accepting, cachePolicy: cachePolicy.applied(to: method), settings: settings,
+                template: endpoint.shape, api: api)
+        ) { parts throws(RequestError) in
+            try prepare(&parts, with: parameters, makeEncoder)
         }
         try request.validate()
         return request
     }
 
-    /// Sets the parts of `prepared`.
+    /// Sets the remaining parts of `prepared`.
     ///
     /// The order is significant: the defaults of the environment, Accept, the body, custom parameters, the credentials.
     private func prepare(
-        _ prepared: inout PreparedRequest.Parts, with parameters: ResolvedParameters?, _ accepting: [MediaType],
-        _ delivery: ResponseBody.Delivery, _ makeEncoder: () -> JSONEncoder
+        _ prepared: inout PreparedRequest.Parts, with parameters: ResolvedParameters?,
+        _ makeEncoder: () -> JSONEncoder
     ) throws(RequestError) {
-        prepared.method = method
-        // Assigning nil takes longer than the check.
-        if typedEndpoint != nil { prepared.typedEndpoint = typedEndpoint }
-        prepared.header = header
-        prepared.delivery = delivery
-        prepared.acceptedTypes = accepting
-        prepared.settings = settings
-        prepared.cachePolicy = cachePolicy.applied(to: method)
-        prepared.header.removeFieldsOfExecutor()
+        if hasTypedEndpoint { prepared.typedEndpoint = typedEndpoint }
         let defaults = settings.isDefault ? nil : attributes[EnvironmentDefaults.self]
+        // Content-Type describes no body. Nearly every request has no other source of one, and is searched only once.
+        let isBodiless = bodyProvider.isNone && parameters == nil && defaults == nil
+        prepared.header.removeFields { $0.belongsToExecutor || isBodiless && $0 == .contentType }
         var addedFields: [Field] = []
         if let defaults, defaults.applies(to: prepared.target) {
             addedFields = defaults.addFields(to: &prepared.header)
             defaults.addOptions(to: &prepared.settings.attributes)
         }
-        if !accepting.isEmpty, !prepared.header.contains(.accept) {
-            prepared.header.add(Field(name: .accept, value: accepting.acceptValue))
+        if !prepared.acceptedTypes.isEmpty, !prepared.header.contains(.accept) {
+            prepared.header.add(Field(name: .accept, value: prepared.acceptedTypes.acceptValue))
         }
         if let provider = parameters?.bodyProvider(besides: bodyProvider) {
             try Self.addBody(of: provider, to: &prepared, makeEncoder)
         } else if bodyProvider.isNone {
             // As the provider does, which is not called because passing it would copy it.
-            prepared.header.remove(.contentType)
+            if !isBodiless { prepared.header.remove(.contentType) }
         } else {
             try Self.addBody(of: bodyProvider, to: &prepared, makeEncoder)
         }
@@ -123,12 +121,11 @@ extension RequestParts {
 extension RequestParts {
     /// Returns the target at an API at `baseURL`: that URL, the path below it, and the query of both.
     func target(below baseURL: URL) throws(RequestError) -> TargetURI {
-        try target(below: baseURL, resolvedParameters())
+        try target(below: baseURL, parameterSets.isEmpty ? nil : resolvedParameters())
     }
 
-    private func resolvedParameters() throws(RequestError) -> ResolvedParameters? {
-        if parameterSets.isEmpty { return nil }
-        return try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
+    private func resolvedParameters() throws(RequestError) -> ResolvedParameters {
+        try RequestError.wrapping(.invalidRequest(.parametersNotEncoded)) {
             try ResolvedParameters(parameterSets, method: method, besides: bodyProvider)
         }
     }
@@ -143,6 +140,11 @@ extension RequestParts {
         if let problem = endpoint.problem {
             let kind = endpoint.isReference ? "reference" : "path"
             throw RequestError(.invalidRequest(problem), detail: Self.detail(kind, endpoint.template, base: base))
+        }
+        // Nearly every request; the cases below would copy the base target and the path.
+        if parameters == nil, !endpoint.isReference {
+            return endpoint.encoded.isEmpty && queryItems.isEmpty
+                ? base : base.appending(path: endpoint.encoded, items: queryItems)
         }
         let root = endpoint.isReference ? try base.resolving(checked: endpoint.encoded) : base
         let path = endpoint.isReference ? "" : endpoint.encoded

@@ -16,7 +16,11 @@ struct RequestParts: Sendable {
     @usableFromInline var cachePolicy: PreparedRequest.CachePolicy
     var settings = RequestSettings()
     /// The endpoint from which a client made the request.
-    @usableFromInline var typedEndpoint: (any Sendable)?
+    @usableFromInline var typedEndpoint: (any Sendable)? {
+        didSet { hasTypedEndpoint = true }
+    }
+    /// Whether the endpoint was set; stored, because comparing it with nil would copy it, which takes 140 instructions.
+    private(set) var hasTypedEndpoint = false
 
     @usableFromInline
     init(

@@ -26,6 +26,8 @@ public struct PreparedRequest: Sendable {
         /// An `AtomicLazyReference` costs 300 instructions for each change, because its functions are not specialized.
         private let lateReference = Atomic<Unmanaged<LateFields>?>(nil)
 
+        // Inlined, so that the parts are created in the box.
+        @inline(__always)
         init(_ parts: consuming Parts, isPartOfCall: Bool = false) {
             self.parts = parts
             self.isPartOfCall = Atomic(isPartOfCall)
@@ -35,11 +37,6 @@ public struct PreparedRequest: Sendable {
         init(copying other: Box) {
             parts = other.parts
             isPartOfCall = Atomic(other.isPartOfCall.load(ordering: .relaxed))
-        }
-
-        init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?) {
-            parts = Parts(target: target, template: template, api: api)
-            isPartOfCall = Atomic(false)
         }
 
         deinit { lateReference.load(ordering: .acquiring)?.release() }
@@ -69,52 +66,20 @@ public struct PreparedRequest: Sendable {
         }
     }
 
-    /// The values that a request consists of.
-    struct Parts: Sendable {
-        var method = HTTPMethod.get
-        var target: TargetURI
-        var header = Header.empty
-        var body = RequestBody.none
-        var delivery = ResponseBody.Delivery.collected(limit: ResponseBody.Delivery.defaultLimit)
-        var deadline: Deadline?
-        var acceptedTypes: [MediaType] = []
-        var cachePolicy = PreparedRequest.CachePolicy.useProtocolCachePolicy
-        var settings = RequestSettings()
-        var template: PathTemplate
-        /// The redirects that led to the request; nil for the first request of a call.
-        var redirection: Redirection?
-        /// The values that the environment has added; nil without an environment.
-        var defaults: AppliedDefaults?
-        var permitsEncodedStream = false
-        // Not `any Endpoint`: the layer of endpoints is above this one (decision 0028).
-        var typedEndpoint: (any Sendable)?
-        let api: (any Sendable)?
-        /// Whether middleware before the executor handles a 401 itself.
-        var handlesUnauthorized = false
-        /// Receives the values of each changed form of the request; nil if no middleware before it needs them.
-        var seenValues: SeenValues?
-        /// The late fields of the earlier form to which those of this form belong; nil if none are recorded.
-        var earlierLateFields: LateFields?
-
-        init(target: TargetURI, template: PathTemplate, api: consuming (any Sendable)? = nil) {
-            self.target = target
-            self.template = template
-            self.api = api
-        }
-    }
-
     init(_ parts: Parts) {
         parts.seenValues?.add(parts.header, parts.target)
         box = Box(parts)
     }
 
-    /// Creates a request for `target` and `api`, whose other parts `build` sets in place (decision 0015).
+    /// Creates a request with the values of `parts`, the others of which `build` sets in place (decision 0015).
+    @inline(__always)  // creates the parts in their box
     init(
-        target: TargetURI, template: PathTemplate, api: consuming (any Sendable)?,
-        _ build: (inout Parts) throws(RequestError) -> Void
+        _ parts: consuming Parts, _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
-        box = Box(target: target, template: template, api: api)
+        // A local reference, because changing a property of one in `self` would count it.
+        let box = Box(parts)
         try build(&box.parts)
+        self.box = box
     }
 
     /// Whether this request has been validated in its present form.
@@ -318,6 +283,11 @@ public struct PreparedRequest: Sendable {
         set { change { $0.settings.validator = newValue } }
     }
 
+    /// Returns whether the ``validator`` accepts a response with `status` whatever its header is, without calling it.
+    func accepts(_ status: HTTPStatus) -> Bool {
+        status.isSuccess && box.parts.settings.isDefault && box.parts.acceptedTypes.isEmpty
+    }
+
     /// The media types that the decoder reads; empty if it reads any type.
     public var acceptedTypes: [MediaType] {
         get { box.parts.acceptedTypes }
@@ -361,22 +331,17 @@ public struct PreparedRequest: Sendable {
         method: HTTPMethod = .get, target: TargetURI, header: Header = .empty, body: RequestBody = .none,
         delivery: ResponseBody.Delivery = .collected(limit: ResponseBody.Delivery.defaultLimit)
     ) {
-        var parts = Parts(target: target, template: PathTemplate(path: target.path, text: nil))
-        parts.method = method
-        parts.header = header
+        var parts = Parts(method: method, target: target, header: header, delivery: delivery)
         parts.body = body
-        parts.delivery = delivery
         self.init(parts)
     }
 
     /// Creates a request that a server has received: its response is streamed to the client, without time limits.
     package init(receivedWith method: HTTPMethod, target: TargetURI, header: Header, body: RequestBody) {
-        box = Box(target: target, template: PathTemplate(path: target.path, text: nil), api: nil)
-        box.parts.method = method
-        box.parts.header = header
+        box = Box(
+            Parts(
+                method: method, target: target, header: header, delivery: .streamed, settings: .withoutTimeouts))
         box.parts.body = body
-        box.parts.delivery = .streamed
-        box.parts.settings = .withoutTimeouts
     }
 
     /// Creates a request for `url`, with defaults for all other properties.

@@ -6,8 +6,10 @@ struct PathTemplate: Sendable {
     /// The path, percent-encoded.
     let path: String
 
-    /// The text of the template if the positions of the values cannot express it, or nil.
-    private let written: String?
+    /// The text of the template if the positions of the values cannot express it; empty otherwise.
+    private let written: String
+    // Not an optional string, which takes twice as long to copy and to release.
+    private let isWritten: Bool
 
     // 16 bits for each of up to four values, the first in the lowest. The low byte is the number of bytes between the
     // previous value and this one, the high byte the number of bytes of the value.
@@ -21,21 +23,23 @@ struct PathTemplate: Sendable {
     ///   - text: The path as it was written, or nil if it is the same text.
     init(path: String, text: String?) {
         self.path = path
-        written = text.flatMap { $0.hasSameBytes(as: path) ? nil : $0 }
+        isWritten = text.map { !$0.hasSameBytes(as: path) } ?? false
+        written = isWritten ? text ?? "" : ""
         (places, count) = (0, 0)
     }
 
     /// Creates a template from the path that `writer` has written.
     init(_ writer: PathWriter) {
         path = writer.path
-        written = writer.template
+        written = writer.template ?? ""
+        isWritten = writer.template != nil
         places = writer.places
         count = writer.count
     }
 
     /// The path with `{}` in place of each value.
     var text: String {
-        if let written { return written }
+        if isWritten { return written }
         return Self.text(of: path, places, count)
     }
 
@@ -64,7 +68,7 @@ extension PathTemplate: Equatable {
     /// Returns whether the paths and the templates are equal byte by byte.
     static func == (left: Self, right: Self) -> Bool {
         guard left.path.hasSameBytes(as: right.path) else { return false }
-        if left.written == nil, right.written == nil, left.count == right.count, left.places == right.places {
+        if !left.isWritten, !right.isWritten, left.count == right.count, left.places == right.places {
             return true
         }
         return left.text.hasSameBytes(as: right.text)
