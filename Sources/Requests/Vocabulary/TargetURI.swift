@@ -14,6 +14,7 @@ public struct TargetURI: Sendable {
         let zone: String?
         let port: Int?
         let authority: String
+        let versionAndHost: String
         let origin: OriginKey
         let isHTTP: Bool
         let isHTTPS: Bool
@@ -25,6 +26,7 @@ public struct TargetURI: Sendable {
             self.zone = zone
             self.port = port == TargetURI.defaultPort(of: scheme) ? nil : port
             authority = self.port.map { "\(host):\($0)" } ?? host
+            versionAndHost = " HTTP/1.1\r\nHost: \(authority)\r\n"
             origin = OriginKey("\(scheme)://\(authority)")
             isHTTP = scheme == "http"
             isHTTPS = scheme == "https"
@@ -74,6 +76,9 @@ public struct TargetURI: Sendable {
         var pathEnd: String.Index { requestTarget.utf8.index(requestTarget.startIndex, offsetBy: pathLength) }
 
         var hasQuery: Bool { pathLength < requestTarget.utf8.count }
+
+        /// Whether the path is a slash, and there are no query and no fragment.
+        var isRoot: Bool { requestTarget == "/" && fragment == nil }
     }
 
     /// The scheme in lower case, such as `https`.
@@ -139,6 +144,9 @@ public struct TargetURI: Sendable {
 
     /// The value of the Host field: the host, and the port unless it is the default (RFC 9110 §7.2).
     public var authority: String { parts.server.authority }
+
+    /// The end of a request line, and the line of the Host field, which are formatted once for each server.
+    var versionAndHost: String { parts.server.versionAndHost }
 
     /// The request target in origin-form: the path and the query (RFC 9112 §3.2.1).
     public var requestTarget: String { parts.requestTarget }
@@ -208,12 +216,17 @@ extension TargetURI {
     ///   - items: The items to append to the query.
     ///   - query: Text to append to the query after `items`, percent-encoded.
     /// - Returns: The target.
+    @inline(__always)  // nearly every request has the simple case
     func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
-        let own = parts.requestTarget
         // Below the root of a host, the path is the request target unchanged (decision 0015).
-        if own == "/", items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {
-            return TargetURI(Parts(parts.server, added, pathLength: added.utf8.count, fragment: fragment))
+        if parts.isRoot, items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {
+            return TargetURI(Parts(parts.server, added, pathLength: added.utf8.count, fragment: nil))
         }
+        return assembling(path: added, items: items, query: query)
+    }
+
+    private func assembling(path added: String, items: QueryItems, query: String?) -> TargetURI {
+        let own = parts.requestTarget
         let capacity =
             own.utf8.count + added.utf8.count + items.encodedCapacity(with: .strict) + (query?.utf8.count ?? 0) + 3
         var pathLength = 0
