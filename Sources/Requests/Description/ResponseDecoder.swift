@@ -130,6 +130,7 @@ public struct ResponseDecoder<Response>: Sendable {
 
     /// Returns the value decoded from `response` without suspending; nil when decoding may suspend.
     @inlinable
+    @inline(__always)  // otherwise the response and the request are copied for it
     func immediateValue<R: RequestConvertible>(from response: RawResponse, for request: R) throws -> Response? {
         guard case .bytes(let body) = response.body else { return nil }
         switch decoding {
@@ -137,7 +138,7 @@ public struct ResponseDecoder<Response>: Sendable {
         case .immediate(let decode, _):
             if Response.self == Void.self, let nothing = () as? Response { return nothing }
             return try decode(response.head, body)
-        case .json(let decode, _): return try decode(body, request.makeJSONDecoder)
+        case .json(let decode, _): return try decode(body) { request.makeJSONDecoder() }
         }
     }
 }

@@ -159,6 +159,9 @@ public struct RawResponse: Sendable {
             set { extraValues.retries = newValue }
         }
 
+        /// The number of ``retries``, determined without copying them.
+        var retryCount: Int { extras == nil ? 0 : extraValues.retries.count }
+
         /// The fields that middleware has added to the request, if the response is an error that can repeat them.
         var sentCredentials: SentCredentials {
             get { extras == nil ? SentCredentials() : extraValues.sentCredentials }

@@ -10,13 +10,17 @@ struct AcceptedResponse: Sendable {
     /// Creates the accepted response of `call` after validating `response`.
     ///
     /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
+    @inline(__always)  // otherwise the response is moved to it, and then to its place
     init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
-        do {
-            let request = call.request
-            try request.validator.validate(
-                response.head, accepting: request.acceptedTypes, isEmpty: response.body.isKnownEmpty)
-        } catch {
-            throw call.failure(error, rejecting: response)
+        // The validator is called only if it may reject the response, which saves 250 instructions for most.
+        if !call.request.accepts(response.head.status) {
+            do {
+                let request = call.request
+                try request.validator.validate(
+                    response.head, accepting: request.acceptedTypes, isEmpty: response.body.isKnownEmpty)
+            } catch {
+                throw call.failure(error, rejecting: response)
+            }
         }
         // An error while the stream is read then has the request and the response too.
         if case .stream(let stream) = response.body {
@@ -24,7 +28,7 @@ struct AcceptedResponse: Sendable {
         }
         self.response = response
         self.call = call
-        if !self.call.retries.isEmpty { addRetries() }
+        if self.call.hasRetries { addRetries() }
     }
 
     @inline(never)  // keeps code that few responses need out of the initializer
@@ -96,6 +100,7 @@ extension AcceptedResponse {
 
     /// Returns the decoded value on a thread that may block; without a task if decoding does not suspend.
     @inlinable
+    @inline(__always)  // otherwise the request is copied for it
     func valueInPlace<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R
     ) throws(RequestError) -> R.Resource {
@@ -110,14 +115,31 @@ extension AcceptedResponse {
     /// Returns the decoded value on a thread that may block, from this response or from a later one, if `executor`
     /// repeats the exchange after an error of the decoder.
     @inlinable
+    @inline(__always)  // as above
     mutating func valueInPlace<R: RequestConvertible>(
         by decoder: ResponseDecoder<R.Resource>, for request: R, repeatedBy executor: InPlaceExecutor
     ) throws(RequestError) -> R.Resource {
+        do throws(RequestError) {
+            return try valueInPlace(by: decoder, for: request)
+        } catch {
+            return try valueOfRepetition(after: error, by: decoder, for: request, repeatedBy: executor)
+        }
+    }
+
+    /// Returns the value decoded from a later response, if `executor` repeats the exchange after `error`.
+    // Not inlined: a response that a loop may replace is moved before it is decoded.
+    @usableFromInline
+    mutating func valueOfRepetition<R: RequestConvertible>(
+        after error: RequestError, by decoder: ResponseDecoder<R.Resource>, for request: R,
+        repeatedBy executor: InPlaceExecutor
+    ) throws(RequestError) -> R.Resource {
+        var lastError = error
         while true {
+            self = try repeatedInPlace(after: lastError, by: executor)
             do throws(RequestError) {
                 return try valueInPlace(by: decoder, for: request)
             } catch {
-                self = try repeatedInPlace(after: error, by: executor)
+                lastError = error
             }
         }
     }

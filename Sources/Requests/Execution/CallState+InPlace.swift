@@ -3,6 +3,7 @@ extension RequestConvertible {
     ///
     /// A task is used only for work that suspends (decision 0010).
     @inlinable
+    @inline(never)  // specialized for the request, which a caller that contains this code would copy (decision 0052)
     func typedResponseInPlace(
         from executor: InPlaceExecutor
     ) throws(RequestError) -> TypedResponse<Resource> {
@@ -14,6 +15,7 @@ extension RequestConvertible {
 
     /// Returns only the decoded value.
     @inlinable
+    @inline(never)  // as above
     func valueInPlace(from executor: InPlaceExecutor) throws(RequestError) -> Resource {
         let decoder = responseDecoder
         var accepted = try prepared().acceptedInPlace(by: executor)
@@ -24,13 +26,9 @@ extension RequestConvertible {
 extension PreparedRequest {
     /// Performs ``accepted(by:reportingTo:)`` on a thread that may block.
     @usableFromInline
-    func acceptedInPlace(by executor: InPlaceExecutor) throws(RequestError) -> AcceptedResponse {
-        if mustBeMeasured {
-            // Collecting the body suspends, and takes time from the total limit of the call.
-            let (left, total) = (timeLeft, timeouts.total)
-            let limit = left.map { min($0, total ?? $0) } ?? total
-            return try inTask(limit) { () async throws(RequestError) in try await accepted(by: executor.base) }
-        }
+    consuming func acceptedInPlace(by executor: InPlaceExecutor) throws(RequestError) -> AcceptedResponse {
+        // Collecting the body suspends.
+        if mustBeMeasured { return try measuredInTask(by: executor) }
         var call = CallState(self, now: .now)
         while true {
             // Collecting the body suspends.
@@ -51,6 +49,13 @@ extension PreparedRequest {
             case .deferred(let remaining): return try call.acceptedInTask(by: executor, resuming: remaining)
             }
         }
+    }
+
+    /// Performs a call in a task, which takes the time to collect the body from the total limit of the call.
+    private func measuredInTask(by executor: InPlaceExecutor) throws(RequestError) -> AcceptedResponse {
+        let (left, total) = (timeLeft, timeouts.total)
+        let limit = left.map { min($0, total ?? $0) } ?? total
+        return try inTask(limit) { () async throws(RequestError) in try await accepted(by: executor.base) }
     }
 
     /// Performs one exchange on a thread that may block.

@@ -125,7 +125,11 @@ func outcome<Value>(
 
 extension PreparedRequest {
     /// Whether the server requires a length and the length of the body is unknown.
-    var mustBeMeasured: Bool { body.knownLength == nil && options.requiresContentLength == true }
+    var mustBeMeasured: Bool { hasBody && needsMeasurement }
+
+    // The layout of the options is determined at run time, in each function that contains this code.
+    @inline(never)
+    private var needsMeasurement: Bool { body.knownLength == nil && options.requiresContentLength == true }
 
     /// Collects the body if the server requires its length and it is unknown.
     mutating func collectBodyIfNeeded() async throws(RequestError) {

@@ -11,16 +11,40 @@ package struct CallState {
     }
 
     /// The heads of the redirects that were followed, in order.
-    package private(set) var history: [ResponseHead] = []
+    package private(set) var history: [ResponseHead] {
+        get { past == nil ? [] : pastValues.history }
+        set { pastValues.history = newValue }
+    }
 
     /// The number of requests of the call so far, including the current one.
     package private(set) var attempts = 1
 
     /// The repetitions of the current request after responses that could not be decoded, and all that preceded them.
-    package private(set) var retries: [RawResponse.Metrics.Retry] = []
+    package private(set) var retries: [RawResponse.Metrics.Retry] {
+        get { past == nil ? [] : pastValues.retries }
+        set { pastValues.retries = newValue }
+    }
 
-    /// The targets of the redirects that were HTTP/1.0 responses.
-    private var http10Targets: [TargetURI] = []
+    /// The values of the earlier requests of the call.
+    ///
+    /// They are one reference, which is nil for a call with one request (decision 0052).
+    private var past: Past?
+
+    private indirect enum Past: Sendable {
+        case values(PastValues)
+    }
+
+    private struct PastValues: Sendable {
+        var history: [ResponseHead] = []
+        var retries: [RawResponse.Metrics.Retry] = []
+        /// The targets of the redirects that were HTTP/1.0 responses.
+        var http10Targets: [TargetURI] = []
+    }
+
+    private var pastValues: PastValues {
+        get { if case .values(let values)? = past { values } else { PastValues() } }
+        set { past = .values(newValue) }
+    }
 
     /// The request that is being executed.
     package private(set) var request: PreparedRequest
@@ -29,28 +53,33 @@ package struct CallState {
     ///
     /// A total limit becomes a deadline here, once.
     package init(_ request: PreparedRequest, now: @autoclosure () -> Deadline) {
-        self.request = request
         // Sets a flag in the shared storage instead of a copy, because most calls are not redirected (decision 0021).
         request.isPartOfCall = true
-        guard let total = request.timeouts.total else { return }
-        self.request.limit = request.limit.orEarlier(now().advanced(by: total))
+        let total = request.timeouts.total
+        // The last use, which moves the request.
+        self.request = request
+        if let total { self.request.limit = self.request.limit.orEarlier(now().advanced(by: total)) }
     }
+
+    /// Whether there were repetitions, determined without copying them.
+    var hasRetries: Bool { past != nil && !retries.isEmpty }
 
     /// Returns the next action after `response`.
     ///
     /// - Throws: ``RequestError`` when a redirect is refused, with the response that is the redirect.
     package mutating func receive(_ response: RawResponse) throws(RequestError) -> NextAction {
-        attempts += response.metrics.retries.count
+        attempts += response.metrics.retryCount
         // The policy checks this first too; checking it here avoids copying the policy for most responses.
         guard response.head.status.isFollowable else { return .finish }
-        if response.metrics.isHTTP10 { http10Targets.append(request.target) }
+        if response.metrics.isHTTP10 { pastValues.http10Targets.append(request.target) }
         var next: PreparedRequest
         do {
             guard let following = try request.redirectPolicy.request(following: request, after: response.head) else {
                 return .finish
             }
             next = following
-            if http10Targets.contains(where: { $0.hasSameOrigin(as: next.target) }) { try next.avoidChunks() }
+            let isHTTP10 = pastValues.http10Targets.contains { $0.hasSameOrigin(as: next.target) }
+            if isHTTP10 { try next.avoidChunks() }
         } catch {
             throw error.adding(
                 request: request, response: response.head, body: response.collectedBody, attempts: attempts
@@ -66,7 +95,7 @@ package struct CallState {
         history.append(response.head)
         attempts += 1
         request = next
-        if !retries.isEmpty { setRetries([]) }
+        if hasRetries { setRetries([]) }
         return .execute
     }
 
