@@ -11,7 +11,10 @@ enum Octet {
     static let zero: UInt8 = 0x30
 
     /// Returns whether `byte` is SP or HTAB.
-    static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+    static func isBlank(_ byte: UInt8) -> Bool {
+        // One comparison excludes nearly all bytes.
+        byte <= space && (byte == space || byte == tab)
+    }
 
     /// Returns whether `byte` is allowed in a token (RFC 9110 §5.6.2).
     @inline(__always)
@@ -39,22 +42,25 @@ extension Span<UInt8> {
 
     // The functions below examine eight bytes at a time: arithmetic on a word sets the high bit of bytes that match.
 
+    /// The last position of eight bytes; negative if there are fewer.
+    private var lastWord: Int { count &- 8 }
+
     /// Returns the eight bytes at `position`, the first one lowest; the caller has checked that they are within the
     /// span.
     @inline(__always)  // one load, without a call
     private func word(at position: Int) -> UInt64 {
-        UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+        UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: position, as: UInt64.self))
     }
 
     /// Returns the first position from `start` whose byte is neither SP nor visible ASCII, or the end.
+    @inline(__always)  // in the loop over the lines of a head
     func endOfPlainText(from start: Int) -> Int {
         var position = start
-        while count &- position >= 8 {
+        while position <= lastWord {
             let word = word(at: position)
-            // Matches bytes below 0x20, DEL, and above 0x7F. Borrows spread upwards only, so the lowest match is exact.
-            let below = (word &- Self.ones &* 0x20) & ~word
-            let other = word ^ (Self.ones &* 0x7F)
-            let found = (word | below | ((other &- Self.ones) & ~other)) & Self.highBits
+            // Matches bytes above 0x7F, below 0x20, and DEL. Carries and borrows of these spread upwards only, so the
+            // lowest match is exact.
+            let found = (word | (word &- Self.ones &* 0x20) | (word &+ Self.ones)) & Self.highBits
             if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
             position &+= 8
         }
@@ -63,34 +69,55 @@ extension Span<UInt8> {
     }
 
     /// Returns the first position from `start` whose byte is not allowed in a token, or the end.
+    @inline(__always)  // as above
     func endOfToken(from start: Int) -> Int {
         var position = start
-        while position < count {
-            if count &- position >= 8 {
-                let plain = plainTokenBytes(at: position)
-                if plain == 8 {
-                    position &+= 8
-                    continue
-                }
-                position &+= plain
-            }
-            guard Octet.isToken(self[unchecked: position]) else { return position }
+        while position <= lastWord {
+            let plain = plainTokenBytes(at: position)
+            position &+= plain
+            if plain == 8 { continue }
+            let byte = self[unchecked: position]
+            // A colon, which is not in a token, ends nearly every name: one comparison.
+            guard byte != Octet.colon, Octet.isToken(byte) else { return position }
             position &+= 1
         }
+        while position < count, Octet.isToken(self[unchecked: position]) { position &+= 1 }
         return position
     }
 
-    /// Returns how many of the eight bytes at `position`, counted from the first, are letters, digits or `-`.
+    /// Returns how many of the eight bytes at `position`, counted from the first one, are letters or dashes.
+    @inline(__always)  // as above
     private func plainTokenBytes(at position: Int) -> Int {
         let word = word(at: position)
-        // The high bits are cleared so that each sum stays within its byte.
-        let low = word & ~Self.highBits
-        let lowerCase = low | Self.ones &* 0x20
-        let letters = (lowerCase &+ Self.ones &* (0x80 - 0x61)) & ~(lowerCase &+ Self.ones &* (0x80 - 0x7B))
-        let digits = (low &+ Self.ones &* (0x80 - 0x30)) & ~(low &+ Self.ones &* (0x80 - 0x3A))
-        let dashes = ~((low ^ Self.ones &* 0x2D) &+ Self.ones &* 0x7F)
-        let others = ~(letters | digits | dashes) | word
-        return (others & Self.highBits).trailingZeroBitCount &>> 3
+        let lowerCase = word | Self.ones &* 0x20
+        // A sum sets the high bit of its byte from the given byte on; only bytes above 0x7F, which match, carry.
+        let nonletters = ~(lowerCase &+ Self.ones &* (0x80 - 0x61)) | (lowerCase &+ Self.ones &* (0x80 - 0x7B))
+        let nondashes = (word ^ Self.ones &* 0x2D) &+ Self.ones &* 0x7F
+        return ((nonletters & nondashes | word) & Self.highBits).trailingZeroBitCount &>> 3
+    }
+
+    /// Returns whether the token in the bytes from `start` to before `end`, which are within the span, is `name`, which
+    /// consists of lower-case letters and dashes, ignoring ASCII case.
+    @inline(__always)  // so that the words of `name` are constants
+    func isName(_ name: StaticString, from start: Int, to end: Int) -> Bool {
+        let length = name.utf8CodeUnitCount
+        guard end &- start == length else { return false }
+        // In a token, setting bit 0x20 yields a letter or dash of `name` only from the same letter or dash.
+        guard length >= 8 else {
+            var offset = 0
+            while offset < length, self[unchecked: start &+ offset] | 0x20 == name.utf8Start[offset] { offset &+= 1 }
+            return offset == length
+        }
+        let expected = UnsafeRawPointer(name.utf8Start)
+        var offset = 0
+        while true {
+            let lowerCase = word(at: start &+ offset) | Self.ones &* 0x20
+            let word = UInt64(littleEndian: expected.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            guard lowerCase == word else { return false }
+            if offset == length &- 8 { return true }
+            // The last word may overlap the previous one.
+            offset = min(offset &+ 8, length &- 8)
+        }
     }
 
     /// Returns the minor version of `HTTP/1.0` to `HTTP/1.9`, or nil for other bytes or fewer than eight.
@@ -106,7 +133,7 @@ extension Span<UInt8> {
     /// Returns the position of the first LF from `start`, or nil.
     func firstLineFeed(from start: Int) -> Int? {
         var position = start
-        while count &- position >= 8 {
+        while position <= lastWord {
             let other = word(at: position) ^ (Self.ones &* 0x0A)
             let found = (other &- Self.ones) & ~other & Self.highBits
             if found != 0 { return position &+ found.trailingZeroBitCount &>> 3 }
@@ -120,6 +147,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the first position from `start` whose byte is neither SP nor HTAB, or the end.
+    @inline(__always)  // as above
     func endOfBlanks(from start: Int) -> Int {
         var position = start
         while position < count, Octet.isBlank(self[unchecked: position]) { position &+= 1 }
@@ -127,6 +155,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the end of the range from `start` to `end` without its trailing SP and HTAB.
+    @inline(__always)  // as above
     func trimmedEnd(_ end: Int, after start: Int) -> Int {
         var end = end
         while end > start, Octet.isBlank(self[end &- 1]) { end &-= 1 }

@@ -88,25 +88,24 @@ package struct ResponseReader: Sendable {
     ///
     /// Call it again with the remaining bytes until it needs more. At the end of the message `bytes` may be empty.
     package mutating func next(in bytes: Span<UInt8>) throws(WireError) -> (consumed: Int, event: Event) {
-        var position = 0
-        let event = try read(bytes, &position)
-        return (position, event)
+        var consumed = 0
+        let event = try bytes.withUnsafeBytes { (bytes) throws(WireError) in try next(in: bytes, consumed: &consumed) }
+        return (consumed, event)
     }
 
     /// Reads `bytes`, memory that the caller keeps valid during the call, and stores the number of bytes consumed.
     ///
     /// The number is a parameter because a returned pair would be copied with the event: 80 instructions.
     package mutating func next(
-        in bytes: UnsafeRawBufferPointer, consumed: inout Int
+        in bytes: UnsafeRawBufferPointer, consumed position: inout Int
     ) throws(WireError) -> Event {
-        consumed = 0
-        return try read(bytes.assumingMemoryBound(to: UInt8.self).span, &consumed)
-    }
-
-    private mutating func read(_ bytes: Span<UInt8>, _ position: inout Int) throws(WireError) -> Event {
+        let bytes = bytes.assumingMemoryBound(to: UInt8.self).span
+        // Copied once, not for each call below.
+        let limits = limits
+        position = 0
         if !bytes.isEmpty { hasStarted = true }
         if phase == .statusLine {
-            guard let end = try readStatusLine(bytes) else { return .needMore }
+            guard let end = try readStatusLine(bytes, limits) else { return .needMore }
             position = end
         }
         if phase == .header {
@@ -138,20 +137,20 @@ package struct ResponseReader: Sendable {
         return .end(trailers: .empty)
     }
 
-    private mutating func readStatusLine(_ bytes: Span<UInt8>) throws(WireError) -> Int? {
+    private mutating func readStatusLine(
+        _ bytes: Span<UInt8>, _ limits: WireLimits
+    ) throws(WireError) -> Int? {
         guard try search.shouldParse(in: bytes, from: 0, limits: limits),
             let (line, end) = try statusLine(in: bytes, limits: limits)
         else { return nil }
         self.line = line
         search = StartLineSearch()
-        // The limit of the head includes the interim responses before it.
         section.begin(afterLine: end)
         phase = .header
         return end
     }
 
     private mutating func endHead() throws(WireError) -> Event {
-        let framingFields = section.framing
         let header = section.takeFields()
         if line.status == 101 {
             guard acceptsUpgrade else { throw .violation(.unexpectedUpgrade) }
@@ -165,16 +164,18 @@ package struct ResponseReader: Sendable {
                 throw .tooLarge(limit: .interimResponses(count: limits.interimResponses))
             }
             phase = .statusLine
+            // The limit of the head includes the interim responses before it.
+            section = FieldSection(tolerating: .response, bytesRead: section.bytesRead)
             return .interim(line, header)
         }
-        let framing = try framingFields.framing(of: line, answersHead: answersHead)
+        let framing = try section.framing.framing(of: line, answersHead: answersHead)
         body = BodyReader(framing, tolerating: .response)
         remaining = body.remaining
         phase = .body
-        let isReusable = framingFields.persists(after: line.version, framing)
+        let isReusable = section.framing.persists(after: line.version, framing)
         return .head(
             ReceivedResponse(
                 line: line, header: header, framing: framing, isReusable: isReusable,
-                keepAlive: framingFields.keepAlive.map(KeepAlive.init)))
+                keepAlive: section.framing.keepAlive.map(KeepAlive.init)))
     }
 }

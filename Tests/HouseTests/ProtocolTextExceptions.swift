@@ -26,12 +26,6 @@ extension ProtocolTextTests {
         Exception(
             "RequestsFoundation/RequestError+Foundation", "RequestError.errorDomain",
             "An error domain is compared with a constant of this package."),
-        Exception(
-            "RequestsHTTP1/FramingFields", "contains(\"close\")",
-            "The function of TokenList compares tokens by their bytes."),
-        Exception(
-            "RequestsHTTP1/FramingFields", "contains(\"keep-alive\")",
-            "The function of TokenList compares tokens by their bytes."),
         Exception("RequestsPOSIX/ProcessUsage", "text.prefix(count)", "The kernel writes this text in ASCII."),
         Exception("RequestsPOSIX/ProcessUsage", "VmHWM:", "The kernel writes this text in ASCII."),
         Exception(

@@ -1,117 +1,53 @@
 /// The fields of a section as they were received: their bytes in one buffer, from which a field is created on access.
 ///
 /// Most fields of a response are never read, so one allocation is sufficient for a head (decision 0015).
+@usableFromInline
 package struct ReceivedFields: @unchecked Sendable {  // the memory is written only while one value refers to it
     /// The capacity of the memory, and the number of fields and of bytes of text in it.
-    private struct Counts {
-        let capacity: Int
-        var fields = 0
-        var text = 0
+    @usableFromInline
+    package struct Counts {
+        @usableFromInline let capacity: Int
+        @usableFromInline var fields = 0
+        @usableFromInline var text = 0
     }
 
     /// The location of a field's name and value in the text.
-    private struct Location {
-        let start: UInt32
-        let nameCount: UInt32
-        let valueStart: UInt32
-        let valueCount: UInt32
-        let isASCII: Bool
+    @usableFromInline
+    package struct Location {
+        @usableFromInline let start: UInt32
+        @usableFromInline let nameCount: UInt32
+        @usableFromInline let valueStart: UInt32
+        @usableFromInline var valueCount: UInt32
+        @usableFromInline var isASCII: Bool
+
+        @inlinable init(start: UInt32, nameCount: UInt32, valueStart: UInt32, valueCount: UInt32, isASCII: Bool) {
+            self.start = start
+            self.nameCount = nameCount
+            self.valueStart = valueStart
+            self.valueCount = valueCount
+            self.isASCII = isASCII
+        }
     }
 
     /// The text from the beginning, and the locations backwards from the end.
-    private typealias Memory = ManagedBuffer<Counts, UInt8>
+    @usableFromInline package typealias Memory = ManagedBuffer<Counts, UInt8>
 
-    private var memory: Memory
+    @usableFromInline var memory: Memory
 
-    /// Creates an empty section with capacity for `text` bytes of text and eight fields.
-    package init(roomForText text: Int) {
-        memory = Self.memory(of: text + 8 * MemoryLayout<Location>.stride)
-    }
-
-    private static func memory(of capacity: Int) -> Memory {
-        Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
+    @inlinable init(_ memory: Memory) {
+        self.memory = memory
     }
 
     // Through a pointer, because each access to a property of a class has a dynamic exclusivity check.
-    private var counts: Counts { memory.withUnsafeMutablePointerToHeader { $0.pointee } }
+    var counts: Counts { memory.withUnsafeMutablePointerToHeader { $0.pointee } }
 
     /// The number of fields.
     package var count: Int { counts.fields }
 
-    /// Appends a field by the location of its name and value in text that is appended later.
-    ///
-    /// The field must not be read before ``append(text:)``.
-    ///
-    /// - Parameters:
-    ///   - name: The range of the name in the next text.
-    ///   - value: The range of the value in the next text, after the name.
-    ///   - isASCII: Whether the value is known to be ASCII.
-    /// - Returns: False, without appending, if the section would be larger than 2 GiB or the ranges are invalid.
-    @inline(__always)  // called for each field line of a response
-    package mutating func append(name: Range<Int>, value: Range<Int>, isASCII: Bool) -> Bool {
-        let (counts, stride) = (counts, MemoryLayout<Location>.stride)
-        let end = counts.text &+ value.upperBound
-        guard name.lowerBound >= 0, name.upperBound <= value.lowerBound, end <= Int32.max else { return false }
-        if !ensureCapacity(counts.text &+ (counts.fields &+ 1) &* stride) { return false }
-        // The conversions cannot truncate: `end` is at most `Int32.max` and all other numbers are at most `end`.
-        let location = Location(
-            start: UInt32(truncatingIfNeeded: counts.text &+ name.lowerBound),
-            nameCount: UInt32(truncatingIfNeeded: name.count),
-            valueStart: UInt32(truncatingIfNeeded: counts.text &+ value.lowerBound),
-            valueCount: UInt32(truncatingIfNeeded: value.count), isASCII: isASCII)
-        memory.withUnsafeMutablePointers { counts, bytes in
-            counts.pointee.fields &+= 1
-            UnsafeMutableRawPointer(bytes + counts.pointee.capacity - counts.pointee.fields &* stride)
-                .storeBytes(of: location, as: Location.self)
-        }
-        return true
-    }
-
-    /// Appends the text of the fields appended since the previous text.
-    ///
-    /// - Parameter text: The bytes that the ranges of those fields refer to.
-    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
-    package mutating func append(text: UnsafeBufferPointer<UInt8>) -> Bool {
-        let needed = counts.text + text.count + counts.fields * MemoryLayout<Location>.stride
-        guard ensureCapacity(needed) else { return false }
-        memory.withUnsafeMutablePointers { counts, bytes in
-            _ = UnsafeMutableBufferPointer(start: bytes + counts.pointee.text, count: text.count)
-                .initialize(fromContentsOf: text)
-            counts.pointee.text += text.count
-        }
-        return true
-    }
-
-    /// Appends a field.
-    ///
-    /// - Parameters:
-    ///   - name: The bytes of the name.
-    ///   - value: The bytes of the value.
-    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
-    package mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) -> Bool {
-        let line = Array(name) + Array(value)
-        return append(name: 0..<name.count, value: name.count..<line.count, isASCII: false)
-            && line.withUnsafeBufferPointer { append(text: $0) }
-    }
-
-    /// Ensures that the memory has a capacity of `needed` bytes and is not shared; returns false above 2 GiB.
-    private mutating func ensureCapacity(_ needed: Int) -> Bool {
-        guard needed <= Int32.max else { return false }
-        if needed > counts.capacity || !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: needed) }
-        return true
-    }
-
-    /// Removes the last field, if there is one; its text stays in the memory.
-    package mutating func removeLast() {
-        guard count > 0 else { return }
-        if !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: counts.capacity) }
-        memory.withUnsafeMutablePointerToHeader { $0.pointee.fields -= 1 }
-    }
-
     /// Removes the fields whose names satisfy `condition`; their text stays in the memory.
     mutating func removeAll(where condition: (Field.Name) -> Bool) {
         guard let first = (0..<count).first(where: { condition(name(at: $0)) }) else { return }
-        if !isKnownUniquelyReferenced(&memory) { moveToNewMemory(capacity: counts.capacity) }
+        if !isKnownUniquelyReferenced(&memory) { memory = Self.memory(of: counts.capacity, copying: memory) }
         var kept = first
         for position in first + 1..<count where !condition(name(at: position)) {
             memory.withUnsafeMutablePointers { counts, bytes in
@@ -123,21 +59,20 @@ package struct ReceivedFields: @unchecked Sendable {  // the memory is written o
         memory.withUnsafeMutablePointerToHeader { $0.pointee.fields = kept }
     }
 
-    /// Copies the content to new memory with the same capacity, or with twice `needed` if that is not sufficient.
-    private mutating func moveToNewMemory(capacity needed: Int) {
-        let old = memory
-        let (counts, stride) = (counts, MemoryLayout<Location>.stride)
-        let capacity = needed > counts.capacity ? 2 * needed : counts.capacity
-        memory = Self.memory(of: capacity)
-        memory.withUnsafeMutablePointers { newCounts, bytes in
-            newCounts.pointee.text = counts.text
-            newCounts.pointee.fields = counts.fields
-            old.withUnsafeMutablePointerToElements { oldBytes in
-                bytes.update(from: oldBytes, count: counts.text)
-                let locations = counts.fields * stride
-                (bytes + capacity - locations).update(from: oldBytes + counts.capacity - locations, count: locations)
+    /// Returns new memory of `capacity` bytes, with the content of other memory that is not larger.
+    static func memory(of capacity: Int, copying old: Memory?) -> Memory {
+        let memory = Memory.create(minimumCapacity: capacity) { _ in Counts(capacity: capacity) }
+        old?.withUnsafeMutablePointers { oldCounts, oldBytes in
+            memory.withUnsafeMutablePointers { counts, bytes in
+                counts.pointee.text = oldCounts.pointee.text
+                counts.pointee.fields = oldCounts.pointee.fields
+                bytes.update(from: oldBytes, count: counts.pointee.text)
+                let locations = counts.pointee.fields * MemoryLayout<Location>.stride
+                (bytes + capacity - locations).update(
+                    from: oldBytes + oldCounts.pointee.capacity - locations, count: locations)
             }
         }
+        return memory
     }
 }
 

@@ -1,0 +1,173 @@
+extension ReceivedFields {
+    /// The fields of a section while it is read.
+    ///
+    /// A writer cannot be copied, and no other value refers to its memory, so no append checks that. Appending is
+    /// inlined where a head is read: the check and a call for each field took a tenth of the reader's instructions.
+    @usableFromInline
+    package struct Writer: ~Copyable {
+        /// The memory, whose counts are set by ``finish()``; nil before the first field.
+        @usableFromInline var memory: Memory?
+        @usableFromInline var capacity = 0
+        /// The number of fields.
+        @usableFromInline package private(set) var count = 0
+        /// The number of bytes of text.
+        @usableFromInline var text = 0
+        /// The distance from a position in the received bytes to that of the same byte in the text.
+        @usableFromInline var distance: Int
+    }
+}
+
+extension ReceivedFields.Writer {
+    @usableFromInline typealias Location = ReceivedFields.Location
+
+    /// Creates a writer that continues `fields`, which becomes nil, or begins a section if it is nil, with the text
+    /// from position `start` of the received bytes.
+    @inlinable @inline(__always)  // nearly always, there are no fields yet
+    package init(taking fields: inout ReceivedFields?, from start: Int) {
+        memory = fields?.memory
+        distance = 0 &- start
+        fields = nil
+        if memory != nil { takeMemory() }
+    }
+
+    /// Sets the counts from the memory, and copies it if another value refers to it.
+    @usableFromInline
+    mutating func takeMemory() {
+        guard let counts = memory?.withUnsafeMutablePointerToHeader({ $0.pointee }) else { return }
+        if !isKnownUniquelyReferenced(&memory) {
+            memory = ReceivedFields.memory(of: counts.capacity, copying: memory)
+        }
+        (capacity, count, text) = (counts.capacity, counts.fields, counts.text)
+        distance &+= text
+    }
+
+    /// Returns the fields, or nil if there are none.
+    @inlinable
+    package consuming func finish() -> ReceivedFields? {
+        storeCounts()
+        return memory.map { ReceivedFields($0) }
+    }
+
+    @inlinable
+    func storeCounts() {
+        memory?.withUnsafeMutablePointerToHeader {
+            $0.pointee.fields = count
+            $0.pointee.text = text
+        }
+    }
+
+    /// Provides capacity for `text` bytes of text and eight fields.
+    package mutating func reserveCapacity(ofText text: Int) {
+        _ = ensureCapacity(text + 8 * MemoryLayout<Location>.stride)
+    }
+
+    /// Appends a field by the location of its name and value in the received bytes, whose text is appended later.
+    ///
+    /// - Parameters:
+    ///   - name: The range of the name, after the text that has been appended.
+    ///   - value: The range of the value, after the name.
+    ///   - isASCII: Whether the value is known to be ASCII.
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB or the ranges are invalid.
+    @inlinable @inline(__always)
+    package mutating func append(name: Range<Int>, value: Range<Int>, isASCII: Bool) -> Bool {
+        let stride = MemoryLayout<Location>.stride
+        guard name.lowerBound >= text &- distance, name.upperBound <= value.lowerBound,
+            value.upperBound <= Int(Int32.max) &- distance, ensureCapacity(text &+ (count &+ 1) &* stride)
+        else { return false }
+        // The conversions cannot truncate: the end of the value in the text is at most `Int32.max`.
+        let location = Location(
+            start: UInt32(truncatingIfNeeded: name.lowerBound &+ distance),
+            nameCount: UInt32(truncatingIfNeeded: name.upperBound &- name.lowerBound),
+            valueStart: UInt32(truncatingIfNeeded: value.lowerBound &+ distance),
+            valueCount: UInt32(truncatingIfNeeded: value.upperBound &- value.lowerBound), isASCII: isASCII)
+        count &+= 1
+        memory?.withUnsafeMutablePointerToElements {
+            UnsafeMutableRawPointer($0 + (capacity &- count &* stride)).storeBytes(of: location, as: Location.self)
+        }
+        return true
+    }
+
+    /// Appends the text before position `end` of the received `bytes` that has not been appended, if there are fields.
+    ///
+    /// - Returns: False, without appending, if the section would be larger than 2 GiB.
+    package mutating func appendText(of bytes: Span<UInt8>, upTo end: Int) -> Bool {
+        let start = text - distance
+        guard end > start, count > 0 else {
+            distance = text - end
+            return true
+        }
+        guard ensureCapacity(text + (end - start) + count * MemoryLayout<Location>.stride) else { return false }
+        append(bytes.extracting(start..<end))
+        return true
+    }
+
+    /// Appends text for which there is capacity.
+    private mutating func append(_ newText: Span<UInt8>) {
+        newText.withUnsafeBufferPointer { newText in
+            memory?.withUnsafeMutablePointerToElements {
+                _ = UnsafeMutableBufferPointer(start: $0 + text, count: newText.count)
+                    .initialize(fromContentsOf: newText)
+            }
+        }
+        text += newText.count
+    }
+
+    /// Appends SP and the `folded` bytes to the value of the last field; to an empty value, those bytes alone.
+    ///
+    /// The text of the last field must have been appended; the next text begins at position `end` of the bytes.
+    ///
+    /// - Parameters:
+    ///   - folded: The bytes of a folded line.
+    ///   - isASCII: Whether they are known to be ASCII.
+    ///   - end: The position after the line.
+    /// - Returns: False, without appending, if there is no field, or if the section would be larger than 2 GiB.
+    package mutating func extendLast(with folded: Span<UInt8>, isASCII: Bool, upTo end: Int) -> Bool {
+        let stride = MemoryLayout<Location>.stride
+        guard count > 0, ensureCapacity(text + 1 + folded.count + count * stride) else { return false }
+        let offset = capacity - count * stride
+        guard
+            var location = memory?.withUnsafeMutablePointerToElements({
+                UnsafeRawPointer($0 + offset).loadUnaligned(as: Location.self)
+            })
+        else { return false }
+        // The text after the value, such as the line end, is that of no other field.
+        text = Int(location.valueStart + location.valueCount)
+        if location.valueCount > 0 {
+            memory?.withUnsafeMutablePointerToElements { $0[text] = 0x20 }
+            text += 1
+        }
+        append(folded)
+        location.valueCount = UInt32(text) - location.valueStart
+        location.isASCII = location.isASCII && isASCII
+        memory?.withUnsafeMutablePointerToElements {
+            UnsafeMutableRawPointer($0 + offset).storeBytes(of: location, as: Location.self)
+        }
+        distance = text - end
+        return true
+    }
+
+    /// Returns the result of calling `read` with the value of the last field, whose text has been appended, or nil if
+    /// there is no field.
+    package func withLastValue<Result>(_ read: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
+        storeCounts()
+        guard count > 0, let memory else { return nil }
+        return ReceivedFields(memory).withBytes(at: count - 1) { _, value, _ in read(value) }
+    }
+
+    /// Ensures that the memory has a capacity of `needed` bytes; returns false above 2 GiB.
+    @inlinable @inline(__always)
+    mutating func ensureCapacity(_ needed: Int) -> Bool {
+        needed <= capacity || grow(to: needed)
+    }
+
+    /// Moves the fields to memory of twice `needed` bytes; at most 2 GiB.
+    @usableFromInline @inline(never)
+    mutating func grow(to needed: Int) -> Bool {
+        guard needed <= Int32.max else { return false }
+        storeCounts()
+        // The first memory is as large as requested.
+        capacity = memory == nil ? needed : min(2 * needed, Int(Int32.max))
+        memory = ReceivedFields.memory(of: capacity, copying: memory)
+        return true
+    }
+}
