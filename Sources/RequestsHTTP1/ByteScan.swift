@@ -120,6 +120,13 @@ extension Span<UInt8> {
         }
     }
 
+    /// Whether the bytes begin with `HTTP/1.1 200 OK`, CR and LF.
+    var beginsWithOK: Bool {
+        // In little-endian order: `HTTP/1.1`, then SP, `200 OK` and CR.
+        count >= 17 && word(at: 0) == 0x312E_312F_5054_5448 && word(at: 8) == 0x0D4B_4F20_3030_3220
+            && self[16] == Octet.lineFeed
+    }
+
     /// Returns the minor version of `HTTP/1.0` to `HTTP/1.9`, or nil for other bytes or fewer than eight.
     func minorVersion(at start: Int) -> UInt8? {
         guard count &- start >= 8 else { return nil }

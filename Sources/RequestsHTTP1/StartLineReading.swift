@@ -4,6 +4,11 @@ import Requests
 ///
 /// Each byte is checked as soon as it is present, so a peer that does not use HTTP is rejected at its first wrong byte.
 func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
+    // Nearly every status line: three comparisons, in place of 200 instructions.
+    if bytes.beginsWithOK {
+        try checkStartLine(length: 17, limits)
+        return (StatusLine(status: 200, reason: "OK"), 17)
+    }
     guard let version = try version(in: bytes, at: 0) else { return nil }
     guard let code = try statusCode(in: bytes) else { return nil }
     // `HTTP/1.1 200` has 12 bytes.
@@ -20,7 +25,7 @@ func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> 
         return nil
     }
     try checkStartLine(length: end, limits)
-    let reason = reasonPhrase(of: code, in: bytes, from: textStart, to: text.end, isASCII: text.isASCII)
+    let reason = bytes.text(from: textStart, to: text.end, isASCII: text.isASCII)
     return (StatusLine(version: version, status: HTTPStatus(code), reason: reason), end)
 }
 
@@ -100,15 +105,6 @@ private func statusCode(in bytes: Span<UInt8>) throws(WireError) -> Int? {
     guard bytes.count >= 12 else { return nil }
     guard code >= 100 else { throw .violation(.status) }
     return code
-}
-
-/// Returns the reason phrase in the bytes from `start` to before `end`.
-private func reasonPhrase(
-    of code: Int, in bytes: Span<UInt8>, from start: Int, to end: Int, isASCII: Bool
-) -> String {
-    // The phrase of nearly every response needs no scan and no allocation.
-    if code == 200, end &- start == 2, bytes[start] == 0x4F, bytes[start &+ 1] == 0x4B { return "OK" }
-    return bytes.text(from: start, to: end, isASCII: isASCII)
 }
 
 /// Throws if a start line of `length` bytes, line end included, exceeds the limit.
