@@ -1,16 +1,53 @@
 import Requests
 import RequestsPOSIX
 
+/// The pool that a call acquires a connection from: that of an executor, or a script for tests.
+protocol ConnectionSupply: Sendable {
+    associatedtype Network: ConnectionNetwork
+    typealias Waiter = PoolWaiter<Origin, Network.Connection, Network.Event>
+    typealias Lease = ConnectionLease<Network.Connection>
+
+    /// Requests a usable idle connection, or the right to establish one.
+    func request(
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+    ) throws(RequestError) -> PoolResponse<Lease, Waiter>
+
+    /// Returns what was granted to a call in the queue, which then leaves it; nil if nothing was.
+    func takeUp(_ waiter: Waiter) throws(RequestError) -> Lease?
+
+    /// Leaves the queue.
+    func withdraw(_ waiter: Waiter)
+
+    /// Searches for calls that hold connections and are not being run, for a blocked thread.
+    func intervene(for waiter: Waiter, _ watch: inout StallWatch)
+
+    /// Returns whether a request that cannot be sent again needs a new connection to `origin`.
+    func closesAfterResponses(_ origin: Origin) -> Bool
+
+    /// Returns the connector of a call with `timeLimits`.
+    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool) throws(RequestError) -> Network
+
+    /// Records whether a new connection is the only one of its origin in use.
+    func recordUse(of connection: Network.Connection)
+}
+
+extension ConnectionPool: ConnectionSupply {
+    typealias Network = Connector
+}
+
 /// The acquisition of a connection for one call, as a state machine that never waits: it takes an idle connection of
 /// the pool, is in the queue of the pool, or establishes a new connection (decision 0041).
-struct Acquisition: ConnectionSource, ~Copyable, Sendable {
+struct Acquisition<Pool: ConnectionSupply, Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~Copyable, Sendable
+where Pool.Network == Stream.Network {
+    typealias Network = Pool.Network
+
     private enum Stage: Sendable {
         case beginning
-        case queued(ConnectionPool.Ledger.Waiter)
+        case queued(Pool.Waiter)
         case establishing
     }
 
-    private let pool: ConnectionPool
+    private let pool: Pool
     private let origin: Origin
     private let timeLimits: SocketTimeLimits
     /// Whether the request continues a running call, so that it receives a connection of a pool that drains.
@@ -21,10 +58,10 @@ struct Acquisition: ConnectionSource, ~Copyable, Sendable {
     private let isBlocking: Bool
     private var stage = Stage.beginning
     private var watch = StallWatch()
-    private var new: NewConnection?
+    private var new: NewConnection<Stream>?
 
     init(
-        from pool: ConnectionPool, to origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool,
+        from pool: Pool, to origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool,
         isIdempotent: Bool, isBlocking: Bool
     ) {
         self.pool = pool
@@ -38,8 +75,8 @@ struct Acquisition: ConnectionSource, ~Copyable, Sendable {
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
 }
 
-extension Acquisition {
-    mutating func advance() throws(RequestError) -> ConnectionStep {
+extension Acquisition where Stream: ~Copyable {
+    mutating func advance() throws(RequestError) -> ConnectionStep<Network> {
         do throws(RequestError) {
             switch stage {
             case .beginning: return try begin()
@@ -53,7 +90,7 @@ extension Acquisition {
         }
     }
 
-    mutating func fail(_ error: WaitError, _ need: ConnectionNeed) throws(RequestError) {
+    mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError) {
         guard case .queued(let waiter) = stage else {
             try new?.fail(error, need)
             return
@@ -63,7 +100,7 @@ extension Acquisition {
         throw timeLimits.error(error, until: timeLimits.connecting, in: need.phase).beforeSending()
     }
 
-    private mutating func begin() throws(RequestError) -> ConnectionStep {
+    private mutating func begin() throws(RequestError) -> ConnectionStep<Network> {
         switch try pool.request(origin, timeLimits, isContinuation: isContinuation, isBlocking: isBlocking) {
         case .lease(let lease): return try use(lease)
         case .queued(let waiter):
@@ -73,7 +110,7 @@ extension Acquisition {
     }
 
     /// A blocked thread wakes often, to check for calls that cannot continue.
-    private func need(of waiter: ConnectionPool.Ledger.Waiter) -> ConnectionNeed {
+    private func need(of waiter: Pool.Waiter) -> ConnectionNeed<Network> {
         let end = waiter.isBlocking ? min(limit, .after(StallWatch.interval)) : limit
         return .signal(waiter.signal, until: end, in: .waitingForConnection)
     }
@@ -82,8 +119,8 @@ extension Acquisition {
     /// after each response only since the call has waited.
     private var needsNewConnection: Bool { !isIdempotent && pool.closesAfterResponses(origin) }
 
-    private mutating func use(_ lease: Lease) throws(RequestError) -> ConnectionStep {
-        let slot: Slot
+    private mutating func use(_ lease: Pool.Lease) throws(RequestError) -> ConnectionStep<Network> {
+        let slot: Network.Connection.Slot
         switch lease {
         case .connection(let connection) where !needsNewConnection:
             connection.beginReuse()
@@ -92,14 +129,17 @@ extension Acquisition {
         case .connection(let connection): slot = connection.slot
         case .slot(let granted): slot = granted
         }
-        new = NewConnection(to: origin, in: slot, with: try pool.connector(timeLimits, isBlocking: isBlocking))
+        new = NewConnection(to: origin, in: slot, over: try pool.connector(timeLimits, isBlocking: isBlocking))
         stage = .establishing
         return try establish()
     }
 
-    private mutating func establish() throws(RequestError) -> ConnectionStep {
+    private mutating func establish() throws(RequestError) -> ConnectionStep<Network> {
         guard let step = try new?.advance() else { preconditionFailure("the stage exists with a new connection only") }
         if case .connected(let connection) = step { pool.recordUse(of: connection) }
         return step
     }
 }
+
+/// The acquisition of a connection over a socket.
+typealias SocketAcquisition = Acquisition<ConnectionPool, SocketStream>

@@ -2,13 +2,13 @@ import Requests
 import RequestsPOSIX
 
 /// The next wait of a call that acquires a connection.
-enum ConnectionNeed {
+enum ConnectionNeed<Network: ConnectionNetwork>: Sendable {
     /// A signal of another thread, or that of the reactor for several sockets, until an instant.
-    case signal(WakeEvent, until: Deadline, in: RequestError.Phase)
+    case signal(Network.Event, until: Deadline, in: RequestError.Phase)
     /// The readiness of a socket in one of these directions until an instant.
-    case socket(Channel, Interest, until: Deadline, in: RequestError.Phase)
+    case socket(Network.Channel, Interest, until: Deadline, in: RequestError.Phase)
     /// A yield to other tasks, before an instant; bytes may have arrived that no wait reports.
-    case turn(Channel, until: Deadline, in: RequestError.Phase)
+    case turn(Network.Channel, until: Deadline, in: RequestError.Phase)
 
     /// The phase that a time-out names.
     var phase: RequestError.Phase {
@@ -19,20 +19,22 @@ enum ConnectionNeed {
 }
 
 /// The result of a step towards a connection.
-enum ConnectionStep {
-    case needs(ConnectionNeed)
-    case connected(Connection)
+enum ConnectionStep<Network: ConnectionNetwork> {
+    case needs(ConnectionNeed<Network>)
+    case connected(Network.Connection)
 }
 
 /// A state machine whose end is a connection; no function waits.
 protocol ConnectionSource: ~Copyable {
+    associatedtype Network: ConnectionNetwork
+
     /// Continues as far as possible, and returns the connection or what is needed first.
     ///
     /// - Throws: An error before anything of a request is sent.
-    mutating func advance() throws(RequestError) -> ConnectionStep
+    mutating func advance() throws(RequestError) -> ConnectionStep<Network>
 
     /// Records that the wait for `need` ended with `error`.
     ///
     /// - Throws: The error of the call, unless it continues.
-    mutating func fail(_ error: WaitError, _ need: ConnectionNeed) throws(RequestError)
+    mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError)
 }

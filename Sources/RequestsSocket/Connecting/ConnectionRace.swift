@@ -4,10 +4,10 @@ import RequestsPOSIX
 /// The attempts to connect to the addresses of a host at the same time, of which the first that succeeds is used.
 ///
 /// No function waits. All sockets report to one event, so that a wait for the event is a wait for all sockets.
-struct ConnectionRace: Sendable {
+struct ConnectionRace<Network: ConnectionNetwork>: Sendable {
     /// The result of a step.
     enum Progress {
-        case connected(Channel)
+        case connected(Network.Channel)
         /// Nothing more can be done until the event is signalled, or this instant.
         case waiting(until: Deadline?)
     }
@@ -19,34 +19,34 @@ struct ConnectionRace: Sendable {
         let end: Deadline
     }
 
-    let event: WakeEvent
+    let event: Network.Event
     private var race: AddressRace
-    private var attempts: [Channel] = []
+    private var attempts: [Network.Channel] = []
     private var refusal: Refusal?
     private var failure = RequestError(.hostNotFound, detail: "the lookup returned no addresses")
 
     /// Creates a race between `addresses`, for a call that can wait for `time`.
-    init(_ addresses: [SocketAddress], of connector: Connector, within time: Duration?) {
-        let delay = AddressRace.delay(connector.configuration.attemptDelay, within: time, among: addresses.count)
+    init(_ addresses: [SocketAddress], over network: Network, within time: Duration?) {
+        let delay = AddressRace.delay(network.attemptDelay, within: time, among: addresses.count)
         race = AddressRace(addresses, delay: delay)
-        event = WakeEvent(on: connector.reactor)
+        event = network.makeEvent()
     }
 
     /// Continues as far as possible; the other attempts end when the race is released.
     ///
     /// - Throws: The error of the last attempt, when all have failed.
-    mutating func advance(with connector: Connector) throws(RequestError) -> Progress {
+    mutating func advance(over network: Network) throws(RequestError) -> Progress {
         if let channel = finishedAttempt() { return .connected(channel) }
         if let refusal {
-            guard refusal.end.hasPassed else { return .waiting(until: refusal.end) }
+            guard refusal.end <= network.now else { return .waiting(until: refusal.end) }
             self.refusal = nil
-            let channel = begin(refusal.address, with: connector, after: refusal.pause)
+            let channel = begin(refusal.address, over: network, after: refusal.pause)
             if let channel { return .connected(channel) }
         }
         while refusal == nil {
-            switch race.next(at: .now) {
+            switch race.next(at: network.now) {
             case .start(let address):
-                if let channel = begin(address, with: connector) { return .connected(channel) }
+                if let channel = begin(address, over: network) { return .connected(channel) }
             case .wait(let alarm): return .waiting(until: alarm)
             case .exhausted: throw failure
             }
@@ -55,7 +55,7 @@ struct ConnectionRace: Sendable {
     }
 
     /// Returns the first attempt that has succeeded, and removes those that have failed.
-    private mutating func finishedAttempt() -> Channel? {
+    private mutating func finishedAttempt() -> Network.Channel? {
         for channel in attempts {
             do throws(SystemError) {
                 if try channel.finishConnecting() { return channel }
@@ -69,10 +69,10 @@ struct ConnectionRace: Sendable {
 
     /// Begins an attempt, and returns its channel if it succeeds at once.
     private mutating func begin(
-        _ address: SocketAddress, with connector: Connector, after pause: Duration? = nil
-    ) -> Channel? {
+        _ address: SocketAddress, over network: Network, after pause: Duration? = nil
+    ) -> Network.Channel? {
         do throws(SystemError) {
-            let channel = try connector.channel(for: address)
+            let channel = try network.channel(for: address)
             if try channel.beginConnecting(to: address, reportingTo: event) { return channel }
             attempts.append(channel)
         } catch {
@@ -81,7 +81,7 @@ struct ConnectionRace: Sendable {
                 return nil
             }
             let pause = pause.map { min($0 * 2, .milliseconds(50)) } ?? .milliseconds(1)
-            refusal = Refusal(address: address, pause: pause, end: .after(pause))
+            refusal = Refusal(address: address, pause: pause, end: network.now.advanced(by: pause))
         }
         return nil
     }

@@ -1,5 +1,6 @@
 import Requests
 import RequestsPOSIX
+import RequestsTLS
 
 /// The settings, the time limits and the reactor with which the connections of one call are established.
 struct Connector: Sendable {
@@ -15,31 +16,50 @@ struct Connector: Sendable {
         let origin: TLSSettings
         let proxy: TLSSettings
     }
+}
 
-    /// Returns those of `addresses` that have the family of the local address.
-    func reachable(_ addresses: [SocketAddress]) throws(RequestError) -> [SocketAddress] {
-        guard let localAddress else { return addresses }
-        let reachable = addresses.filter { $0.family == localAddress.family }
-        guard !reachable.isEmpty else {
-            let text = "no address of the host has the family of the local address \(localAddress)"
-            throw RequestError(.connectionFailed, detail: text)
+extension Connector: ConnectionNetwork {
+    typealias Connection = RequestsSocket.Connection
+
+    var now: Deadline { .now }
+    var attemptDelay: Duration { configuration.attemptDelay }
+
+    func settings(
+        for peer: SecuredPeer, _ loading: TLSSettings.Loading?
+    ) throws(RequestError) -> WorkProgress<TLSContext, TLSSettings.Loading> {
+        switch peer {
+        case .proxy: try security.proxy.access(loading, on: reactor)
+        case .origin: try security.origin.access(loading, on: reactor)
         }
-        return reachable
     }
 
-    /// Returns a channel with an unconnected socket of the family of `address`.
+    func addresses(
+        of host: String, port: UInt16, _ lookup: PendingLookup?
+    ) throws(ResolverError) -> WorkProgress<[SocketAddress], PendingLookup> {
+        if let lookup { return try lookup.addresses().map { .done($0) } ?? .pending(lookup) }
+        return switch try configuration.resolver.request(host, port: port, on: reactor) {
+        case .addresses(let addresses): .done(addresses)
+        case .pending(let lookup): .pending(lookup)
+        }
+    }
+
+    func forgetAddresses(of host: String) {
+        configuration.resolver.forget(host)
+    }
+
+    func makeEvent() -> WakeEvent { WakeEvent(on: reactor) }
+
     func channel(for address: SocketAddress) throws(SystemError) -> Channel {
         let socket = try Socket(for: address)
         if let localAddress, address.family != .unix { try socket.bindLocally(to: localAddress) }
         return Channel(socket, reactor: reactor, faults: configuration.faults)
     }
 
-    /// Sets the options of an established TCP connection.
-    func setOptions(of socket: borrowing Socket) {
-        socket.setNoDelay()
+    func setOptions(of channel: Channel) {
+        channel.socket.setNoDelay()
         guard let probes = configuration.keepAliveProbes else { return }
         // A system that knows no probes of a connection still transfers its bytes.
-        try? socket.setKeepAlive(
+        try? channel.socket.setKeepAlive(
             idle: Self.seconds(probes.idleTime), interval: Self.seconds(probes.interval),
             count: Int32(min(max(probes.count, 1), 127)))
     }
@@ -49,3 +69,8 @@ struct Connector: Sendable {
         return Int32(min((nanoseconds - 1) / 1_000_000_000 + 1, 32_767))
     }
 }
+
+extension Channel: ConnectingChannel {}
+extension Connection: PlacedConnection {}
+extension PendingLookup: PendingWork {}
+extension TLSSettings.Loading: PendingWork {}

@@ -4,41 +4,48 @@ import RequestsTLS
 
 /// A connection that is being established, as a state machine that never waits: the settings of TLS, the addresses of
 /// the peer, their race, and the steps on the socket (decision 0041).
-struct NewConnection: ConnectionSource, ~Copyable, @unchecked Sendable {  // one call owns it
+// One call owns it, and with it its streams and dialogues.
+struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~Copyable, @unchecked Sendable {
+    typealias Network = Stream.Network
+    private typealias Need = ConnectionNeed<Network>
+
     private enum Stage {
         /// The settings of TLS to a proxy are needed; then those of TLS to the origin server.
-        case preparing(TLSSettings.Loading?)
-        case securing(TLSSettings.Loading?)
-        case resolving(PendingLookup)
-        case racing(ConnectionRace)
+        case preparing(Network.Loading?)
+        case securing(Network.Loading?)
+        case resolving(Network.Lookup?)
+        case racing(ConnectionRace<Network>)
         case establishing
     }
 
-    private let connector: Connector
+    private let network: Network
     private let origin: Origin
-    private let slot: Slot
+    private let slot: Network.Connection.Slot
     private var stage = Stage.preparing(nil)
-    private var steps: [Establishment.Step] = []
-    private var establishment: Establishment?
+    private var steps: [Establishment<Stream>.Step] = []
+    private var establishment: Establishment<Stream>?
     private var stamps = RawResponse.Metrics.Stamps()
 
     /// Creates a connection to `origin` in `slot`, before anything has begun.
-    init(to origin: Origin, in slot: Slot, with connector: Connector) {
-        self.connector = connector
+    init(to origin: Origin, in slot: Network.Connection.Slot, over network: Network) {
+        self.network = network
         self.origin = origin
         self.slot = slot
     }
 
-    private var timeLimits: SocketTimeLimits { connector.timeLimits }
+    private var timeLimits: SocketTimeLimits { network.timeLimits }
 
     /// The instant at which a wait ends at the latest.
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
+
+    /// The time from the beginning of the call until now.
+    private func stamp() -> RawResponse.Metrics.Stamp { timeLimits.stamp(at: network.now) }
 }
 
 // MARK: Advancing
 
-extension NewConnection {
-    mutating func advance() throws(RequestError) -> ConnectionStep {
+extension NewConnection where Stream: ~Copyable {
+    mutating func advance() throws(RequestError) -> ConnectionStep<Network> {
         do throws(RequestError) {
             while true {
                 switch stage {
@@ -54,25 +61,25 @@ extension NewConnection {
         }
     }
 
-    mutating func fail(_ error: WaitError, _ need: ConnectionNeed) throws(RequestError) {
+    mutating func fail(_ error: WaitError, _ need: ConnectionNeed<Network>) throws(RequestError) {
         // The delay between two attempts has passed.
-        if case .racing = stage, case .timedOut = error, !limit.hasPassed { return }
+        if case .racing = stage, case .timedOut = error, network.now < limit { return }
         throw forgetting(timeLimits.error(error, until: timeLimits.connecting, in: need.phase)).beforeSending()
     }
 }
 
 // MARK: The settings of TLS
 
-extension NewConnection {
-    private mutating func prepareProxy(_ loading: TLSSettings.Loading?) throws(RequestError) -> ConnectionNeed? {
+extension NewConnection where Stream: ~Copyable {
+    private mutating func prepareProxy(_ loading: Network.Loading?) throws(RequestError) -> Need? {
         if let proxy = origin.proxy {
             guard let port = origin.peer.effectivePort, (1...65_535).contains(port) else {
                 throw RequestError(.invalidRequest(.invalidPort), detail: "\(origin.peer.authority)")
             }
             if proxy.target.isHTTPS {
-                switch try connector.security.proxy.access(loading, on: connector.reactor) {
-                case .context(let context): try addHandshake(with: proxy.target, context, route: "proxy")
-                case .loading(let loading):
+                switch try network.settings(for: .proxy, loading) {
+                case .done(let context): try addHandshake(with: proxy.target, context, route: "proxy")
+                case .pending(let loading):
                     stage = .preparing(loading)
                     return .signal(loading.event, until: limit, in: .securing)
                 }
@@ -83,13 +90,13 @@ extension NewConnection {
         return nil
     }
 
-    private mutating func prepareOrigin(_ loading: TLSSettings.Loading?) throws(RequestError) -> ConnectionNeed? {
+    private mutating func prepareOrigin(_ loading: Network.Loading?) throws(RequestError) -> Need? {
         if origin.isSecured, !origin.isForwarded {
-            switch try connector.security.origin.access(loading, on: connector.reactor) {
-            case .context(let context):
+            switch try network.settings(for: .origin, loading) {
+            case .done(let context):
                 let route = origin.socketPath ?? origin.proxy?.target.origin ?? ""
                 try addHandshake(with: origin.peer, context, route: route)
-            case .loading(let loading):
+            case .pending(let loading):
                 stage = .securing(loading)
                 return .signal(loading.event, until: limit, in: .securing)
             }
@@ -115,29 +122,40 @@ extension NewConnection {
 
 // MARK: The socket
 
-extension NewConnection {
-    /// Requests the addresses of the peer.
+extension NewConnection where Stream: ~Copyable {
+    /// Begins to obtain a connected socket.
     private mutating func begin() throws(RequestError) {
-        if let path = origin.socketPath {
-            do throws(SocketAddress.PathError) {
-                return race([try SocketAddress(unixPath: path)])
-            } catch {
-                throw RequestError(.invalidRequest(.invalidSocketPath), detail: "\(error)", underlying: error)
-            }
+        guard let path = origin.socketPath else {
+            stage = .resolving(nil)
+            return
         }
+        do throws(SocketAddress.PathError) {
+            race([try SocketAddress(unixPath: path)])
+        } catch {
+            throw RequestError(.invalidRequest(.invalidSocketPath), detail: "\(error)", underlying: error)
+        }
+    }
+
+    private mutating func resolve(_ lookup: Network.Lookup?) throws(RequestError) -> Need? {
         let port = (origin.proxy?.target ?? origin.peer).effectivePort ?? 0
         guard let port = UInt16(exactly: port), port > 0 else {
             throw RequestError(.invalidRequest(.invalidPort), detail: "\(port)")
         }
-        let response: Resolver.Response
+        let progress: WorkProgress<[SocketAddress], Network.Lookup>
         do throws(ResolverError) {
-            response = try connector.configuration.resolver.request(host, port: port, on: connector.reactor)
+            progress = try network.addresses(of: host, port: port, lookup)
         } catch {
             throw RequestError(error)
         }
-        switch response {
-        case .addresses(let addresses): try begin(with: addresses)
-        case .pending(let lookup): stage = .resolving(lookup)
+        switch progress {
+        case .done(let addresses):
+            let reachable = try reachable(addresses)
+            stamps.lookup = stamp()
+            race(reachable)
+            return nil
+        case .pending(let lookup):
+            stage = .resolving(lookup)
+            return .signal(lookup.event, until: limit, in: .resolving)
         }
     }
 
@@ -148,36 +166,29 @@ extension NewConnection {
         return "\(peer.host.droppingLastBytes(1))%\(zone)]"
     }
 
-    private mutating func resolve(_ lookup: PendingLookup) throws(RequestError) -> ConnectionNeed? {
-        let addresses: [SocketAddress]?
-        do throws(ResolverError) {
-            addresses = try lookup.addresses()
-        } catch {
-            throw RequestError(error)
+    /// Returns those of `addresses` that have the family of the local address.
+    private func reachable(_ addresses: [SocketAddress]) throws(RequestError) -> [SocketAddress] {
+        guard let localAddress = network.localAddress else { return addresses }
+        let reachable = addresses.filter { $0.family == localAddress.family }
+        guard !reachable.isEmpty else {
+            let text = "no address of the host has the family of the local address \(localAddress)"
+            throw RequestError(.connectionFailed, detail: text)
         }
-        guard let addresses else { return .signal(lookup.event, until: limit, in: .resolving) }
-        try begin(with: addresses)
-        return nil
-    }
-
-    private mutating func begin(with addresses: [SocketAddress]) throws(RequestError) {
-        let reachable = try connector.reachable(addresses)
-        stamps.lookup = timeLimits.stamp()
-        race(reachable)
+        return reachable
     }
 
     private mutating func race(_ addresses: [SocketAddress]) {
-        let time = limit == .distantFuture ? nil : limit.remaining
-        stage = .racing(ConnectionRace(addresses, of: connector, within: time))
+        let time = limit == .distantFuture ? nil : Duration.nanoseconds(max(0, limit.nanoseconds(since: network.now)))
+        stage = .racing(ConnectionRace(addresses, over: network, within: time))
     }
 
-    private mutating func advance(_ race: ConnectionRace) throws(RequestError) -> ConnectionNeed? {
+    private mutating func advance(_ race: ConnectionRace<Network>) throws(RequestError) -> Need? {
         var race = race
         do throws(RequestError) {
-            switch try race.advance(with: connector) {
+            switch try race.advance(over: network) {
             case .connected(let channel):
-                if origin.socketPath == nil { connector.setOptions(of: channel.socket) }
-                stamps.connected = timeLimits.stamp()
+                if origin.socketPath == nil { network.setOptions(of: channel) }
+                stamps.connected = stamp()
                 continueEstablishing(on: channel)
                 return nil
             case .waiting(let alarm):
@@ -194,12 +205,12 @@ extension NewConnection {
         if case .racing = stage, origin.socketPath == nil,
             error.reason == .connectionFailed || error.reason == .timedOut(.connecting)
         {
-            connector.configuration.resolver.forget(host)
+            network.forgetAddresses(of: host)
         }
         return error
     }
 
-    private mutating func continueEstablishing(on channel: Channel) {
+    private mutating func continueEstablishing(on channel: Network.Channel) {
         stage = .establishing
         // A proxy may have closed the connection before, with its challenge.
         if establishment == nil {
@@ -210,7 +221,7 @@ extension NewConnection {
     }
 
     /// Continues on the socket; returns nil if that needs another one.
-    private mutating func establish() throws(RequestError) -> ConnectionStep? {
+    private mutating func establish() throws(RequestError) -> ConnectionStep<Network>? {
         switch (try establishment?.advance(), establishment?.channel) {
         case (.event(let directions, let phase)?, let channel?):
             return directions.isEmpty
@@ -221,10 +232,13 @@ extension NewConnection {
             return nil
         default: break
         }
-        if !steps.isEmpty { stamps.secured = timeLimits.stamp() }
+        if !steps.isEmpty { stamps.secured = stamp() }
         guard let connection = establishment.take()?.connection(in: slot, stamps) else {
             preconditionFailure("the stage exists with an establishment only, and is the last one")
         }
         return .connected(connection)
     }
 }
+
+/// A connection that is being established over a socket.
+typealias NewSocketConnection = NewConnection<SocketStream>

@@ -31,19 +31,15 @@ final class TLSSettings: Sendable {
         state.withLock { $0.context === context }
     }
 
-    /// The settings, or the work that loads them.
-    enum Access {
-        case context(TLSContext)
-        case loading(Loading)
-    }
-
     /// Returns the settings, or begins to load them; `loading` is the result of an earlier call, whose event was
     /// signalled.
     ///
     /// - Throws: The error of loading, which is not stored: a file that was missing may exist the next time.
-    func access(_ loading: Loading?, on reactor: Reactor) throws(RequestError) -> Access {
-        guard let loading = loading ?? begin(on: reactor) else { return .context(state.withLock { $0.context }) }
-        guard let result = loading.result else { return .loading(loading) }
+    func access(
+        _ loading: Loading?, on reactor: Reactor
+    ) throws(RequestError) -> WorkProgress<TLSContext, Loading> {
+        guard let loading = loading ?? begin(on: reactor) else { return .done(state.withLock { $0.context }) }
+        guard let result = loading.result else { return .pending(loading) }
         state.withLock { state in
             guard state.work === loading.work else { return }
             state.work = nil
@@ -51,7 +47,7 @@ final class TLSSettings: Sendable {
         }
         try Self.check(result)
         // A replacement may have ended meanwhile.
-        return .context(state.withLock { $0.isLoaded ? $0.context : loading.work.context })
+        return .done(state.withLock { $0.isLoaded ? $0.context : loading.work.context })
     }
 
     /// Returns the loading of the settings, which starts if there is none; nil if they are loaded.

@@ -90,17 +90,17 @@ extension SocketExchange {
     }
 }
 
-extension NewConnection {
+extension NewSocketConnection {
     /// Returns a new connection to `origin` in `slot`.
     static func established(
         to origin: Origin, in slot: Slot, with connector: Connector
     ) async throws(RequestError) -> Connection {
-        var new = UniqueBox(NewConnection(to: origin, in: slot, with: connector))
+        var new = UniqueBox(NewSocketConnection(to: origin, in: slot, over: connector))
         return try await new.value.connection()
     }
 }
 
-extension ConnectionSource where Self: ~Copyable {
+extension ConnectionSource where Self: ~Copyable, Network == Connector {
     /// Advances to the connection, and suspends for what it needs.
     fileprivate mutating func connection() async throws(RequestError) -> Connection {
         while true {
@@ -117,7 +117,7 @@ extension ConnectionSource where Self: ~Copyable {
     }
 }
 
-extension ConnectionNeed {
+extension ConnectionNeed<Connector> {
     fileprivate func wait() async throws(WaitError) {
         switch self {
         case .signal(let event, let limit, _): try await event.wait(by: limit)
@@ -231,7 +231,7 @@ extension SocketExchange {
     }
 }
 
-extension ConnectionSource where Self: ~Copyable {
+extension ConnectionSource where Self: ~Copyable, Network == Connector {
     /// Advances to the connection on the calling thread, which blocks for what it needs.
     fileprivate mutating func connectionInPlace() throws(RequestError) -> Connection {
         while true {
@@ -248,7 +248,7 @@ extension ConnectionSource where Self: ~Copyable {
     }
 }
 
-extension ConnectionNeed {
+extension ConnectionNeed<Connector> {
     fileprivate func waitInPlace() throws(WaitError) {
         switch self {
         case .signal(let event, let limit, _): try event.waitInPlace(by: limit)

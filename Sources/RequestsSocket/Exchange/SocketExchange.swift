@@ -55,8 +55,8 @@ extension PlannedExchange {
     }
 
     /// Returns the acquisition of a connection.
-    func acquisition(isBlocking: Bool) -> Acquisition {
-        Acquisition(
+    func acquisition(isBlocking: Bool) -> SocketAcquisition {
+        SocketAcquisition(
             from: place.pool, to: place.origin, outgoing.timeLimits, isContinuation: isContinuation,
             isIdempotent: outgoing.request.isIdempotent, isBlocking: isBlocking)
     }
@@ -86,8 +86,8 @@ extension ConnectionPool {
 extension UniqueBox<PlannedExchange> {
     /// Returns the acquisition of a connection.
     @inline(never)  // as the steps below
-    func acquisition(isBlocking: Bool) -> UniqueBox<Acquisition> {
-        UniqueBox<Acquisition>(value.acquisition(isBlocking: isBlocking))
+    func acquisition(isBlocking: Bool) -> UniqueBox<SocketAcquisition> {
+        UniqueBox<SocketAcquisition>(value.acquisition(isBlocking: isBlocking))
     }
 
     /// Returns the exchange on `connection`, for a task.
@@ -184,10 +184,10 @@ extension SocketExchange {
 
     /// Returns a new connection in the slot of the one that was lost, with a connect limit that begins again.
     @inline(never)
-    func newConnection(isBlocking: Bool) throws(RequestError) -> UniqueBox<NewConnection> {
+    func newConnection(isBlocking: Bool) throws(RequestError) -> UniqueBox<NewSocketConnection> {
         let timeLimits = exchange.outgoing.timeLimits.renewingConnecting()
         let connector = try place.pool.connector(timeLimits, isBlocking: isBlocking)
-        return UniqueBox(NewConnection(to: place.origin, in: connection.slot, with: connector))
+        return UniqueBox(NewSocketConnection(to: place.origin, in: connection.slot, over: connector))
     }
 
     /// Begins the second transmission.

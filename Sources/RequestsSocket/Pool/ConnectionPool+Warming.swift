@@ -33,7 +33,8 @@ extension ConnectionPool {
                     await Result(catching: { () async throws(RequestError) in
                         switch lease {
                         case .connection(let connection): connection
-                        case .slot(let slot): try await NewConnection.established(to: origin, in: slot, with: connector)
+                        case .slot(let slot):
+                            try await NewSocketConnection.established(to: origin, in: slot, with: connector)
                         }
                     })
                 }

@@ -146,13 +146,6 @@ extension ConnectionPool {
         state.withLock { $0.ledger.recordUse(of: connection) }
     }
 
-    /// The response to a request for a connection.
-    enum Response {
-        case lease(Lease)
-        /// A place in the queue; when its signal comes, call ``takeUp(_:)``.
-        case queued(Ledger.Waiter)
-    }
-
     /// Requests a usable idle connection, or the right to establish one; calls wait for them in the order of their
     /// arrival.
     ///
@@ -161,7 +154,7 @@ extension ConnectionPool {
     /// (decision 0018).
     func request(
         _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
-    ) throws(RequestError) -> Response {
+    ) throws(RequestError) -> PoolResponse<Lease, Ledger.Waiter> {
         if isInherited { throw .notConnected(.forkedChild).beforeSending() }
         let isNew = !isContinuation
         if let lease = try claim(isNew: isNew, origin, { $0.claim(origin) }) {

@@ -1,7 +1,14 @@
-/// A connection, or the right to establish one, that the pool grants to a call.
-enum Lease: Sendable {
+/// A connection, or the right to establish one, that a pool grants to a call.
+enum ConnectionLease<Connection: PlacedConnection>: Sendable {
     /// An idle connection.
     case connection(Connection)
     /// The right to establish one.
-    case slot(Slot)
+    case slot(Connection.Slot)
+}
+
+/// The response of a pool to a request for a connection.
+enum PoolResponse<Lease, Waiter> {
+    case lease(Lease)
+    /// A place in the queue; when its signal comes, the call takes up what was granted to it.
+    case queued(Waiter)
 }

@@ -1,0 +1,90 @@
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+
+/// The bytes of a connection that is being established: those of its socket, or a script for tests.
+///
+/// No function waits. A transfer that returns `.wouldBlock` continues after a wait for ``directions(for:)``.
+protocol ConnectingStream: ~Copyable {
+    associatedtype Network: ConnectionNetwork
+
+    /// Creates the stream of a connected socket.
+    init(_ channel: Network.Channel)
+
+    var channel: Network.Channel { get }
+
+    /// Continues a TLS handshake over the bytes, and returns the directions that it needs; nil when it has ended. From
+    /// then on the bytes are those of TLS.
+    ///
+    /// - Throws: ``TLSError``, also if the server selects another application protocol.
+    mutating func secure(
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
+    ) throws(TLSError) -> Interest?
+
+    /// Sends the beginning of `bytes`; after `.wouldBlock` the next call must begin with the same bytes.
+    mutating func send(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> TransferResult
+
+    /// Receives bytes that have arrived, at most 4 KiB, in place of `received`.
+    mutating func receive(_ received: inout [UInt8]) throws(StreamError) -> TransferResult
+
+    /// Returns the directions of the socket that a transfer in the directions `wanted` waits for; empty if it can be
+    /// tried at once.
+    func directions(for wanted: Interest) -> Interest
+
+    /// Returns the established connection in `slot`.
+    consuming func connection(
+        in slot: Network.Connection.Slot, _ stamps: RawResponse.Metrics.Stamps
+    ) -> Network.Connection
+}
+
+/// The bytes of a socket on which a connection is established.
+struct SocketStream: ConnectingStream, ~Copyable {
+    typealias Network = Connector
+
+    private var bytes: ByteStream
+    /// The TLS connection whose handshake is in progress.
+    private var handshake: TLSStream?
+
+    init(_ channel: Channel) {
+        bytes = ByteStream(channel)
+    }
+
+    var channel: Channel { bytes.channel }
+
+    mutating func secure(
+        _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
+    ) throws(TLSError) -> Interest? {
+        let handshake = if let handshake { handshake } else { try bytes.securing(context, name, key) }
+        self.handshake = handshake
+        if let directions = try handshake.handshake() { return directions }
+        try handshake.requireProtocol(applicationProtocol)
+        bytes = ByteStream(bytes.channel, handshake)
+        self.handshake = nil
+        return nil
+    }
+
+    mutating func send(_ bytes: ArraySlice<UInt8>) throws(StreamError) -> TransferResult {
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(StreamError) in try self.bytes.write(bytes, nothing) }
+        }
+        return try result.get()
+    }
+
+    mutating func receive(_ received: inout [UInt8]) throws(StreamError) -> TransferResult {
+        var result: Result<TransferResult, StreamError> = .success(.end)
+        received = [UInt8](unsafeUninitializedCapacity: 4 << 10) { buffer, initialized in
+            let space = UnsafeMutableRawBufferPointer(buffer)
+            result = Result { () throws(StreamError) in try bytes.read(into: space) }
+            if case .success(.bytes(let count)) = result { initialized = count }
+        }
+        return try result.get()
+    }
+
+    func directions(for wanted: Interest) -> Interest { bytes.directions(for: wanted) }
+
+    consuming func connection(in slot: Slot, _ stamps: RawResponse.Metrics.Stamps) -> Connection {
+        let negotiation = bytes.negotiation
+        return Connection(bytes, in: slot, stamps, negotiation)
+    }
+}

@@ -1,0 +1,88 @@
+import Requests
+import RequestsPOSIX
+import RequestsTLS
+
+/// The operations of the system with which the connections of one call are established, or a script for tests.
+///
+/// No function waits.
+protocol ConnectionNetwork: Sendable {
+    /// A signal of another thread, or that of the reactor for several sockets.
+    associatedtype Event: Sendable
+    /// The work that loads the settings of TLS.
+    associatedtype Loading: PendingWork where Loading.Event == Event
+    /// The lookup of a host name.
+    associatedtype Lookup: PendingWork where Lookup.Event == Event
+    associatedtype Channel: ConnectingChannel where Channel.Event == Event
+    associatedtype Connection: PlacedConnection
+
+    var timeLimits: SocketTimeLimits { get }
+    /// The current instant.
+    var now: Deadline { get }
+    /// The time between two attempts to connect to the addresses of a host, unless the connect limit is too near.
+    var attemptDelay: Duration { get }
+    /// The address from which connections are established; nil if the system chooses it.
+    var localAddress: SocketAddress? { get }
+
+    /// Returns the settings of TLS to `peer`, or begins to load them; `loading` is the result of an earlier call, whose
+    /// event was signalled.
+    func settings(for peer: SecuredPeer, _ loading: Loading?) throws(RequestError) -> WorkProgress<TLSContext, Loading>
+
+    /// Returns the addresses of `host`, or begins to look them up; `lookup` is the result of an earlier call.
+    func addresses(
+        of host: String, port: UInt16, _ lookup: Lookup?
+    ) throws(ResolverError) -> WorkProgress<[SocketAddress], Lookup>
+
+    /// Removes the cached addresses of `host`.
+    func forgetAddresses(of host: String)
+
+    /// Returns an event that several channels can report to.
+    func makeEvent() -> Event
+
+    /// Returns a channel with an unconnected socket of the family of `address`.
+    func channel(for address: SocketAddress) throws(SystemError) -> Channel
+
+    /// Sets the options of an established TCP connection.
+    func setOptions(of channel: Channel)
+}
+
+/// The peers with which a connection can have TLS.
+enum SecuredPeer: Sendable {
+    case proxy, origin
+}
+
+/// The value that another thread may have to compute.
+enum WorkProgress<Value, Work> {
+    case done(Value)
+    /// The work in progress; releasing it ends the wait for it.
+    case pending(Work)
+}
+
+/// The part of one call in the work of another thread.
+protocol PendingWork: Sendable {
+    associatedtype Event
+
+    /// The event that is signalled when the work has ended.
+    var event: Event { get }
+}
+
+/// A socket that begins to connect to one address; it is closed when the last reference is released.
+protocol ConnectingChannel: AnyObject, Sendable {
+    associatedtype Event
+
+    /// Begins to connect to `address`, and returns whether the connection is established; `event` is signalled when a
+    /// connection that is not has been established or has failed.
+    func beginConnecting(to address: SocketAddress, reportingTo event: Event) throws(SystemError) -> Bool
+
+    /// Returns whether the connection that was begun is established.
+    func finishConnecting() throws(SystemError) -> Bool
+}
+
+/// An established connection that has a slot of a pool.
+protocol PlacedConnection: AnyObject, Sendable {
+    associatedtype Slot: Sendable
+
+    var slot: Slot { get }
+
+    /// Records that the connection is taken for another exchange.
+    func beginReuse()
+}
