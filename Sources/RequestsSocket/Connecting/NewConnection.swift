@@ -14,7 +14,7 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
         case preparing(Network.Loading?)
         case securing(Network.Loading?)
         case resolving(Network.Lookup?)
-        case racing(ConnectionRace<Network>)
+        case racing
         case establishing
     }
 
@@ -22,6 +22,7 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
     private let origin: Origin
     private let slot: Network.Connection.Slot
     private var stage = Stage.preparing(nil)
+    private var race: ConnectionRace<Network>?
     private var steps: [Establishment<Stream>.Step] = []
     private var establishment: Establishment<Stream>?
     private var stamps = RawResponse.Metrics.Stamps()
@@ -52,7 +53,7 @@ extension NewConnection where Stream: ~Copyable {
                 case .preparing(let loading): if let need = try prepareProxy(loading) { return .needs(need) }
                 case .securing(let loading): if let need = try prepareOrigin(loading) { return .needs(need) }
                 case .resolving(let lookup): if let need = try resolve(lookup) { return .needs(need) }
-                case .racing(let race): if let need = try advance(race) { return .needs(need) }
+                case .racing: if let need = try continueRace() { return .needs(need) }
                 case .establishing: if let step = try establish() { return step }
                 }
             }
@@ -130,7 +131,7 @@ extension NewConnection where Stream: ~Copyable {
             return
         }
         do throws(SocketAddress.PathError) {
-            race([try SocketAddress(unixPath: path)])
+            beginRace([try SocketAddress(unixPath: path)])
         } catch {
             throw RequestError(.invalidRequest(.invalidSocketPath), detail: "\(error)", underlying: error)
         }
@@ -151,7 +152,7 @@ extension NewConnection where Stream: ~Copyable {
         case .done(let addresses):
             let reachable = try reachable(addresses)
             stamps.lookup = stamp()
-            race(reachable)
+            beginRace(reachable)
             return nil
         case .pending(let lookup):
             stage = .resolving(lookup)
@@ -177,23 +178,25 @@ extension NewConnection where Stream: ~Copyable {
         return reachable
     }
 
-    private mutating func race(_ addresses: [SocketAddress]) {
+    private mutating func beginRace(_ addresses: [SocketAddress]) {
         let time = limit == .distantFuture ? nil : Duration.nanoseconds(max(0, limit.nanoseconds(since: network.now)))
-        stage = .racing(ConnectionRace(addresses, over: network, within: time))
+        race = ConnectionRace(addresses, over: network, within: time)
+        stage = .racing
     }
 
-    private mutating func advance(_ race: ConnectionRace<Network>) throws(RequestError) -> Need? {
-        var race = race
+    private mutating func continueRace() throws(RequestError) -> Need? {
         do throws(RequestError) {
-            switch try race.advance(over: network) {
+            // Advanced in place: a copy would keep the sockets of failed attempts open.
+            guard let progress = try race?.advance(over: network), let event = race?.event else {
+                preconditionFailure("the stage exists with a race only")
+            }
+            switch progress {
             case .connected(let channel):
                 if origin.socketPath == nil { network.setOptions(of: channel) }
                 stamps.connected = stamp()
                 continueEstablishing(on: channel)
                 return nil
-            case .waiting(let alarm):
-                stage = .racing(race)
-                return .signal(race.event, until: min(alarm ?? limit, limit), in: .connecting)
+            case .waiting(let alarm): return .signal(event, until: min(alarm ?? limit, limit), in: .connecting)
             }
         } catch {
             throw forgetting(error)
@@ -212,6 +215,8 @@ extension NewConnection where Stream: ~Copyable {
 
     private mutating func continueEstablishing(on channel: Network.Channel) {
         stage = .establishing
+        // The other attempts end.
+        race = nil
         // A proxy may have closed the connection before, with its challenge.
         if establishment == nil {
             establishment = Establishment(channel, steps)
