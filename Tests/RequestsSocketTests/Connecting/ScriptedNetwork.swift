@@ -40,6 +40,8 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     var log: [String] = []
     /// The bytes sent on each stream.
     var sent: [String] = []
+    /// The keys of the sessions that each handshake can resume.
+    var sessionKeys: [TLSSessionKey] = []
     var timeLimits: SocketTimeLimits
     var elapsed = Duration.zero
     var attemptDelay = Duration.milliseconds(250)
@@ -165,6 +167,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
         _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
     ) throws(TLSError) -> Interest? {
         channel.network.log.append("handshake with \(name.text)")
+        if channel.network.sessionKeys.last != key { channel.network.sessionKeys.append(key) }
         switch steps.isEmpty ? .needs(.reading) : steps.removeFirst() {
         case .needs(let directions): return directions
         case .secured(let selected):
