@@ -1,0 +1,277 @@
+import CRequestsPOSIX
+import Requests
+import RequestsPOSIX
+import Testing
+
+@testable import RequestsSocket
+
+@Suite("The acquisition of a connection as a state machine, without sockets", .timeLimit(.minutes(10)))
+struct AcquisitionTests {
+    // MARK: At once
+
+    @Test("an idle connection is used again, and nothing is needed (R-53)", arguments: [false, true])
+    func idle(isIdempotent: Bool) throws {
+        let steps = try AcquisitionSteps(isIdempotent: isIdempotent) { [.lease(.connection(try $0.idle()))] }
+        try steps.expect("connected to 10.0.0.1:80")
+        #expect(steps.connection?.isReused == true && steps.pool.log == ["request"])
+        #expect(steps.network.log.isEmpty)
+    }
+
+    @Test("a slot is used for a new connection, whose use is recorded (R-52)")
+    func new() throws {
+        let steps = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
+        try steps.expect("connected to 10.0.0.2:80")
+        #expect(steps.connection?.isReused == false)
+        #expect(steps.pool.log == ["request", "connector", "record use"])
+        #expect(steps.network.log == ["look up host.example:80", "connect 10.0.0.2:80", "options 10.0.0.2:80"])
+    }
+
+    @Test("an idle connection to a peer that closes after responses is replaced, unless the call is idempotent (R-42)")
+    func closingPeer() throws {
+        let steps = try AcquisitionSteps(isIdempotent: false) { [.lease(.connection(try $0.idle()))] }
+        steps.pool.closesAfterResponses = true
+        try steps.expect("connected to 10.0.0.2:80")
+        // The slot passes to the new connection.
+        #expect(steps.network.log.filter { $0 == "vacate" || $0.hasPrefix("close") } == ["close 10.0.0.1:80"])
+        #expect(steps.pool.log == ["request", "connector", "record use"])
+        let idempotent = try AcquisitionSteps { [.lease(.connection(try $0.idle()))] }
+        idempotent.pool.closesAfterResponses = true
+        try idempotent.expect("connected to 10.0.0.1:80")
+    }
+
+    @Test("the request to the pool states what the call is", arguments: [false, true])
+    func kinds(isContinuation: Bool) throws {
+        for isBlocking in [false, true] {
+            let steps = try AcquisitionSteps(isContinuation: isContinuation, isBlocking: isBlocking) {
+                [.lease(.slot(ScriptedSlot($0.network)))]
+            }
+            _ = try steps.advance()
+            let kind = (isContinuation ? " continuation" : "") + (isBlocking ? " blocking" : "")
+            #expect(steps.pool.log == ["request\(kind)", "connector" + (isBlocking ? " blocking" : ""), "record use"])
+        }
+    }
+
+    @Test("a pool that drains or whose reactor does not exist is an error, and no connection is begun")
+    func refused() throws {
+        for reason in [RequestError.Reason.executorClosed, .connectionFailed] {
+            let steps = try AcquisitionSteps { _ in [] }
+            steps.pool.error = RequestError(reason)
+            let error = try #require(throws: RequestError.self) { _ = try steps.advance() }
+            #expect(error.reason == reason && !error.mayHaveReachedServer)
+            #expect(steps.pool.log == ["request"] && steps.network.log.isEmpty)
+        }
+        let invalid = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
+        invalid.pool.connectorError = RequestError(.invalidRequest(.invalidLocalAddress))
+        let error = try #require(throws: RequestError.self) { _ = try invalid.advance() }
+        #expect(error.reason == .invalidRequest(.invalidLocalAddress) && !error.mayHaveReachedServer)
+        #expect(invalid.network.log == ["vacate"])
+    }
+
+    // MARK: In the queue
+
+    @Test("a call in the queue needs the signal of its grant until the connect limit (R-52)")
+    func queued() throws {
+        for isReused in [false, true] {
+            let steps = try AcquisitionSteps { [.queued($0.waiter())] }
+            for _ in 0..<2 { try steps.expect("grant, waiting until 10000 ms") }
+            let pool = steps.pool
+            pool.grant = isReused ? .connection(try pool.idle()) : .slot(ScriptedSlot(pool.network))
+            try steps.expect("connected to 10.0.0.\(isReused ? 1 : 2):80")
+            #expect(steps.connection?.isReused == isReused)
+            let uses = isReused ? [] : ["connector", "record use"]
+            #expect(steps.pool.log == ["request", "take up", "take up"] + uses)
+        }
+    }
+
+    @Test("an idle connection that is granted to a call in the queue is replaced if its peer closes (R-42)")
+    func queuedForClosingPeer() throws {
+        let steps = try AcquisitionSteps(isIdempotent: false) { [.queued($0.waiter())] }
+        _ = try steps.advance()
+        steps.pool.closesAfterResponses = true
+        steps.pool.grant = .connection(try steps.pool.idle())
+        try steps.expect("connected to 10.0.0.2:80")
+    }
+
+    @Test("a wait in the queue that fails leaves the queue with its error, and nothing was sent (R-48, R-52)")
+    func waits() throws {
+        for (error, total, reason) in [
+            (WaitError.timedOut, nil as Duration?, RequestError.Reason.timedOut(.waitingForConnection)),
+            (.timedOut, .zero, .timedOut(.total)), (.cancelled, nil, .cancelled), (.closed, nil, .connectionLost),
+            (.failed(SystemError("epoll_ctl", code: ENOSPC)), nil, .connectionFailed),
+        ] {
+            for isBlocking in [false, true] {
+                let steps = try AcquisitionSteps(isBlocking: isBlocking, connect: .zero, total: total) {
+                    [.queued($0.waiter(isBlocking: isBlocking))]
+                }
+                _ = try steps.advance()
+                let failure = try #require(throws: RequestError.self) { try steps.fail(error) }
+                #expect(failure.reason == reason && !failure.mayHaveReachedServer, "\(error)")
+                #expect(steps.pool.log.last == "withdraw" && steps.network.log.isEmpty)
+            }
+        }
+    }
+
+    @Test("a blocked thread wakes often, intervenes and waits on until the connect limit (R-52)")
+    func intervening() throws {
+        let steps = try AcquisitionSteps(isBlocking: true, connect: .seconds(3_600)) {
+            [.queued($0.waiter(isBlocking: true))]
+        }
+        for round in 1...3 {
+            #expect(try steps.advance().hasPrefix("grant, waiting until "))
+            let limit = try #require(steps.limit)
+            #expect(limit <= .after(StallWatch.interval))
+            try steps.fail(.timedOut)
+            #expect(steps.pool.log.filter { $0 == "intervene" }.count == round)
+        }
+        steps.pool.grant = .slot(ScriptedSlot(steps.network))
+        try steps.expect("connected to 10.0.0.2:80")
+        // A task does not intervene: its time-out is the end.
+        #expect(!steps.pool.log.contains("withdraw"))
+    }
+
+    // MARK: The new connection
+
+    @Test("the needs and the errors of a new connection are those of the acquisition (R-48)")
+    func establishing() throws {
+        let steps = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
+        steps.network.lookups.insert(.pending, at: 0)
+        try steps.expect("lookup, resolving until 10000 ms")
+        let late = try #require(throws: RequestError.self) { try steps.fail(.timedOut) }
+        #expect(late.reason == .timedOut(.resolving) && !late.mayHaveReachedServer)
+        #expect(!steps.pool.log.contains("withdraw") && !steps.pool.log.contains("record use"))
+        let failing = try AcquisitionSteps { [.lease(.slot(ScriptedSlot($0.network)))] }
+        failing.network.lookups = [.pending, .failure(.hostNotFound("no such host"))]
+        try failing.expect("lookup, resolving until 10000 ms")
+        let error = try #require(throws: RequestError.self) { _ = try failing.advance() }
+        #expect(error.reason == .hostNotFound && !error.mayHaveReachedServer)
+        let network = failing.network
+        failing.end()
+        #expect(network.log == ["look up host.example:80", "vacate"])
+    }
+}
+
+// MARK: A pool without connections
+
+/// A pool that responds as a script says; a test grants what a call in the queue takes up.
+private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // one test uses it
+    typealias Network = ScriptedNetwork
+
+    let network: ScriptedNetwork
+    let origin: Origin
+    var responses: [PoolResponse<Lease, Waiter>] = []
+    var grant: Lease?
+    var error: RequestError?
+    var connectorError: RequestError?
+    var closesAfterResponses = false
+    var log: [String] = []
+
+    init(_ network: ScriptedNetwork, _ origin: Origin) {
+        self.network = network
+        self.origin = origin
+    }
+
+    /// Returns an idle connection to 10.0.0.1.
+    func idle() throws -> ScriptedConnection {
+        let address = try #require(SocketAddress(ipLiteral: "10.0.0.1", port: 80))
+        return ScriptedConnection(ScriptedChannel(to: address, over: network), in: ScriptedSlot(network))
+    }
+
+    func waiter(isBlocking: Bool = false) -> Waiter { Waiter(for: origin, isBlocking: isBlocking, "grant") }
+
+    func request(
+        _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
+    ) throws(RequestError) -> PoolResponse<Lease, Waiter> {
+        log.append("request" + (isContinuation ? " continuation" : "") + (isBlocking ? " blocking" : ""))
+        if let error { throw error }
+        return responses.removeFirst()
+    }
+
+    func takeUp(_ waiter: Waiter) throws(RequestError) -> Lease? {
+        log.append("take up")
+        return grant.take()
+    }
+
+    func withdraw(_ waiter: Waiter) {
+        log.append("withdraw")
+    }
+
+    func intervene(for waiter: Waiter, _ watch: inout StallWatch) {
+        log.append("intervene")
+    }
+
+    func closesAfterResponses(_ origin: Origin) -> Bool { closesAfterResponses }
+
+    func connector(_ timeLimits: SocketTimeLimits, isBlocking: Bool) throws(RequestError) -> ScriptedNetwork {
+        log.append("connector" + (isBlocking ? " blocking" : ""))
+        if let connectorError { throw connectorError }
+        return network
+    }
+
+    func recordUse(of connection: ScriptedConnection) {
+        log.append("record use")
+    }
+}
+
+/// An acquisition that is advanced step by step; a new connection is one to 10.0.0.2.
+private final class AcquisitionSteps {
+    let network: ScriptedNetwork
+    let pool: ScriptedPool
+    private var acquisition: Acquisition<ScriptedPool, ScriptedStream>?
+    private var need: ConnectionNeed<ScriptedNetwork>?
+    private(set) var connection: ScriptedConnection?
+
+    init(
+        isContinuation: Bool = false, isIdempotent: Bool = true, isBlocking: Bool = false,
+        connect: Duration = .seconds(10), total: Duration? = nil,
+        _ responses: (ScriptedPool) throws -> [PoolResponse<ScriptedPool.Lease, ScriptedPool.Waiter>]
+    ) throws {
+        var request = PreparedRequest(target: try TargetURI("http://host.example/"))
+        request.timeouts.connect = connect
+        if let total { request.limit = .after(total) }
+        let timeLimits = SocketTimeLimits(request)
+        let origin = try Origin(of: request, to: request.target, by: .url, through: nil)
+        network = ScriptedNetwork(timeLimits)
+        network.lookups = [.done([try #require(SocketAddress(ipLiteral: "10.0.0.2", port: 80))])]
+        pool = ScriptedPool(network, origin)
+        pool.responses = try responses(pool)
+        acquisition = Acquisition(
+            from: pool, to: origin, timeLimits, isContinuation: isContinuation, isIdempotent: isIdempotent,
+            isBlocking: isBlocking)
+    }
+
+    /// The instant until which the last need lasts.
+    var limit: Deadline? {
+        if case .signal(_, let limit, _)? = need { limit } else { nil }
+    }
+
+    /// Advances once, and returns the step as text.
+    func advance() throws(RequestError) -> String {
+        guard let step = try acquisition?.advance() else { return "ended" }
+        switch step {
+        case .needs(let next): need = next
+        case .connected(let established): connection = established
+        }
+        return step.text(since: network.timeLimits.began)
+    }
+
+    /// Advances once; the step has to be `text`.
+    func expect(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws(RequestError) {
+        let step = try advance()
+        #expect(step == text, sourceLocation: sourceLocation)
+    }
+
+    /// Ends the last need with `error`.
+    func fail(_ error: WaitError) throws(RequestError) {
+        guard let need else {
+            Issue.record("nothing is needed")
+            return
+        }
+        try acquisition?.fail(error, need)
+    }
+
+    /// Releases the acquisition, as the call does at its end.
+    func end() {
+        acquisition = nil
+        connection = nil
+    }
+}
