@@ -51,20 +51,16 @@ struct Establishment<Stream: ConnectingStream & ~Copyable>: ~Copyable {
     ///
     /// - Throws: An error before anything of a request is sent.
     mutating func advance() throws(RequestError) -> Need? {
-        do throws(RequestError) {
-            while let step = steps.first {
-                switch step {
-                case .secure(let context, let name, let key):
-                    if let directions = try secure(context, name, key) { return .event(directions, .securing) }
-                case .tunnel(let dialogue):
-                    if let need = try converse(dialogue) { return need }
-                }
-                steps = steps.dropFirst()
+        while let step = steps.first {
+            switch step {
+            case .secure(let context, let name, let key):
+                if let directions = try secure(context, name, key) { return .event(directions, .securing) }
+            case .tunnel(let dialogue):
+                if let need = try converse(dialogue) { return need }
             }
-            return nil
-        } catch {
-            throw error.beforeSending()
+            steps = steps.dropFirst()
         }
+        return nil
     }
 
     /// Returns the established connection in `slot`.

@@ -281,7 +281,8 @@ struct EstablishmentTests {
             through: Self.proxy(.https, .init(with: ScriptedAuthenticator())), [.secured(nil), .sent] + arrivals,
             [.secured(nil), .sent, Self.accepted, .secured(nil)])
         try steps.expect("connected to 10.0.0.1:443")
-        #expect(steps.network.sent.last?.hasPrefix("\(Self.connect)Proxy-Authorization: Test ") == true)
+        let sent = try #require(steps.network.sent.last)
+        #expect(sent.hasPrefix("\(Self.connect)Proxy-Authorization: Test ") && sent.ranges(of: "CONNECT").count == 1)
         let log = steps.network.log
         #expect(log.filter { $0.hasPrefix("load") } == ["load proxy", "load origin"])
         #expect(log.filter { $0.hasPrefix("look up") }.count == 2 && log.filter { $0.hasPrefix("connect") }.count == 2)
