@@ -1,7 +1,9 @@
 /// The directions in which a descriptor can become ready.
+@usableFromInline  // without it, the functions below are not inlined into other modules
 package struct Interest: OptionSet, Sendable {
-    package let rawValue: UInt8
+    @usableFromInline package let rawValue: UInt8
 
+    @inlinable
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -14,14 +16,14 @@ package struct Interest: OptionSet, Sendable {
     @inlinable package var isEmpty: Bool { rawValue == 0 }
 
     /// Bytes can be read, or the peer has closed.
-    package static var reading: Interest { Interest(rawValue: 1) }
+    @inlinable package static var reading: Interest { Interest(rawValue: 1) }
     /// Bytes can be written, connecting has ended, or the peer is gone.
-    package static var writing: Interest { Interest(rawValue: 2) }
+    @inlinable package static var writing: Interest { Interest(rawValue: 2) }
     // These two are not written as literals, which the compiler makes into a sequence first.
     /// Reading and writing.
-    package static var both: Interest { Interest(rawValue: 3) }
+    @inlinable package static var both: Interest { Interest(rawValue: 3) }
     /// No direction.
-    package static var none: Interest { Interest(rawValue: 0) }
+    @inlinable package static var none: Interest { Interest(rawValue: 0) }
 }
 
 /// A report of the kernel: the slot of a descriptor and the directions that are ready.

@@ -4,12 +4,13 @@ import CRequestsClock
 ///
 /// `ContinuousClock.Instant` belongs to a library whose layouts may change, so that a type that stores one is laid out
 /// at run time and copied by function calls. This type avoids that cost. Arithmetic saturates.
+@usableFromInline  // without it, the functions below are not inlined into other modules
 package struct Deadline: Comparable, Hashable, Sendable {
     /// One instant in the terms of both clocks, which have the same pace.
     private static let origin = (instant: ContinuousClock.now, nanoseconds: rp_now())
 
     /// The nanoseconds since the clock's origin.
-    package let nanoseconds: Int64
+    @usableFromInline package let nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds

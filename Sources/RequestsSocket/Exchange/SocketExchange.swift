@@ -156,12 +156,8 @@ extension SocketExchange {
     /// Returns the connection to the pool if the response has ended and another exchange can follow.
     private mutating func returnConnection() {
         guard !hasReturnedConnection, exchange.isCarrierReusable else { return }
-        let keepAlive = connection.keepAlive
-        guard keepAlive?.max != 0 else { return }
         hasReturnedConnection = true
-        let end = exchange.transfer.end ?? .now
-        connection.endExchange(at: end)
-        place.pool.park(connection, at: end, seconds: keepAlive?.timeout)
+        place.pool.park(exchange.transfer.carrier, at: exchange.transfer.end ?? .now)
     }
 
     /// Records that a wait begins, and returns the instant at which it ends at the latest.

@@ -41,7 +41,7 @@ extension ConnectionPool {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        for case .success(let connection) in results { park(connection, at: .now, seconds: nil) }
+        for case .success(let connection) in results { park(connection, at: .now) }
         for result in results { _ = try result.get() }
     }
 }

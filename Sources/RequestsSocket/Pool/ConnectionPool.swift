@@ -279,10 +279,13 @@ extension ConnectionPool {
 // MARK: Returning connections
 
 extension ConnectionPool: SlotOwner {
-    /// Keeps a connection after a successful exchange, for less than `lifetime` if the server has set one.
-    func park(_ connection: Connection, at now: Deadline, seconds lifetime: Int?) {
-        let timeout = min(idleNanoseconds, lifetime.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
+    /// Keeps a connection after a successful exchange, for less than the time that the server has set, if it has.
+    func park(_ connection: Connection, at now: Deadline) {
+        let keepAlive = connection.keepAlive
+        guard keepAlive?.max != 0 else { return }
+        let timeout = min(idleNanoseconds, keepAlive?.timeout.map(KeepAlive.usableNanoseconds(ofSeconds:)) ?? .max)
         guard timeout > 0, isCurrent(connection) else { return }
+        connection.endExchange(at: now)
         connection.idleUntil = now.advanced(byNanoseconds: timeout)
         putBack(connection, afterReuse: connection.isReused)
     }
