@@ -33,21 +33,16 @@ extension PreparedRequest {
         while true {
             // Collecting the body suspends.
             if call.attempts > 1, call.request.mustBeMeasured { return try call.acceptedInTask(by: executor) }
-            let execution: BlockingExecution
+            let response: RawResponse
             do throws(RequestError) {
-                try call.request.checkTimeBeforeSending()
-                execution = try executor.begin(call.request)
+                response = try call.request.exchangedInPlace(by: executor)
             } catch {
                 try call.receive(error)
                 continue
             }
-            switch consume execution {
-            case .response(let response):
-                // If a stream is refused, the error contains its beginning, and reading that suspends.
-                guard response.body.isCollected else { return try call.acceptedInTask(by: executor) { response } }
-                if try call.receive(response) == .finish { return try AcceptedResponse(response, endOf: consume call) }
-            case .deferred(let remaining): return try call.acceptedInTask(by: executor, resuming: remaining)
-            }
+            // If a stream is refused, the error contains its beginning, and reading that suspends.
+            guard response.body.isCollected else { return try call.acceptedInTask(by: executor) { response } }
+            if try call.receive(response) == .finish { return try AcceptedResponse(response, endOf: consume call) }
         }
     }
 
@@ -60,20 +55,35 @@ extension PreparedRequest {
 
     /// Performs one exchange on a thread that may block.
     func responseInPlace(from executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
-        let execution: BlockingExecution
         do throws(RequestError) {
-            try checkTimeBeforeSending()
-            execution = try executor.begin(self)
+            return try exchangedInPlace(by: executor)
         } catch {
             throw error.adding(request: self)
         }
-        switch execution {
-        case .response(let response): return response
-        case .deferred(let remaining):
-            return try inTask(timeLeft) { () async throws(RequestError) in
-                try await response(from: executor.base, resuming: remaining)
-            }
+    }
+
+    /// Performs one exchange on the calling thread; a task on it performs the part that suspends.
+    @inline(__always)  // otherwise the response is copied
+    private func exchangedInPlace(by executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
+        try checkTimeBeforeSending()
+        if let interception = executor.interception {
+            return try inTask(interception.next(for: self), interception.function)
         }
+        switch try executor.begin(self) {
+        case .response(let response): return response
+        case .deferred(let remaining): return try inTask(executor.base) { _, _ in try await remaining() }
+        }
+    }
+
+    /// Calls `function` in a task on the calling thread.
+    @inline(never)  // keeps the task out of the path of most calls
+    private func inTask(
+        _ next: any RequestExecutor, _ function: @escaping FunctionMiddleware.Function
+    ) throws(RequestError) -> RawResponse {
+        let limits = timeLeft.map(BlockingCallTimeLimits.init(after:))
+        let result = CallingThread.response(to: self, from: next, by: function, limits: limits)
+        guard let result else { throw .abandoned }
+        return try result.get()
     }
 
     /// The time until the deadline; nil when there is none.

@@ -52,6 +52,8 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         let stage: Stage
         /// Whether the middleware is staged, so that no function of it suspends for most requests.
         let isStaged: Bool
+        /// The middleware that is not staged, as a function for blocking calls.
+        let interception: Interception?
         /// The traits, determined once, because those of a chain depend on all of its executors.
         let traits: ExecutorTraits
 
@@ -61,6 +63,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
             next = base
             isStaged = middleware is any StagedMiddleware
             stage = Stage(middleware, before: base)
+            interception = isStaged ? nil : Interception(middleware, before: base)
             let traits = middleware.traits(before: base.traits)
             self.traits = traits.subtracting(traits.contains(.actsInPlace) ? .actsInPlace : .blocks)
         }
@@ -99,7 +102,7 @@ public struct FunctionMiddleware: Middleware {
     /// Errors that are not a ``RequestError`` are wrapped as by `RequestError.wrapping(_:_:)`.
     public typealias Function = @Sendable (PreparedRequest, any RequestExecutor) async throws -> RawResponse
 
-    private let function: Function
+    let function: Function
 
     /// Creates middleware that calls `function`.
     public init(_ function: @escaping Function) {

@@ -77,12 +77,15 @@ package struct InPlaceExecutor: Sendable {
     @usableFromInline let base: any RequestExecutor
     /// The same executor, or one that defers its exchanges if it cannot block.
     private let blocking: any BlockingExecutor
+    /// The middleware of an executor that cannot block because of it; nil for others.
+    let interception: Interception?
 
     @usableFromInline
     init(_ executor: some RequestExecutor) {
         base = executor
         let blocking = executor.traits.contains(.blocks) ? executor as? any BlockingExecutor : nil
         self.blocking = blocking ?? SuspendingExecutor(base: executor)
+        interception = blocking == nil ? (executor as? any InterceptingExecutor)?.interception : nil
     }
 
     /// Performs as much of an exchange as possible on the calling thread; defers it if the executor cannot block.

@@ -1,0 +1,43 @@
+/// Middleware that may suspend at any point, as a function, with the executor behind it.
+///
+/// A blocking call calls this function itself, because the frame of ``Intercepted/execute(_:)`` has space for all kinds
+/// of middleware, so that it needs memory of its own in a task (decision 0055).
+final class Interception: Sendable {
+    let function: FunctionMiddleware.Function
+    private let next: any RequestExecutor
+
+    init(_ middleware: some Middleware, before next: any RequestExecutor) {
+        if let middleware = middleware as? FunctionMiddleware {
+            function = middleware.function
+        } else {
+            function = { request, next in try await middleware.intercept(request, next: next) }
+        }
+        self.next = next
+    }
+
+    /// Returns the executor that the function receives with `request`.
+    func next(for request: PreparedRequest) -> any RequestExecutor {
+        request.hasLeftOrigin ? next.guardingSecrets(of: request) : next
+    }
+
+    /// Returns the result of `function`.
+    static func outcome(
+        of function: FunctionMiddleware.Function, _ request: PreparedRequest, _ next: any RequestExecutor
+    ) async -> Result<RawResponse, RequestError> {
+        do {
+            return .success(try await function(request, next))
+        } catch {
+            return .failure(RequestError(wrapping: error, as: .other))
+        }
+    }
+}
+
+/// An executor with middleware.
+protocol InterceptingExecutor {
+    /// The middleware and the executor behind it; nil for staged middleware, which suspends in rare cases only.
+    var interception: Interception? { get }
+}
+
+extension Intercepted: InterceptingExecutor {
+    var interception: Interception? { parts.interception }
+}

@@ -1,0 +1,194 @@
+@_spi(Lock) import Requests
+import RequestsMiddleware
+import RequestsMock
+import Synchronization
+import Testing
+
+private enum Trace {
+    @TaskLocal static var id = 0
+}
+
+/// Middleware that is a type, not a function.
+private struct Recording: Middleware {
+    let record: @Sendable () -> Void
+
+    func intercept(_ request: PreparedRequest, next: any RequestExecutor) async throws(RequestError) -> RawResponse {
+        record()
+        return try await next.execute(request)
+    }
+}
+
+/// Cancels the task of the call, and defers the exchange.
+private final class CancellingExecutor: BlockingExecutor {
+    /// Whether the deferred exchange was cancelled when it began.
+    let wasCancelled = Lock<Bool?>(nil)
+
+    func execute(_ request: PreparedRequest) async throws(RequestError) -> RawResponse {
+        wasCancelled.withLock { $0 = Task.isCancelled }
+        throw RequestError(.cancelled)
+    }
+
+    func executeBlocking(_ request: PreparedRequest) throws(RequestError) -> BlockingExecution {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return .deferred { () async throws(RequestError) in try await self.execute(request) }
+    }
+
+}
+
+private actor Counter {
+    private(set) var count = 0
+
+    func increment() { count += 1 }
+}
+
+/// A task that outlives the call that starts it.
+private final class Survivor: Sendable {
+    private let task = Lock<Task<Int, Never>?>(nil)
+    private let isReleased = Atomic(false)
+
+    func start() {
+        let new = Task(executorPreference: CallingThread.current) { [self] in
+            while !isReleased.load(ordering: .acquiring) { await Task.yield() }
+            return 1
+        }
+        task.withLock { $0 = new }
+    }
+
+    func end() async -> Int? {
+        isReleased.store(true, ordering: .releasing)
+        return await task.withLock(\.self)?.value
+    }
+}
+
+@Suite("Middleware that suspends, in a blocking call", .timeLimit(.minutes(10)))
+struct SuspendingMiddlewareTests {
+    private let mock = MockExecutor { _ in .ok("body") }
+
+    @Test("a function and a type see the task-local values of the caller (C29)", arguments: [false, true])
+    func taskLocalValues(suspends: Bool) async throws {
+        let request = try preparedRequest()
+        let seen = Lock<[Int]>([])
+        let executor = mock.intercepted(by: Recording { seen.withLock { $0.append(Trace.id) } })
+            .intercepting { request, next in
+                if suspends { await Task.yield() }
+                seen.withLock { $0.append(Trace.id) }
+                return try await next.execute(request)
+            }
+        for id in 1...3 {
+            try await onThread {
+                _ = try Trace.$id.withValue(id) { try executor.executeAndWait(request) }
+            }
+        }
+        #expect(seen.withLock(\.self) == [1, 1, 2, 2, 3, 3])
+    }
+
+    @Test("work that a cancelled call defers is cancelled from its beginning (HT-6, C29)")
+    func cancelledBefore() async throws {
+        let request = try preparedRequest()
+        let executor = CancellingExecutor()
+        let task = Task {
+            func block() { _ = try? executor.executeAndWait(request) }
+            block()
+        }
+        await task.value
+        #expect(executor.wasCancelled.withLock(\.self) == true)
+    }
+
+    @Test("any error of a function is the error of the call, whether the function suspends or not (C29)")
+    func errors() async throws {
+        struct Failure: Error {}
+        let request = try preparedRequest()
+        for suspends in [false, true] {
+            let wrapping = mock.intercepting { _, _ in
+                if suspends { await Task.yield() }
+                throw Failure()
+            }
+            let own = mock.intercepting { _, _ in
+                if suspends { await Task.yield() }
+                throw RequestError(.connectionFailed)
+            }
+            let wrapped = try await error(of: wrapping, request)
+            #expect(wrapped?.reason == .other && wrapped?.underlying is Failure)
+            #expect(wrapped?.request?.target == request.target)
+            let passed = try await error(of: own, request)
+            #expect(passed?.reason == .connectionFailed && passed?.underlying == nil)
+        }
+    }
+
+    private func error(of executor: any RequestExecutor, _ request: PreparedRequest) async throws -> RequestError? {
+        try await onThread {
+            #expect(throws: RequestError.self) { try executor.executeAndWait(request) }
+        }
+    }
+
+    @Test("blocking calls in middleware of blocking calls have threads of their own (C29)")
+    func nested() async throws {
+        let request = try preparedRequest()
+        let counter = Counter()
+        let inner = mock.intercepting { request, next in
+            await counter.increment()
+            return try await next.execute(request)
+        }
+        let outer = inner.intercepting { request, next in
+            func block() throws(RequestError) -> RawResponse { try inner.executeAndWait(request) }
+            _ = try block()
+            await Task.yield()
+            _ = try block()
+            return try await next.execute(request)
+        }
+        let status = try await onThread { try outer.executeAndWait(request).head.status }
+        #expect(status == 200)
+        #expect(await counter.count == 3)
+    }
+
+    @Test("a task that outlives the call continues in the global pool, and later calls do not run it (C29)")
+    func survivor() async throws {
+        let request = try preparedRequest()
+        let survivor = Survivor()
+        let executor = mock.intercepting { request, next in
+            survivor.start()
+            return try await next.execute(request)
+        }
+        let status = try await onThread { try executor.executeAndWait(request).head.status }
+        #expect(status == 200)
+        #expect(await survivor.end() == 1)
+    }
+
+    @Test("redirects and responses of other middleware are those of a call in a task (C29)")
+    func redirects() async throws {
+        let mock = MockExecutor { $0.target.path == "/x" ? .redirect(to: "/y") : .ok("end") }
+        let count = Atomic(0)
+        let executor = mock.intercepting { request, next in
+            count.add(1, ordering: .relaxed)
+            return try await next.execute(request)
+        }
+        let client = Client(AnonymousRequestProvider("http://e.com"), executor: executor)
+        let chained = Client(client.api, executor: executor.retrying().keepingCookies(in: CookieStore()))
+        for client in [client, chained] {
+            count.store(0, ordering: .relaxed)
+            let response = try await onThread { try client.responseAndWait { $0.get(.text, from: "/x") } }
+            #expect(response.value == "end" && response.history.map(\.status) == [302])
+            #expect(count.load(ordering: .relaxed) == 2)
+        }
+    }
+
+    @Test(
+        "a stream behind a function is read, whether its status is accepted or not (HT-5)",
+        arguments: [200, 500] as [HTTPStatus])
+    func stream(status: HTTPStatus) async throws {
+        let mock = MockExecutor(.status(status, "stream"))
+        let executor = mock.intercepting { request, next in
+            var streamed = request
+            streamed.delivery = .streamed
+            return try await next.execute(streamed)
+        }
+        let client = Client(AnonymousRequestProvider("http://e.com"), executor: executor)
+        let result = try await onThread {
+            Result { () throws(RequestError) in try client.performAndWait { $0.get(.text, from: "/x") } }
+        }
+        switch result {
+        case .success(let value): #expect(status == 200 && value == "stream")
+        case .failure(let error): #expect(status == 500 && error.body == Data("stream".utf8))
+        }
+    }
+}
