@@ -62,6 +62,8 @@ package final class TLSStream {
 
     /// Whether the handshake is complete.
     package private(set) var isEstablished = false
+    /// Whether the peer has sent close_notify, after which the socket may still seem idle until it is closed.
+    private var hasEnded = false
 
     /// The carrier of the bytes, which is kept while the stream exists.
     private enum Carrier {
@@ -244,7 +246,10 @@ extension TLSStream {
         let code = rp_tls_read(io, ssl, start, buffer.count, &count)
         io.pointee.may_block = 0
         guard count > 0 else {
-            if code == rp_tls_error_close_notify { return .end }
+            if code == rp_tls_error_close_notify {
+                hasEnded = true
+                return .end
+            }
             if code == rp_tls_error_want_read, io.pointee.receives_left == 0 { return .bytes(0) }
             return .needs(try interest(of: code, isHandshake: false) ?? .reading)
         }
@@ -297,7 +302,7 @@ extension TLSStream {
     ///
     /// Tickets and key updates that have arrived are read; they are not unsolicited bytes.
     package func liveness() -> Socket.Liveness {
-        guard (try? begin()) != nil else { return .closed }
+        guard !hasEnded, (try? begin()) != nil else { return .closed }
         defer { library.leave() }
         // Checking the socket is sufficient if OpenSSL has read no more than it has returned.
         if case .channel(let channel) = carrier, library.tls.pointee.SSL_has_pending(ssl) == 0,

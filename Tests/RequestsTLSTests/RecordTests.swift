@@ -90,6 +90,15 @@ struct TLSRecordTests {
         #expect(peers.client.liveness() == .strayBytes)
     }
 
+    @Test("a connection whose peer has sent close_notify is closed before the socket is")
+    func endBeforeClosing() throws {
+        let peers = try connected()
+        peers.server.shutdown()
+        while peers.client.liveness() == .idle { sched_yield() }
+        #expect(peers.client.liveness() == .closed)
+        #expect(peers.client.liveness() == .closed)
+    }
+
     @Test(
         "an idle connection that the server closes is closed, with close_notify and without", arguments: [true, false])
     func idleEnd(isOrderly: Bool) throws {
