@@ -79,10 +79,6 @@ private let otherDeviations = [
         reason: "a session does not send Expect, so the body is sent at once, unless the response comes first",
         failure: "the body is not sent", isOccasional: true),
     ExecutorUnderTest.Deviation(
-        scenario: "a partially read response closes its connection, and the next request uses a new one",
-        reason: "there is no back-pressure, so the whole response may be received, and its connection idle again",
-        failure: "connection and index of each exchange", isOccasional: true),
-    ExecutorUnderTest.Deviation(
         scenario: "unsolicited bytes end the connection only",
         reason: "libcurl may read them as the response to the next request", failure: "the text: expected",
         isOccasional: true),
