@@ -33,16 +33,20 @@ extension PreparedRequest {
         while true {
             // Collecting the body suspends.
             if call.attempts > 1, call.request.mustBeMeasured { return try call.acceptedInTask(by: executor) }
-            let response: RawResponse
+            let execution: BlockingExecution
             do throws(RequestError) {
-                response = try call.request.exchangedInPlace(by: executor)
+                execution = try call.request.begunInPlace(by: executor)
             } catch {
                 try call.receive(error)
                 continue
             }
-            // If a stream is refused, the error contains its beginning, and reading that suspends.
-            guard response.body.isCollected else { return try call.acceptedInTask(by: executor) { response } }
-            if try call.receive(response) == .finish { return try AcceptedResponse(response, endOf: consume call) }
+            switch consume execution {
+            case .response(let response):
+                // If a stream is refused, the error contains its beginning, and reading that suspends.
+                guard response.body.isCollected else { return try call.acceptedInTask(by: executor) { response } }
+                if try call.receive(response) == .finish { return try AcceptedResponse(response, endOf: consume call) }
+            case .deferred(let remaining): return try call.acceptedInTask(by: executor, resuming: remaining)
+            }
         }
     }
 
@@ -55,33 +59,36 @@ extension PreparedRequest {
 
     /// Performs one exchange on a thread that may block.
     func responseInPlace(from executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
+        let execution: BlockingExecution
         do throws(RequestError) {
-            return try exchangedInPlace(by: executor)
+            execution = try begunInPlace(by: executor)
         } catch {
             throw error.adding(request: self)
         }
-    }
-
-    /// Performs one exchange on the calling thread; a task on it performs the part that suspends.
-    @inline(__always)  // otherwise the response is copied
-    private func exchangedInPlace(by executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
-        try checkTimeBeforeSending()
-        if let interception = executor.interception {
-            return try inTask(interception.next(for: self), interception.function)
-        }
-        switch try executor.begin(self) {
+        switch execution {
         case .response(let response): return response
-        case .deferred(let remaining): return try inTask(executor.base) { _, _ in try await remaining() }
+        case .deferred(let remaining):
+            return try inTask(timeLeft) { () async throws(RequestError) in
+                try await response(from: executor.base, resuming: remaining)
+            }
         }
     }
 
-    /// Calls `function` in a task on the calling thread.
+    /// Performs as much of an exchange as possible on the calling thread; all of it with asynchronous middleware, in a
+    /// task.
+    @inline(__always)  // otherwise the response is copied
+    private func begunInPlace(by executor: InPlaceExecutor) throws(RequestError) -> BlockingExecution {
+        try checkTimeBeforeSending()
+        guard let interception = executor.interception else { return try executor.begin(self) }
+        return .response(try response(from: interception))
+    }
+
+    /// Performs an exchange through asynchronous middleware, in a task on the calling thread.
     @inline(never)  // keeps the task out of the path of most calls
-    private func inTask(
-        _ next: any RequestExecutor, _ function: @escaping FunctionMiddleware.Function
-    ) throws(RequestError) -> RawResponse {
-        let limits = timeLeft.map(BlockingCallTimeLimits.init(after:))
-        let result = CallingThread.response(to: self, from: next, by: function, limits: limits)
+    private func response(from interception: Interception) throws(RequestError) -> RawResponse {
+        let result = CallingThread.response(
+            to: self, from: interception.next(for: self), by: interception.function,
+            limits: timeLeft.map(BlockingCallTimeLimits.init(after:)))
         guard let result else { throw .abandoned }
         return try result.get()
     }
