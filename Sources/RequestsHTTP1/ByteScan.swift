@@ -1,4 +1,5 @@
-// `unchecked` and `unsafeLoad` are used only where the code around them proves that the position is within the span.
+// `unchecked` and `unsafeLoad` are used only where the code around them proves that the position is within the span, or
+// where the documentation requires it of the caller.
 
 /// The bytes that end a line or separate its parts, and the classes of bytes.
 enum Octet {
@@ -42,7 +43,7 @@ extension Span<UInt8> {
 
     // The functions below examine eight bytes at a time: arithmetic on a word sets the high bit of bytes that match.
 
-    /// The last position of eight bytes; negative if there are fewer.
+    /// The last position at which eight bytes begin; negative if there are fewer.
     private var lastWord: Int { count &- 8 }
 
     /// Returns the eight bytes at `position`, the first one lowest; the caller has checked that they are within the
@@ -85,24 +86,26 @@ extension Span<UInt8> {
         return position
     }
 
-    /// Returns how many of the eight bytes at `position`, counted from the first one, are letters or dashes.
+    /// Returns how many of the eight bytes at `position`, counted from the first one, are letters or hyphens.
     @inline(__always)  // as above
     private func plainTokenBytes(at position: Int) -> Int {
         let word = word(at: position)
         let lowerCase = word | Self.ones &* 0x20
-        // A sum sets the high bit of its byte from the given byte on; only bytes above 0x7F, which match, carry.
+        // A sum sets the high bit of its byte from the subtracted value on. Only bytes above 0x7F carry into the next
+        // byte, and these are not plain themselves.
         let nonletters = ~(lowerCase &+ Self.ones &* (0x80 - 0x61)) | (lowerCase &+ Self.ones &* (0x80 - 0x7B))
-        let nondashes = (word ^ Self.ones &* 0x2D) &+ Self.ones &* 0x7F
-        return ((nonletters & nondashes | word) & Self.highBits).trailingZeroBitCount &>> 3
+        let nonhyphens = (word ^ Self.ones &* 0x2D) &+ Self.ones &* 0x7F
+        return ((nonletters & nonhyphens | word) & Self.highBits).trailingZeroBitCount &>> 3
     }
 
-    /// Returns whether the token in the bytes from `start` to before `end`, which are within the span, is `name`, which
-    /// consists of lower-case letters and dashes, ignoring ASCII case.
+    /// Returns whether the token from `start` to before `end` is `name`, ignoring ASCII case.
+    ///
+    /// The bounds must be within the span. `name` consists of lower-case letters and hyphens.
     @inline(__always)  // so that the words of `name` are constants
     func isName(_ name: StaticString, from start: Int, to end: Int) -> Bool {
         let length = name.utf8CodeUnitCount
         guard end &- start == length else { return false }
-        // In a token, setting bit 0x20 yields a letter or dash of `name` only from the same letter or dash.
+        // In a token, setting bit 0x20 yields a letter or hyphen of `name` only from the same letter or hyphen.
         guard length >= 8 else {
             var offset = 0
             while offset < length, self[unchecked: start &+ offset] | 0x20 == name.utf8Start[offset] { offset &+= 1 }
@@ -154,7 +157,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the first position from `start` whose byte is neither SP nor HTAB, or the end.
-    @inline(__always)  // as above
+    @inline(__always)  // in the loop over the lines of a head
     func endOfBlanks(from start: Int) -> Int {
         var position = start
         while position < count, Octet.isBlank(self[unchecked: position]) { position &+= 1 }
@@ -162,7 +165,7 @@ extension Span<UInt8> {
     }
 
     /// Returns the end of the range from `start` to `end` without its trailing SP and HTAB.
-    @inline(__always)  // as above
+    @inline(__always)  // in the loop over the lines of a head
     func trimmedEnd(_ end: Int, after start: Int) -> Int {
         var end = end
         while end > start, Octet.isBlank(self[end &- 1]) { end &-= 1 }

@@ -8,7 +8,7 @@ struct FieldSection {
     private let tolerance: LineTolerance
     private let isTrailer: Bool
 
-    /// The fields of earlier calls.
+    /// The fields that earlier calls have read.
     private var fields: ReceivedFields?
     /// The fields that frame the message.
     private(set) var framing = FramingFields()
@@ -47,7 +47,7 @@ struct FieldSection {
         }
         var (position, isComplete) = (start, false)
         var writer = ReceivedFields.Writer(taking: &fields, from: start)
-        // If all bytes together are within the limits of one line and of the section, so are those of each line.
+        // If all bytes together are within the limits of one line and of the section, so is each line.
         let needsChecks = limitExceeded(byLineOf: bytes.count &- start, limits) != nil
         while !isComplete, let line = try readLine(of: bytes, at: position, &writer, limits) {
             if needsChecks { try check(lineLength: line.end &- position, limits) }
@@ -131,7 +131,7 @@ extension FieldSection {
             throw .tooLarge(limit: .head(bytes: limits.headBytes))
         }
         if let role = bytes.framingRole(from: start, to: colon) {
-            // Unless the next line has begun, it may be a folded one, which extends the value.
+            // The value is complete only if the next line has begun and is not a folded one.
             if lineEnd < bytes.count, !Octet.isBlank(bytes[lineEnd]) {
                 framing.add(bytes.extracting(valueStart..<valueEnd), as: role)
             } else {
@@ -142,7 +142,7 @@ extension FieldSection {
     }
 
     /// Adds the last field to the framing, because the line at `position` does not continue it.
-    @inline(never)  // rare, as the next function: keeps their code and variables out of the loop over the lines
+    @inline(never)  // rare, like the next function: keeps their code and variables out of the loop over the lines
     private mutating func endField(
         in bytes: Span<UInt8>, at position: Int, _ writer: inout ReceivedFields.Writer, _ limits: WireLimits
     ) throws(WireError) {

@@ -1,8 +1,10 @@
 import Requests
 
-/// The values of all Connection fields (RFC 9110 §7.6.1).
+/// The options of all Connection fields that affect persistence (RFC 9110 §7.6.1).
 struct ConnectionOptions {
+    /// Whether an option is `close`.
     private(set) var closes = false
+    /// Whether an option is `keep-alive`.
     private(set) var keepsAlive = false
 
     mutating func add(_ value: Span<UInt8>) {
@@ -13,11 +15,13 @@ struct ConnectionOptions {
     }
 }
 
-/// The values of all Transfer-Encoding fields (RFC 9112 §6.1).
+/// The transfer codings of all Transfer-Encoding fields (RFC 9112 §6.1).
 struct TransferCodings {
     /// Whether there is a field, even an empty one.
     private(set) var isPresent = false
+    /// The number of codings.
     private(set) var count = 0
+    /// The number of codings that are `chunked`.
     private(set) var chunkedCount = 0
     /// Whether the last coding is chunked.
     private(set) var endsChunked = false
@@ -34,7 +38,7 @@ struct TransferCodings {
 
 /// The values of all Content-Length fields (RFC 9110 §8.6).
 ///
-/// A list of identical digits counts as one value; different spellings of one number are conflicting.
+/// A list of identical digits counts as one value; different spellings of one number conflict.
 struct ContentLength {
     private enum State {
         case absent
@@ -66,7 +70,7 @@ struct ContentLength {
             position = value.endOfBlanks(from: position)
             let isWhole = position == value.count || value[position] == TokenList.comma
             add(isWhole && digits > 0 ? number : nil, digits: digits)
-            // After the comma; a last element without digits is empty, which is invalid.
+            // The position after the comma. After a last comma, an empty element remains, which is invalid.
             position &+= 1
         } while position <= value.count
     }
@@ -77,14 +81,16 @@ struct ContentLength {
         case (_, nil): state = .invalid(.contentLength)
         case (.absent, let number?): state = .number(number, digits: digits)
         case (.number(let agreed, let agreedDigits), let number?):
-            // The same number of digits excludes another number of leading zeros.
+            // Equal numbers with different numbers of digits differ in leading zeros: they are different spellings.
             if agreed != number || agreedDigits != digits { state = .invalid(.conflictingLengths) }
         }
     }
 }
 
 extension Span<UInt8> {
-    /// Returns the number that the digits at `position` form, which it advances to their end; nil above `Int.max`.
+    /// Returns the number that the digits at `position` form, and advances `position` to their end.
+    ///
+    /// - Returns: The number, which is 0 without digits; nil above `Int.max`.
     fileprivate func decimal(at position: inout Int) -> Int? {
         var (number, exceedsMaximum) = (0, false)
         while position < count {
@@ -99,8 +105,9 @@ extension Span<UInt8> {
         return exceedsMaximum ? nil : number
     }
 
-    /// Calls `body` with the start and end of each element of a list, without surrounding white space; empty elements
-    /// are omitted (RFC 9110 §5.6.1).
+    /// Calls `body` with the start and the end of each element of a list, without surrounding white space.
+    ///
+    /// Empty elements are omitted (RFC 9110 §5.6.1).
     fileprivate func forEachElement(_ body: (Int, Int) -> Void) {
         var position = 0
         while position < count {

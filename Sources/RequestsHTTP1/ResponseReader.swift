@@ -38,8 +38,8 @@ package struct ResponseReader: Sendable {
     private var body: BodyReader
     private var interimResponses = 0
 
-    // These three are stored: a computed property of a reader in an object copies the reader for another module, which
-    // takes 200 instructions.
+    // These three are stored, because a computed property of a reader in an object would copy the reader when another
+    // module reads it: 200 instructions.
     /// The part that is read next; an interim response is followed by another status line.
     package private(set) var phase = Phase.statusLine
 

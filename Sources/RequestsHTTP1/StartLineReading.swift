@@ -4,7 +4,7 @@ import Requests
 ///
 /// Each byte is checked as soon as it is present, so a peer that does not use HTTP is rejected at its first wrong byte.
 func statusLine(in bytes: Span<UInt8>, limits: WireLimits) throws(WireError) -> (StatusLine, Int)? {
-    // Nearly every status line: three comparisons, in place of 200 instructions.
+    // Nearly every status line is recognized here by three comparisons, in place of 200 instructions.
     if bytes.beginsWithOK {
         try checkStartLine(length: 17, limits)
         return (StatusLine(status: 200, reason: "OK"), 17)

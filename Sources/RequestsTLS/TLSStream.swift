@@ -62,7 +62,7 @@ package final class TLSStream {
 
     /// Whether the handshake is complete.
     package private(set) var isEstablished = false
-    /// Whether the peer has sent close_notify, after which the socket may still seem idle until it is closed.
+    /// Whether close_notify has been read, after which the socket may still seem idle until the peer closes it.
     private var hasEnded = false
 
     /// The carrier of the bytes, which is kept while the stream exists.

@@ -2,7 +2,7 @@ import Requests
 import RequestsHTTP1
 import Testing
 
-/// Heads are scanned eight bytes at a time: each byte must count at each position of a word, and at the end of the
+/// Heads are scanned eight bytes at a time: each byte must be checked at each position of a word, and at the end of the
 /// received bytes.
 @Suite("Scanning of heads")
 struct ScanTests {
@@ -16,7 +16,7 @@ struct ScanTests {
         return letters
     }
 
-    @Test("a name is a token, whatever the position of a byte", arguments: [1, 5, 8, 9, 17])
+    @Test("a byte that no token contains is detected at each position of a field name", arguments: [1, 5, 8, 9, 17])
     func names(count: Int) {
         for byte in UInt8.min...UInt8.max {
             for offset in 0..<count where offset > 0 || ![0x09, 0x0A, 0x0D, 0x20].contains(byte) {
@@ -32,7 +32,7 @@ struct ScanTests {
         }
     }
 
-    @Test("a value contains no control characters, whatever the position of a byte", arguments: [1, 5, 8, 9, 17])
+    @Test("a control character is detected at each position of a field value", arguments: [1, 5, 8, 9, 17])
     func values(count: Int) {
         for byte in UInt8.min...UInt8.max where byte != 0x0A && byte != 0x0D {
             for offset in 0..<count {
@@ -46,7 +46,7 @@ struct ScanTests {
         }
     }
 
-    @Test("each byte of the usual status line counts, and so does its length")
+    @Test("the usual status line is recognized only by all of its bytes, and its length is limited")
     func usualStatusLine() throws {
         let line = Array("HTTP/1.1 200 OK\r\n".utf8)
         for offset in 0..<line.count {
@@ -69,7 +69,7 @@ struct ScanTests {
     }
 
     @Test(
-        "the length of a body is read the same from whole and folded fields",
+        "folded and repeated Content-Length fields declare the same length as one field",
         arguments: ["5", " 5 ", "\r\n 5", "5\r\n ", "5,\r\n\t5", "5\r\nContent-Length: 5"])
     func lengths(value: String) throws {
         let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length:\(value)\r\n\r\nhello".utf8)

@@ -42,7 +42,7 @@ private actor Counter {
 }
 
 /// A task that outlives the call that starts it.
-private final class Survivor: Sendable {
+private final class OutlivingTask: Sendable {
     private let task = Lock<Task<Int, Never>?>(nil)
     private let isReleased = Atomic(false)
 
@@ -64,7 +64,7 @@ private final class Survivor: Sendable {
 struct SuspendingMiddlewareTests {
     private let mock = MockExecutor { _ in .ok("body") }
 
-    @Test("a function and a type see the task-local values of the caller (C29)", arguments: [false, true])
+    @Test("a function and a type have the task-local values of the caller (C29)", arguments: [false, true])
     func taskLocalValues(suspends: Bool) async throws {
         let request = try preparedRequest()
         let seen = Lock<[Int]>([])
@@ -121,7 +121,7 @@ struct SuspendingMiddlewareTests {
         }
     }
 
-    @Test("blocking calls in middleware of blocking calls have threads of their own (C29)")
+    @Test("middleware of a blocking call can perform other blocking calls (C29)")
     func nested() async throws {
         let request = try preparedRequest()
         let counter = Counter()
@@ -141,20 +141,20 @@ struct SuspendingMiddlewareTests {
         #expect(await counter.count == 3)
     }
 
-    @Test("a task that outlives the call continues in the global pool, and later calls do not run it (C29)")
-    func survivor() async throws {
+    @Test("a task that outlives the call continues after the call has ended (C29)")
+    func outlivingTask() async throws {
         let request = try preparedRequest()
-        let survivor = Survivor()
+        let task = OutlivingTask()
         let executor = mock.intercepting { request, next in
-            survivor.start()
+            task.start()
             return try await next.execute(request)
         }
         let status = try await onThread { try executor.executeAndWait(request).head.status }
         #expect(status == 200)
-        #expect(await survivor.end() == 1)
+        #expect(await task.end() == 1)
     }
 
-    @Test("redirects and responses of other middleware are those of a call in a task (C29)")
+    @Test("a redirect is followed, and each of its requests passes through a function (C29)")
     func redirects() async throws {
         let mock = MockExecutor { $0.target.path == "/x" ? .redirect(to: "/y") : .ok("end") }
         let count = Atomic(0)

@@ -90,7 +90,7 @@ struct TLSRecordTests {
         #expect(peers.client.liveness() == .strayBytes)
     }
 
-    @Test("a connection whose peer has sent close_notify is closed before the socket is")
+    @Test("a connection whose peer has sent close_notify is reported as closed before its socket is closed")
     func endBeforeClosing() throws {
         let peers = try connected()
         peers.server.shutdown()

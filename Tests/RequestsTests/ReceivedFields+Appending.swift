@@ -1,7 +1,7 @@
 import Requests
 
 extension ReceivedFields? {
-    /// Appends a field, and returns whether it fits.
+    /// Appends a field; returns false if the section would be larger than 2 GiB.
     mutating func append(name: some Collection<UInt8>, value: some Collection<UInt8>) -> Bool {
         let text = Array(name) + Array(value)
         var writer = ReceivedFields.Writer(taking: &self, from: 0)

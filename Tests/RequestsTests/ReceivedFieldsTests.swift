@@ -117,7 +117,7 @@ struct ReceivedFieldsTests {
         #expect(half?.count == 1_000 && one?.count == 1_001 && other?.count == 1_001)
     }
 
-    @Test("a value grows by folded lines, and earlier copies do not change", arguments: ["", "v"])
+    @Test("folded lines extend a value, and earlier copies do not change", arguments: ["", "v"])
     func folding(value: String) {
         func extend(_ fields: inout ReceivedFields?, with text: String) -> Bool {
             var writer = ReceivedFields.Writer(taking: &fields, from: 0)

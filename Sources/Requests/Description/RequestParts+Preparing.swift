@@ -30,7 +30,8 @@ extension RequestParts {
     ) throws(RequestError) {
         if hasTypedEndpoint { prepared.typedEndpoint = typedEndpoint }
         let defaults = settings.isDefault ? nil : attributes[EnvironmentDefaults.self]
-        // Content-Type describes no body. Nearly every request has no other source of one, and is searched only once.
+        // A request without a body has no Content-Type. If neither parameters nor defaults can add one, as for nearly
+        // every request, it is removed in the same search as the fields of the executor.
         let isBodiless = bodyProvider.isNone && parameters == nil && defaults == nil
         prepared.header.removeFields { $0.belongsToExecutor || isBodiless && $0 == .contentType }
         var addedFields: [Field] = []
@@ -141,7 +142,7 @@ extension RequestParts {
             let kind = endpoint.isReference ? "reference" : "path"
             throw RequestError(.invalidRequest(problem), detail: Self.detail(kind, endpoint.template, base: base))
         }
-        // Nearly every request; the cases below would copy the base target and the path.
+        // Nearly every request returns here; the code below would copy the base target and the path.
         if parameters == nil, !endpoint.isReference {
             return endpoint.encoded.isEmpty && queryItems.isEmpty
                 ? base : base.appending(path: endpoint.encoded, items: queryItems)

@@ -19,7 +19,7 @@ struct RequestParts: Sendable {
     @usableFromInline var typedEndpoint: (any Sendable)? {
         didSet { hasTypedEndpoint = true }
     }
-    /// Whether the endpoint was set; stored, because comparing it with nil would copy it, which takes 140 instructions.
+    /// Whether ``typedEndpoint`` was set; stored, because comparing that with nil would copy it: 140 instructions.
     private(set) var hasTypedEndpoint = false
 
     @usableFromInline

@@ -26,7 +26,7 @@ extension PreparedRequest {
         /// The late fields of the earlier form to which those of this form belong; nil if none are recorded.
         var earlierLateFields: LateFields?
 
-        /// Creates parts with the values that most requests have; setting them later would release the former ones.
+        /// Creates parts with the values that most requests set; setting them later would release the default values.
         @inline(__always)
         init(
             method: HTTPMethod, target: TargetURI, header: Header, delivery: ResponseBody.Delivery,

@@ -71,12 +71,12 @@ public struct PreparedRequest: Sendable {
         box = Box(parts)
     }
 
-    /// Creates a request with the values of `parts`, the others of which `build` sets in place (decision 0015).
-    @inline(__always)  // creates the parts in their box
+    /// Creates a request with `parts`, after `build` has set the remaining ones in place (decision 0015).
+    @inline(__always)  // so that the parts are created in their box
     init(
         _ parts: consuming Parts, _ build: (inout Parts) throws(RequestError) -> Void
     ) throws(RequestError) {
-        // A local reference, because changing a property of one in `self` would count it.
+        // A local reference: a change of the parts through `self.box` would count it.
         let box = Box(parts)
         try build(&box.parts)
         self.box = box
@@ -283,7 +283,9 @@ public struct PreparedRequest: Sendable {
         set { change { $0.settings.validator = newValue } }
     }
 
-    /// Returns whether the ``validator`` accepts a response with `status` whatever its header is, without calling it.
+    /// Returns whether the ``validator`` is known to accept a response with `status`, whatever its header.
+    ///
+    /// The validator is not called. False means that it may reject the response.
     func accepts(_ status: HTTPStatus) -> Bool {
         status.isSuccess && box.parts.settings.isDefault && box.parts.acceptedTypes.isEmpty
     }

@@ -101,7 +101,7 @@ package struct RequestHeadWriter {
         }
     }
 
-    @inline(__always)  // with the writer in registers
+    @inline(__always)  // keeps the writer in registers
     private static func write(
         _ request: PreparedRequest, _ target: TargetURI, _ fields: [Field], _ framing: Framing, _ form: Form,
         _ additions: [Addition], with writer: inout CountingWriter
@@ -159,7 +159,7 @@ extension Field.Name {
 }
 
 extension Field.Name {
-    /// Whether the first letter is that of Expect, and not of Accept, which nearly every request has.
+    /// Whether the first letter is that of Expect, which excludes Accept, a field of nearly every request.
     private var isPossiblyExpect: Bool {
         rawValue.utf8.withContiguousStorageIfAvailable { $0.first.map { $0 | 0x20 } == UInt8(ascii: "e") } ?? true
     }

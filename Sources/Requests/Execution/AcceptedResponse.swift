@@ -10,9 +10,9 @@ struct AcceptedResponse: Sendable {
     /// Creates the accepted response of `call` after validating `response`.
     ///
     /// - Throws: ``RequestError`` with the reason why the response is rejected, and its body if that is in memory.
-    @inline(__always)  // otherwise the response is moved to it, and then to its place
+    @inline(__always)  // otherwise the response is moved to the initializer, and then to its place
     init(_ response: consuming RawResponse, endOf call: consuming CallState) throws(RequestError) {
-        // The validator is called only if it may reject the response, which saves 250 instructions for most.
+        // The validator is called only if it may reject the response, which saves 250 instructions for most responses.
         if !call.request.accepts(response.head.status) {
             do {
                 let request = call.request

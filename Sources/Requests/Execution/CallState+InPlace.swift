@@ -35,7 +35,7 @@ extension PreparedRequest {
             if call.attempts > 1, call.request.mustBeMeasured { return try call.acceptedInTask(by: executor) }
             let execution: BlockingExecution
             do throws(RequestError) {
-                execution = try call.request.begunInPlace(by: executor)
+                execution = try call.request.beginInPlace(by: executor)
             } catch {
                 try call.receive(error)
                 continue
@@ -50,7 +50,7 @@ extension PreparedRequest {
         }
     }
 
-    /// Performs a call in a task, which takes the time to collect the body from the total limit of the call.
+    /// Performs a call in a task; the time to collect the body counts towards the total limit of the call.
     private func measuredInTask(by executor: InPlaceExecutor) throws(RequestError) -> AcceptedResponse {
         let (left, total) = (timeLeft, timeouts.total)
         let limit = left.map { min($0, total ?? $0) } ?? total
@@ -61,7 +61,7 @@ extension PreparedRequest {
     func responseInPlace(from executor: InPlaceExecutor) throws(RequestError) -> RawResponse {
         let execution: BlockingExecution
         do throws(RequestError) {
-            execution = try begunInPlace(by: executor)
+            execution = try beginInPlace(by: executor)
         } catch {
             throw error.adding(request: self)
         }
@@ -74,10 +74,10 @@ extension PreparedRequest {
         }
     }
 
-    /// Performs as much of an exchange as possible on the calling thread; all of it with asynchronous middleware, in a
-    /// task.
+    /// Performs as much of an exchange as possible on the calling thread; with asynchronous middleware, performs all of
+    /// it there in a task.
     @inline(__always)  // otherwise the response is copied
-    private func begunInPlace(by executor: InPlaceExecutor) throws(RequestError) -> BlockingExecution {
+    private func beginInPlace(by executor: InPlaceExecutor) throws(RequestError) -> BlockingExecution {
         try checkTimeBeforeSending()
         guard let interception = executor.interception else { return try executor.begin(self) }
         return .response(try response(from: interception))

@@ -127,7 +127,7 @@ extension PreparedRequest {
     /// Whether the server requires a length and the length of the body is unknown.
     var mustBeMeasured: Bool { hasBody && needsMeasurement }
 
-    // The layout of the options is determined at run time, in each function that contains this code.
+    // Not inlined: the layout of the options is determined at run time, in each function that contains this code.
     @inline(never)
     private var needsMeasurement: Bool { body.knownLength == nil && options.requiresContentLength == true }
 

@@ -27,7 +27,7 @@ package struct CallState {
 
     /// The values of the earlier requests of the call.
     ///
-    /// They are one reference, which is nil for a call with one request (decision 0052).
+    /// They are one reference, which is nil for nearly every call with one request (decision 0052).
     private var past: Past?
 
     private indirect enum Past: Sendable {
@@ -56,12 +56,12 @@ package struct CallState {
         // Sets a flag in the shared storage instead of a copy, because most calls are not redirected (decision 0021).
         request.isPartOfCall = true
         let total = request.timeouts.total
-        // The last use, which moves the request.
+        // The last use of the parameter, so the request is moved.
         self.request = request
         if let total { self.request.limit = self.request.limit.orEarlier(now().advanced(by: total)) }
     }
 
-    /// Whether there were repetitions, determined without copying them.
+    /// Whether there are ``retries``, determined without copying them.
     var hasRetries: Bool { past != nil && !retries.isEmpty }
 
     /// Returns the next action after `response`.

@@ -1,7 +1,7 @@
 /// Middleware that may suspend at any point, as a function, with the executor behind it.
 ///
-/// A blocking call calls this function itself, because the frame of ``Intercepted/execute(_:)`` has space for all kinds
-/// of middleware, so that it needs memory of its own in a task (decision 0055).
+/// A blocking call calls the function directly, because the frame of ``Intercepted/execute(_:)`` has space for all
+/// kinds of middleware, which a task can provide only by an allocation (decision 0055).
 final class Interception: Sendable {
     let function: FunctionMiddleware.Function
     private let next: any RequestExecutor

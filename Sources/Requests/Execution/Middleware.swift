@@ -52,7 +52,7 @@ public struct Intercepted<Base: RequestExecutor, Interceptor: Middleware>: Reque
         let stage: Stage
         /// Whether the middleware is staged, so that no function of it suspends for most requests.
         let isStaged: Bool
-        /// The middleware that is not staged, as a function for blocking calls.
+        /// The middleware as a function for blocking calls; nil if it is staged.
         let interception: Interception?
         /// The traits, determined once, because those of a chain depend on all of its executors.
         let traits: ExecutorTraits

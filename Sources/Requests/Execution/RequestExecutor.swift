@@ -77,7 +77,7 @@ package struct InPlaceExecutor: Sendable {
     @usableFromInline let base: any RequestExecutor
     /// The same executor, or one that defers its exchanges if it cannot block.
     private let blocking: any BlockingExecutor
-    /// The middleware of an executor that cannot block because of it; nil for others.
+    /// The asynchronous middleware of an executor that cannot block; nil for other executors.
     let interception: Interception?
 
     @usableFromInline

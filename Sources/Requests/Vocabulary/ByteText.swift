@@ -103,7 +103,7 @@ extension String {
 
     /// Returns whether two buffers of the same length have the same bytes.
     private static func areEqual(_ text: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Copies of a text share its storage, as the base URL of an API does.
+        // Copies of a text share its storage, such as those of the base URL of an API.
         if text.baseAddress == other.baseAddress { return true }
         let (bytes, otherBytes) = (UnsafeRawBufferPointer(text), UnsafeRawBufferPointer(other))
         var index = 0

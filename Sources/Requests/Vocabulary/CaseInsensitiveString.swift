@@ -111,7 +111,7 @@ package enum ASCIIFolding {
         }
     }
 
-    /// Returns the four to eight bytes of a text as one word: its first and last four bytes, which overlap.
+    /// Returns the four to eight bytes of a text as one word: its first and its last four bytes, which may overlap.
     static func shortWord(of bytes: UnsafeRawBufferPointer) -> UInt64 {
         let last = bytes.loadUnaligned(fromByteOffset: bytes.count - 4, as: UInt32.self)
         return UInt64(bytes.loadUnaligned(as: UInt32.self)) << 32 | UInt64(last)

@@ -8,7 +8,8 @@ struct PathTemplate: Sendable {
 
     /// The text of the template if the positions of the values cannot express it; empty otherwise.
     private let written: String
-    // Not an optional string, which takes twice as long to copy and to release.
+    /// Whether `written` is the text of the template.
+    // In place of an optional string, which takes twice as long to copy and to release.
     private let isWritten: Bool
 
     // 16 bits for each of up to four values, the first in the lowest. The low byte is the number of bytes between the

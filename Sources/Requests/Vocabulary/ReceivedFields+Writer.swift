@@ -5,7 +5,7 @@ extension ReceivedFields {
     /// inlined where a head is read: the check and a call for each field took a tenth of the reader's instructions.
     @usableFromInline
     package struct Writer: ~Copyable {
-        /// The memory, whose counts are set by ``finish()``; nil before the first field.
+        /// The memory, whose counts are updated by ``storeCounts()``; nil before the first field.
         @usableFromInline var memory: Memory?
         @usableFromInline var capacity = 0
         /// The number of fields.
@@ -20,9 +20,10 @@ extension ReceivedFields {
 extension ReceivedFields.Writer {
     @usableFromInline typealias Location = ReceivedFields.Location
 
-    /// Creates a writer that continues `fields`, which becomes nil, or begins a section if it is nil, with the text
-    /// from position `start` of the received bytes.
-    @inlinable @inline(__always)  // nearly always, there are no fields yet
+    /// Creates a writer that takes over `fields`, which becomes nil; if it is nil already, the writer begins a section.
+    ///
+    /// The next text begins at position `start` of the received bytes.
+    @inlinable @inline(__always)  // nearly always there are no fields yet, which needs no call
     package init(taking fields: inout ReceivedFields?, from start: Int) {
         memory = fields?.memory
         distance = 0 &- start
@@ -30,7 +31,7 @@ extension ReceivedFields.Writer {
         if memory != nil { takeMemory() }
     }
 
-    /// Sets the counts from the memory, and copies it if another value refers to it.
+    /// Reads the counts from the memory, and copies the memory if another value refers to it.
     @usableFromInline
     mutating func takeMemory() {
         guard let counts = memory?.withUnsafeMutablePointerToHeader({ $0.pointee }) else { return }
@@ -48,6 +49,7 @@ extension ReceivedFields.Writer {
         return memory.map { ReceivedFields($0) }
     }
 
+    /// Stores the counts in the memory.
     @inlinable
     func storeCounts() {
         memory?.withUnsafeMutablePointerToHeader {
@@ -154,13 +156,13 @@ extension ReceivedFields.Writer {
         return ReceivedFields(memory).withBytes(at: count - 1) { _, value, _ in read(value) }
     }
 
-    /// Ensures that the memory has a capacity of `needed` bytes; returns false above 2 GiB.
+    /// Ensures that the memory has a capacity of `needed` bytes; returns false if they are more than 2 GiB.
     @inlinable @inline(__always)
     mutating func ensureCapacity(_ needed: Int) -> Bool {
         needed <= capacity || grow(to: needed)
     }
 
-    /// Moves the fields to memory of twice `needed` bytes; at most 2 GiB.
+    /// Moves the fields to memory of twice `needed` bytes, but at most 2 GiB; returns false if `needed` is more.
     @usableFromInline @inline(never)
     mutating func grow(to needed: Int) -> Bool {
         guard needed <= Int32.max else { return false }

@@ -77,7 +77,7 @@ public struct TargetURI: Sendable {
 
         var hasQuery: Bool { pathLength < requestTarget.utf8.count }
 
-        /// Whether the path is a slash, and there are no query and no fragment.
+        /// Whether the path is a slash, and there is neither a query nor a fragment.
         var isRoot: Bool { requestTarget == "/" && fragment == nil }
     }
 
@@ -145,7 +145,7 @@ public struct TargetURI: Sendable {
     /// The value of the Host field: the host, and the port unless it is the default (RFC 9110 §7.2).
     public var authority: String { parts.server.authority }
 
-    /// The end of a request line, and the line of the Host field, which are formatted once for each server.
+    /// The end of a request line and the line of the Host field, formatted once for each server.
     var versionAndHost: String { parts.server.versionAndHost }
 
     /// The request target in origin-form: the path and the query (RFC 9112 §3.2.1).
@@ -216,7 +216,7 @@ extension TargetURI {
     ///   - items: The items to append to the query.
     ///   - query: Text to append to the query after `items`, percent-encoded.
     /// - Returns: The target.
-    @inline(__always)  // nearly every request has the simple case
+    @inline(__always)  // nearly every request returns from the first branch
     func appending(path added: String, items: QueryItems = .empty, query: String? = nil) -> TargetURI {
         // Below the root of a host, the path is the request target unchanged (decision 0015).
         if parts.isRoot, items.isEmptyText, query?.isEmpty != false, added.utf8.first == UInt8(ascii: "/") {

@@ -10,21 +10,21 @@ package enum Token {
         return !isEmpty
     }
 
-    /// Returns whether `bytes` is a token.
+    /// Returns whether `bytes` are a token.
     ///
     /// Letters and hyphens, of which nearly every name consists, are checked eight at a time, and other bytes one by
     /// one.
     static func isToken(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let (words, last) = (UnsafeRawBufferPointer(bytes), bytes.count - 8)
         guard last >= 0 else {
-            // Two halves that overlap are a word of fewer bytes, but at least four.
-            return bytes.count >= 4 && isName(ASCIIFolding.shortWord(of: words))
+            // Four to seven bytes are one word: two halves that overlap.
+            return bytes.count >= 4 && areLettersOrHyphens(ASCIIFolding.shortWord(of: words))
                 || !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
         }
         var index = 0
         while true {
-            let isName = isName(words.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            guard isName || words[index..<index + 8].allSatisfy(isTokenByte) else { return false }
+            let isPlain = areLettersOrHyphens(words.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            guard isPlain || words[index..<index + 8].allSatisfy(isTokenByte) else { return false }
             if index == last { return true }
             // The last word may overlap the previous one.
             index = min(index + 8, last)
@@ -32,11 +32,11 @@ package enum Token {
     }
 
     /// Returns whether each byte of `word` is an ASCII letter or a hyphen.
-    private static func isName(_ word: UInt64) -> Bool {
+    private static func areLettersOrHyphens(_ word: UInt64) -> Bool {
         let (ones, highBits): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
         // All operands have 7 bits in each byte, so no sum carries into the next. Bit 0x20 folds the letters.
         let (low, other) = ((word | 0x20 &* ones) & ~highBits, (word ^ 0x2D &* ones) & ~highBits)
-        // The high bit of each byte is set from a (0x61) on, above z (0x7A), and for all bytes but the hyphen (0x2D).
+        // The sums set the high bit of each byte from a (0x61) on, above z (0x7A), and other than the hyphen (0x2D).
         let (fromA, afterZ, isOther) = (low &+ 0x1F &* ones, low &+ 0x05 &* ones, other &+ 0x7F &* ones)
         return (fromA & ~afterZ | ~isOther) & ~word & highBits == highBits
     }

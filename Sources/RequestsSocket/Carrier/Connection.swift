@@ -12,7 +12,8 @@ final class Connection: Carrier, PooledConnection, @unchecked Sendable {  // one
     var place: Int { slot.place }
     /// Whether tasks run on the thread that waits for the socket (decision 0040).
     private let runsTasks: Bool
-    // What belongs to one exchange stays here, because creating and moving it takes longer than beginning again.
+    // The values of one exchange are stored here, because creating and moving them takes longer than resetting them.
+    // Only the one owner writes them, so that exclusivity needs no check at run time.
     @exclusivity(unchecked) private var inbound = ReceiveBuffer()
     @exclusivity(unchecked) private var reader = ResponseReader(answering: .get)
     @exclusivity(unchecked) private var framing = BodyFraming.untilClose

@@ -2,7 +2,7 @@
 
 /// A buffer of received bytes that have not been read yet, whose memory a connection reuses for all responses.
 ///
-/// It is a value in its connection, because a reference to it would be counted for each access.
+/// It is stored in its connection as a value, because each access to an object would count a reference.
 package struct ReceiveBuffer: ~Copyable {
     /// The size until a response fills it, so that a connection with small responses takes little memory.
     private static let firstSize = 1 << 10
@@ -24,7 +24,7 @@ package struct ReceiveBuffer: ~Copyable {
     }
 
     deinit {
-        Self.release(storage, besides: kept)
+        Self.release(storage, keeping: kept)
         kept.deallocate()
     }
 
@@ -72,7 +72,7 @@ package struct ReceiveBuffer: ~Copyable {
     /// Releases the memory that a long head or chunks needed; the buffer must be empty.
     package mutating func shrink() {
         guard storage.count > kept.count, isEmpty else { return }
-        Self.release(storage, besides: kept)
+        Self.release(storage, keeping: kept)
         (start, end) = (0, 0)
         storage = kept
     }
@@ -96,13 +96,13 @@ package struct ReceiveBuffer: ~Copyable {
 
     private mutating func move(to larger: UnsafeMutableRawBufferPointer) {
         larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))
-        Self.release(storage, besides: kept)
+        Self.release(storage, keeping: kept)
         storage = larger
         (start, end) = (0, end - start)
     }
 
     /// Releases `storage` unless it is the memory that is `kept`.
-    private static func release(_ storage: UnsafeMutableRawBufferPointer, besides kept: UnsafeMutableRawBufferPointer) {
+    private static func release(_ storage: UnsafeMutableRawBufferPointer, keeping kept: UnsafeMutableRawBufferPointer) {
         if storage.count == WideMemory.size {
             WideMemory.recycle(storage)
         } else if storage.count > kept.count {

@@ -1,7 +1,7 @@
 import Requests
 import RequestsPOSIX
 
-/// The pool that a call acquires a connection from: that of an executor, or a script for tests.
+/// The pool from which a call acquires a connection: that of an executor, or a script for tests.
 protocol ConnectionSupply: Sendable {
     associatedtype Network: ConnectionNetwork
     typealias Waiter = PoolWaiter<Origin, Network.Connection, Network.Event>
@@ -12,10 +12,10 @@ protocol ConnectionSupply: Sendable {
         _ origin: Origin, _ timeLimits: SocketTimeLimits, isContinuation: Bool, isBlocking: Bool
     ) throws(RequestError) -> PoolResponse<Lease, Waiter>
 
-    /// Returns what was granted to a call in the queue, which then leaves it; nil if nothing was.
+    /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
     func takeUp(_ waiter: Waiter) throws(RequestError) -> Lease?
 
-    /// Leaves the queue.
+    /// Leaves the queue without a lease.
     func withdraw(_ waiter: Waiter)
 
     /// Searches for calls that hold connections and are not being run, for a blocked thread.

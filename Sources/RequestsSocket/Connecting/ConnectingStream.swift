@@ -13,10 +13,11 @@ protocol ConnectingStream: ~Copyable {
 
     var channel: Network.Channel { get }
 
-    /// Continues a TLS handshake over the bytes, and returns the directions that it needs; nil when it has ended. From
-    /// then on the bytes are those of TLS.
+    /// Begins or continues a TLS handshake, and returns the directions that it needs; nil when it has ended.
     ///
-    /// - Throws: ``TLSError``, also if the server selects another application protocol.
+    /// All later bytes are sent and received through TLS.
+    ///
+    /// - Throws: ``TLSError``, also if the server selects a protocol other than `applicationProtocol`.
     mutating func secure(
         _ context: TLSContext, _ name: TLSServerName, _ key: TLSSessionKey, applicationProtocol: String
     ) throws(TLSError) -> Interest?
@@ -27,7 +28,7 @@ protocol ConnectingStream: ~Copyable {
     /// Receives bytes that have arrived, at most 4 KiB, in place of `received`.
     mutating func receive(_ received: inout [UInt8]) throws(StreamError) -> TransferResult
 
-    /// Returns the directions of the socket that a transfer in the directions `wanted` waits for; empty if it can be
+    /// Returns the directions of the socket for which a transfer in the directions `wanted` waits; empty if it can be
     /// tried at once.
     func directions(for wanted: Interest) -> Interest
 

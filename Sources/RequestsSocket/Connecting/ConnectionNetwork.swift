@@ -15,6 +15,7 @@ protocol ConnectionNetwork: Sendable {
     associatedtype Channel: ConnectingChannel where Channel.Event == Event
     associatedtype Connection: PlacedConnection
 
+    /// The time limits of the call.
     var timeLimits: SocketTimeLimits { get }
     /// The current instant.
     var now: Deadline { get }
@@ -45,12 +46,12 @@ protocol ConnectionNetwork: Sendable {
     func setOptions(of channel: Channel)
 }
 
-/// The peers with which a connection can have TLS.
+/// A peer with which a connection can use TLS.
 enum SecuredPeer: Sendable {
     case proxy, origin
 }
 
-/// The value that another thread may have to compute.
+/// A value, or the work of another thread that computes it.
 enum WorkProgress<Value, Work> {
     case done(Value)
     /// The work in progress; releasing it ends the wait for it.
@@ -69,8 +70,9 @@ protocol PendingWork: Sendable {
 protocol ConnectingChannel: AnyObject, Sendable {
     associatedtype Event
 
-    /// Begins to connect to `address`, and returns whether the connection is established; `event` is signalled when a
-    /// connection that is not has been established or has failed.
+    /// Begins to connect to `address`, and returns whether the connection is established.
+    ///
+    /// If it is not, `event` is signalled when the attempt has succeeded or failed.
     func beginConnecting(to address: SocketAddress, reportingTo event: Event) throws(SystemError) -> Bool
 
     /// Returns whether the connection that was begun is established.

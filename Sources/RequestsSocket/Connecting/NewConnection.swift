@@ -39,7 +39,7 @@ struct NewConnection<Stream: ConnectingStream & ~Copyable>: ConnectionSource, ~C
     /// The instant at which a wait ends at the latest.
     private var limit: Deadline { min(timeLimits.connecting, timeLimits.total) }
 
-    /// The time from the beginning of the call until now.
+    /// Returns the time from the beginning of the call until now.
     private func stamp() -> RawResponse.Metrics.Stamp { timeLimits.stamp(at: network.now) }
 }
 
@@ -215,7 +215,7 @@ extension NewConnection where Stream: ~Copyable {
 
     private mutating func continueEstablishing(on channel: Network.Channel) {
         stage = .establishing
-        // The other attempts end.
+        // Ends the other attempts.
         race = nil
         // A proxy may have closed the connection before, with its challenge.
         if establishment == nil {

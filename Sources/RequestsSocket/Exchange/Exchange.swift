@@ -224,7 +224,7 @@ extension Exchange where C: ~Copyable {
         return receivesAtOnce ? nil : try transfer.needOfResponse(at: now)
     }
 
-    @inline(__always)  // as below
+    @inline(__always)  // a call would copy the exchange, as below
     var isUploadComplete: Bool { !upload.hasParts && upload.isLast }
 
     /// Makes `piece` the next one of a produced body; nil ends the body.
@@ -345,7 +345,7 @@ extension Exchange where C: ~Copyable {
         RawResponse(head: head, body: body, trailers: transfer.trailers, metrics: measurements)
     }
 
-    /// Moves the parts of the response out of a complete exchange, and returns it (decision 0052).
+    /// Returns the response of a complete exchange, whose parts are moved out of it (decision 0052).
     @inline(__always)  // as above
     package mutating func takeResponse() -> RawResponse {
         if let end = transfer.end { metrics.stamps.end = outgoing.timeLimits.stamp(at: end) }

@@ -16,7 +16,7 @@ struct Transfer<C: Carrier & ~Copyable>: ~Copyable, Sendable {
     private(set) var head: ResponseHead?
     /// The length of the response's body in bytes, if its head declares it.
     ///
-    /// Not read from the carrier, which may carry another exchange when the body has ended.
+    /// It is stored, because the carrier may carry another exchange when the body has ended.
     private(set) var bodyLength: Int?
     /// Whether the final response is of HTTP/1.0.
     private(set) var isHTTP10 = false
@@ -159,7 +159,7 @@ extension Transfer where C: ~Copyable {
     /// Reads the received bytes, and returns whether the final head is complete; interim responses are reported.
     mutating func readHead() throws(RequestError) -> Bool {
         while head == nil {
-            // Without bytes the reader would search for the status line.
+            // Without bytes, a search for the status line has no result.
             if carrier.unread == 0 { return false }
             switch try nextEvent() {
             case .interim(let line, let header):

@@ -12,7 +12,7 @@ final class ConnectionPool: Sendable {
     let configuration: SocketExecutor.Configuration
     /// The limits of the configuration for readers, computed once.
     let wireLimits: WireLimits
-    /// The routes to proxies; nil for most executors.
+    /// The routes to the proxies; nil if there are none, as for most executors.
     let proxies: ProxyRoutes?
     let security: Connector.Security
     /// The address from which connections are established; nil if the system chooses it.
@@ -168,7 +168,7 @@ extension ConnectionPool {
         return .queued(waiter)
     }
 
-    /// Returns what was granted to a call in the queue, which then leaves it; nil if nothing was.
+    /// Returns the lease that was granted to a call in the queue, which then leaves it; nil if there is none yet.
     func takeUp(_ waiter: Ledger.Waiter) throws(RequestError) -> Lease? {
         try claim(isNew: false, waiter.origin) { $0.takeUp(waiter) }.map { check($0, at: .now) }
     }
@@ -279,7 +279,7 @@ extension ConnectionPool {
 // MARK: Returning connections
 
 extension ConnectionPool: SlotOwner {
-    /// Keeps a connection after a successful exchange, for less than the time that the server has set, if it has.
+    /// Keeps a new connection, or one whose exchange was successful, for less than the time that the server permits.
     func park(_ connection: Connection, at now: Deadline) {
         let keepAlive = connection.keepAlive
         guard keepAlive?.max != 0 else { return }

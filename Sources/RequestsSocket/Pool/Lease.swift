@@ -9,6 +9,6 @@ enum ConnectionLease<Connection: PlacedConnection>: Sendable {
 /// The response of a pool to a request for a connection.
 enum PoolResponse<Lease, Waiter> {
     case lease(Lease)
-    /// A place in the queue; when its signal comes, the call takes up what was granted to it.
+    /// A place in the queue; when it is signalled, the call takes up the lease that was granted to it.
     case queued(Waiter)
 }

@@ -9,7 +9,7 @@ import Testing
 struct AcquisitionTests {
     // MARK: At once
 
-    @Test("an idle connection is used again, and nothing is needed (R-53)", arguments: [false, true])
+    @Test("an idle connection is used again, without a wait (R-53)", arguments: [false, true])
     func idle(isIdempotent: Bool) throws {
         let steps = try AcquisitionSteps(isIdempotent: isIdempotent) { [.lease(.connection(try $0.idle()))] }
         try steps.expect("connected to 10.0.0.1:80")
@@ -39,7 +39,7 @@ struct AcquisitionTests {
         try idempotent.expect("connected to 10.0.0.1:80")
     }
 
-    @Test("the request to the pool states what the call is", arguments: [false, true])
+    @Test("the pool receives whether the request continues a call, and whether it blocks", arguments: [false, true])
     func kinds(isContinuation: Bool) throws {
         for isBlocking in [false, true] {
             let steps = try AcquisitionSteps(isContinuation: isContinuation, isBlocking: isBlocking) {
@@ -51,7 +51,7 @@ struct AcquisitionTests {
         }
     }
 
-    @Test("a pool that drains or whose reactor does not exist is an error, and no connection is begun")
+    @Test("an error of the pool or of its connector ends the acquisition, and no connection is begun")
     func refused() throws {
         for reason in [RequestError.Reason.executorClosed, .connectionFailed] {
             let steps = try AcquisitionSteps { _ in [] }
@@ -92,7 +92,7 @@ struct AcquisitionTests {
         try steps.expect("connected to 10.0.0.2:80")
     }
 
-    @Test("a wait in the queue that fails leaves the queue with its error, and nothing was sent (R-48, R-52)")
+    @Test("a wait in the queue that fails withdraws the call with its error, and nothing was sent (R-48, R-52)")
     func waits() throws {
         for (error, total, reason) in [
             (WaitError.timedOut, nil as Duration?, RequestError.Reason.timedOut(.waitingForConnection)),
@@ -111,7 +111,7 @@ struct AcquisitionTests {
         }
     }
 
-    @Test("a blocked thread wakes often, intervenes and waits on until the connect limit (R-52)")
+    @Test("a blocked thread wakes often, intervenes and continues to wait until the connect limit (R-52)")
     func intervening() throws {
         let steps = try AcquisitionSteps(isBlocking: true, connect: .seconds(3_600)) {
             [.queued($0.waiter(isBlocking: true))]
@@ -125,7 +125,7 @@ struct AcquisitionTests {
         }
         steps.pool.grant = .slot(ScriptedSlot(steps.network))
         try steps.expect("connected to 10.0.0.2:80")
-        // A task does not intervene: its time-out is the end.
+        // The time-outs before the connect limit did not end the acquisition.
         #expect(!steps.pool.log.contains("withdraw"))
     }
 
@@ -150,9 +150,9 @@ struct AcquisitionTests {
     }
 }
 
-// MARK: A pool without connections
+// MARK: A scripted pool
 
-/// A pool that responds as a script says; a test grants what a call in the queue takes up.
+/// A pool with scripted responses; a test sets the lease that a call in the queue takes up.
 private final class ScriptedPool: ConnectionSupply, @unchecked Sendable {  // one test uses it
     typealias Network = ScriptedNetwork
 
@@ -239,7 +239,7 @@ private final class AcquisitionSteps {
             isBlocking: isBlocking)
     }
 
-    /// The instant until which the last need lasts.
+    /// The instant at which the wait for the last need ends.
     var limit: Deadline? {
         if case .signal(_, let limit, _)? = need { limit } else { nil }
     }
@@ -254,7 +254,7 @@ private final class AcquisitionSteps {
         return step.text(since: network.timeLimits.began)
     }
 
-    /// Advances once; the step has to be `text`.
+    /// Advances once, and expects the step to be `text`.
     func expect(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws(RequestError) {
         let step = try advance()
         #expect(step == text, sourceLocation: sourceLocation)
@@ -263,7 +263,7 @@ private final class AcquisitionSteps {
     /// Ends the last need with `error`.
     func fail(_ error: WaitError) throws(RequestError) {
         guard let need else {
-            Issue.record("nothing is needed")
+            Issue.record("expected a need before a failed wait")
             return
         }
         try acquisition?.fail(error, need)

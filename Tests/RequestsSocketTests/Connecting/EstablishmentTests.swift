@@ -20,7 +20,7 @@ struct EstablishmentTests {
         .init(scheme: scheme, host: "proxy.example", port: 3128, authorization: authorization)
     }
 
-    /// Returns a connection whose host has one address, which is connected at once to each of `streams`.
+    /// Returns a new connection to a host with one address, which accepts at once; each attempt has the next stream.
     private static func steps(
         to url: String = "https://host.example/", through proxy: SocketExecutor.Proxy? = nil, total: Duration? = nil,
         _ streams: [Step]...
@@ -54,9 +54,9 @@ struct EstablishmentTests {
     func handshake() throws {
         let steps = try Self.steps(
             [.needs(.writing), .needs(.reading), .needs(.both), .needs(.none), .secured("http/1.1")])
-        let rest = "10.0.0.1:443, securing until 10000 ms"
+        let suffix = "10.0.0.1:443, securing until 10000 ms"
         for (time, need) in ["write", "read", "read or write", "turn"].enumerated() {
-            try steps.expect("\(need) \(rest)", at: .milliseconds(time))
+            try steps.expect("\(need) \(suffix)", at: .milliseconds(time))
         }
         try steps.expect("connected to 10.0.0.1:443", at: .milliseconds(8))
         #expect(steps.stamps == [0, 0, 8])
@@ -76,7 +76,7 @@ struct EstablishmentTests {
         }
     }
 
-    @Test("the error of a handshake has the reason of its problem, and nothing was sent")
+    @Test("the error of a handshake has the reason of its problem, and the request was not sent")
     func refused() throws {
         for (problem, reason, isPermanent) in [
             (TLSError.Problem.unavailable, RequestError.Reason.tlsUnavailable, true),
@@ -99,7 +99,7 @@ struct EstablishmentTests {
         }
     }
 
-    @Test("a host that no certificate can have is not found, before a lookup")
+    @Test("a host name that no certificate can contain is an error before the lookup")
     func names() throws {
         let steps = try Self.steps(to: "https://a..example/", [])
         let error = steps.failure()
@@ -107,7 +107,7 @@ struct EstablishmentTests {
         #expect(steps.network.log == ["load origin"])
     }
 
-    @Test("a session is resumed only with the same name, port and route (R-51)")
+    @Test("the key of a TLS session consists of the name, the port and the route (R-51)")
     func sessionKeys() throws {
         func key(_ name: String, _ port: Int, _ route: String) throws -> TLSSessionKey {
             TLSSessionKey(scheme: "https", host: try TLSServerName(name), port: port, route: route)
@@ -134,7 +134,7 @@ struct EstablishmentTests {
 
     // MARK: The tunnel
 
-    @Test("the proxy is connected to and requested to connect to the origin server, then TLS begins (R-51)")
+    @Test("a tunnel through the proxy is established before TLS to the origin server (R-51)")
     func tunnel() throws {
         let steps = try Self.steps(
             through: Self.proxy(.http, .basic(username: "u", password: "p")),
@@ -151,7 +151,7 @@ struct EstablishmentTests {
             ])
     }
 
-    @Test("a request for a tunnel that is sent in parts, and a response that arrives in parts (R-51)")
+    @Test("the request for a tunnel can be sent in parts, and the response can arrive in parts (R-51)")
     func parts() throws {
         let steps = try Self.steps(
             through: Self.proxy(),
@@ -159,8 +159,8 @@ struct EstablishmentTests {
                 .accepts(1), .blocked(.writing), .accepts(7), .blocked(.both), .sent, .receives("HTTP/1.1 100 Contin"),
                 .blocked(.none), .receives("ue\r\n\r\nHTTP/1.1 20"), .receives("0 OK\r\n\r\n"), .secured(nil),
             ])
-        let rest = "10.0.0.1:443, connecting until 10000 ms"
-        for need in ["write", "read or write", "turn"] { try steps.expect("\(need) \(rest)") }
+        let suffix = "10.0.0.1:443, connecting until 10000 ms"
+        for need in ["write", "read or write", "turn"] { try steps.expect("\(need) \(suffix)") }
         try steps.expect("connected to 10.0.0.1:443")
         #expect(steps.network.sent == ["\(Self.connect)\r\n"])
     }
@@ -195,7 +195,7 @@ struct EstablishmentTests {
         #expect(secured.network.log.first == "load proxy" && secured.network.sent == [""])
     }
 
-    @Test("a SOCKS proxy has a tunnel for http as well (R-51)")
+    @Test("a SOCKS proxy provides a tunnel for http as well (R-51)")
     func socks() throws {
         let steps = try Self.steps(
             to: "http://h.example/", through: Self.proxy(.socks5),
@@ -249,7 +249,7 @@ struct EstablishmentTests {
     // MARK: Challenges
 
     private static let challenge = "HTTP/1.1 407 Required\r\nContent-Length: 2\r\n"
-    /// More of a challenge than is read.
+    /// More bytes of a challenge than are read.
     private static let longPart = String(repeating: "n", count: 17_000)
 
     @Test("after a challenge the request is sent again on the same connection (R-51)")
@@ -291,7 +291,7 @@ struct EstablishmentTests {
         #expect(handshakes.suffix(2) == ["handshake with proxy.example", "handshake with host.example"])
     }
 
-    @Test("credentials that are rejected twice are refused (R-51)")
+    @Test("after two rejections of credentials, the tunnel is refused (R-51)")
     func rejected() throws {
         let again: [Step] = [.sent, .receives("\(Self.challenge)\r\nno")]
         let steps = try Self.steps(
@@ -303,7 +303,7 @@ struct EstablishmentTests {
 
     // MARK: Waits that fail
 
-    @Test("a wait that fails ends each step with the error of its phase, and nothing was sent (R-48)")
+    @Test("a wait that fails ends each step with the error of its phase, and the request was not sent (R-48)")
     func waits() throws {
         for (error, total, reason) in [
             (WaitError.timedOut, nil as Duration?, nil as RequestError.Reason?),
@@ -330,7 +330,7 @@ struct EstablishmentTests {
     }
 }
 
-/// An authenticator that has no credentials before a challenge, and counts them after it.
+/// An authenticator without credentials before a challenge; later ones contain the number of challenges.
 private final class ScriptedAuthenticator: AuthenticationChallenge.ProxyAuthenticator {
     private let challenges = SharedCounter()
 

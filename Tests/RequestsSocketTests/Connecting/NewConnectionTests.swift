@@ -27,7 +27,7 @@ struct NewConnectionTests {
 
     // MARK: The lookup
 
-    @Test("an address that is known and accepts at once needs nothing (R-50)")
+    @Test("a known address that accepts at once requires no wait (R-50)")
     func atOnce() throws {
         let steps = try ConnectionSteps { $0.lookups = [try Self.lookup("10.0.0.1")] }
         try steps.expect("connected to 10.0.0.1:80", at: .milliseconds(3))
@@ -70,7 +70,7 @@ struct NewConnectionTests {
         #expect(error?.reason == .hostNotFound && error?.mayHaveReachedServer == false)
     }
 
-    @Test("the zone of an address is looked up with it, and the port is that of the scheme (R-50)")
+    @Test("an address is looked up with its zone, and the port is that of the URL (R-50)")
     func names() throws {
         for (url, name) in [
             ("http://[fe80::1%25eth0]:8080/", "[fe80::1%eth0]:8080"), ("http://host.example:81/", "host.example:81"),
@@ -81,7 +81,7 @@ struct NewConnectionTests {
         }
     }
 
-    @Test("addresses without the family of the local address are not tried (R-50)")
+    @Test("addresses of a family other than that of the local address are not tried (R-50)")
     func localAddress() throws {
         let steps = try ConnectionSteps {
             $0.localAddress = try Self.address("127.0.0.1")
@@ -173,7 +173,7 @@ struct NewConnectionTests {
         #expect(steps.network.log.filter { $0.hasPrefix("close") }.count == 2)
     }
 
-    @Test("a socket that cannot be created is an attempt that has failed (R-50)")
+    @Test("an attempt whose socket cannot be created has failed (R-50)")
     func noSocket() throws {
         let steps = try ConnectionSteps {
             $0.lookups = [try Self.lookup("10.0.0.1", "10.0.0.2")]
@@ -235,7 +235,7 @@ struct NewConnectionTests {
 
     // MARK: Unix sockets
 
-    @Test("a unix socket is not looked up, and has no options of TCP (R-51)")
+    @Test("the path of a unix socket is not looked up, and TCP options are not set (R-51)")
     func unix() throws {
         let steps = try ConnectionSteps(by: .unix(path: "/run/engine.sock"))
         try steps.expect("connected to unix:/run/engine.sock")

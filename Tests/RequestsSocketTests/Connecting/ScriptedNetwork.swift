@@ -6,21 +6,21 @@ import Testing
 @testable import RequestsSocket
 @testable import RequestsTLS
 
-/// A network without sockets, lookups and files, whose clock stands still until a test moves it.
+/// A network without sockets, lookups and files, whose time changes only when a test sets it.
 ///
 /// Each operation takes the next entry of its script; the last entry of an attempt is repeated.
 final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one test uses it, on one thread at a time
     typealias Connection = ScriptedConnection
     typealias Channel = ScriptedChannel
 
-    /// What one look at a lookup, or at the loading of settings, finds.
+    /// The result of one check of a lookup, or of the loading of settings.
     enum Work<Value, Failure: Error> {
         case pending
         case done(Value)
         case failure(Failure)
     }
 
-    /// What one look at an attempt to connect finds.
+    /// The result of one check of an attempt to connect.
     enum Attempt {
         case pending
         case connected
@@ -31,7 +31,7 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     var lookups: [Work<[SocketAddress], ResolverError>] = []
     /// The attempts by address.
     var attempts: [SocketAddress: [Attempt]] = [:]
-    /// The error of creating each next socket; nil for none.
+    /// The error codes of the next sockets to be created; nil if the socket is created.
     var sockets: [Int32?] = []
     /// The steps of the streams, in the order of their connections.
     var streams: [[ScriptedStream.Step]] = []
@@ -40,7 +40,7 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     var log: [String] = []
     /// The bytes sent on each stream.
     var sent: [String] = []
-    /// The keys of the sessions that each handshake can resume.
+    /// The keys of the sessions that the handshakes can resume, without repetitions.
     var sessionKeys: [TLSSessionKey] = []
     var timeLimits: SocketTimeLimits
     var elapsed = Duration.zero
@@ -93,11 +93,12 @@ final class ScriptedNetwork: ConnectionNetwork, @unchecked Sendable {  // one te
     }
 }
 
+/// The part of the call in scripted work.
 struct ScriptedWork: PendingWork {
     let event: String
 }
 
-/// A socket of a script; its release is its end.
+/// A scripted socket, whose release closes it.
 final class ScriptedChannel: ConnectingChannel {
     let address: SocketAddress
     let network: ScriptedNetwork
@@ -127,18 +128,18 @@ final class ScriptedChannel: ConnectingChannel {
     }
 }
 
-/// The bytes of a connection of a script, whose steps are taken in their order.
+/// The bytes of a scripted connection; each call of a function takes the next step.
 struct ScriptedStream: ConnectingStream, ~Copyable {
     typealias Network = ScriptedNetwork
 
-    /// What one call of a function returns.
+    /// The result of one call of a function.
     enum Step {
-        /// A handshake needs these directions.
+        /// The handshake needs these directions.
         case needs(Interest)
-        /// A handshake ends, with an application protocol if the server selects one.
+        /// The handshake ends, with an application protocol if the server selects one.
         case secured(String?)
         case refused(TLSError)
-        /// At most so many bytes are accepted.
+        /// At most this number of bytes is accepted.
         case accepts(Int)
         case receives([UInt8])
         /// Sending or receiving waits for these directions.
@@ -175,7 +176,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
             throw TLSError(.negotiationFailed, "the server selected \(selected), not \(applicationProtocol)")
         case .refused(let error): throw error
         case let step:
-            Issue.record("a handshake instead of \(step)")
+            Issue.record("expected \(step), found a handshake")
             return nil
         }
     }
@@ -187,7 +188,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
             return .bytes(min(limit, bytes.count))
         case .blocked(let directions): self.directions = directions
         case .failure(let error): throw error
-        case let step: Issue.record("sends instead of \(step)")
+        case let step: Issue.record("expected \(step), found a call of send")
         }
         return .wouldBlock
     }
@@ -200,7 +201,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
         case .blocked(let directions): self.directions = directions
         case .end: return .end
         case .failure(let error): throw error
-        case let step: Issue.record("receives instead of \(step)")
+        case let step: Issue.record("expected \(step), found a call of receive")
         }
         return .wouldBlock
     }
@@ -214,7 +215,7 @@ struct ScriptedStream: ConnectingStream, ~Copyable {
     }
 }
 
-/// An established connection of a script.
+/// A scripted connection that is established.
 final class ScriptedConnection: PlacedConnection, @unchecked Sendable {  // as the network
     let channel: ScriptedChannel
     let slot: ScriptedSlot
@@ -232,7 +233,7 @@ final class ScriptedConnection: PlacedConnection, @unchecked Sendable {  // as t
     }
 }
 
-/// The right to one connection of a script; its release is recorded.
+/// The right to one scripted connection; its release is recorded.
 final class ScriptedSlot: Sendable {
     private let network: ScriptedNetwork
 
@@ -248,7 +249,7 @@ final class ScriptedSlot: Sendable {
 // MARK: Steps as text
 
 extension ConnectionStep<ScriptedNetwork> {
-    /// The need with its instant after the beginning of the call, or the address of the connection.
+    /// Returns the need with its instant after the beginning of the call, or the address of the connection.
     func text(since began: Deadline) -> String {
         func time(_ limit: Deadline) -> String {
             limit == .distantFuture ? "" : " until \(limit.nanoseconds(since: began) / 1_000_000) ms"
@@ -318,7 +319,7 @@ final class ConnectionSteps {
         return step.text(since: network.timeLimits.began)
     }
 
-    /// Advances once, `time` after the beginning of the call; the step has to be `text`.
+    /// Advances once, `time` after the beginning of the call, and expects the step to be `text`.
     func expect(
         _ text: String, at time: Duration = .zero, sourceLocation: SourceLocation = #_sourceLocation
     ) throws(RequestError) {
@@ -330,7 +331,7 @@ final class ConnectionSteps {
     func fail(_ error: WaitError, at time: Duration = .zero) throws(RequestError) {
         network.elapsed = time
         guard let need else {
-            Issue.record("nothing is needed")
+            Issue.record("expected a need before a failed wait")
             return
         }
         try new?.fail(error, need)
@@ -340,7 +341,7 @@ final class ConnectionSteps {
     func failure() -> RequestError? {
         do throws(RequestError) {
             for _ in 0..<100 where connection == nil { _ = try advance() }
-            Issue.record("no error")
+            Issue.record("expected an error within 100 steps")
             return nil
         } catch {
             return error
@@ -354,7 +355,7 @@ final class ConnectionSteps {
         connection = nil
     }
 
-    /// The times in milliseconds of the lookup, of the connection and of TLS.
+    /// The times in milliseconds at which the lookup, connecting and TLS ended; nil for a stage that was not needed.
     var stamps: [Int64?] {
         guard let stamps = connection?.stamps else { return [] }
         return [stamps.lookup, stamps.connected, stamps.secured].map { stamp in

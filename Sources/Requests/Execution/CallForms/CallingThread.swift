@@ -32,7 +32,9 @@ package final class CallingThread: TaskExecutor {
     }
 
     private let state = Lock(State())
-    /// The result of an exchange; no call has the thread of one that has not ended.
+    /// The result of an exchange in ``response(to:from:by:limits:)``.
+    ///
+    /// A thread whose call has not ended is not used again, so no other call receives the result.
     private let outcome = ResultBox<Result<RawResponse, RequestError>>()
 
     private init() {}
@@ -103,19 +105,20 @@ extension CallingThread {
         return hasEnded ? outcome.take() : nil
     }
 
-    /// Calls `function` like ``run(limits:_:)``, in half the time: the task begins without a job, and the thread keeps
-    /// a box for the result, whose type is not generic (decision 0055).
+    /// Calls `function` in a task on the calling thread until it ends; nil when `limits` ends first.
+    ///
+    /// This takes half the time of ``run(limits:_:)``: the task begins without a job, and the thread keeps a box for
+    /// the result, whose type is not generic (decision 0055).
     static func response(
         to request: PreparedRequest, from next: any RequestExecutor, by function: @escaping FunctionMiddleware.Function,
         limits: BlockingCallTimeLimits?
     ) -> Result<RawResponse, RequestError>? {
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), !Task.isCancelled else {
-            // A task that is cancelled from the beginning must be cancelled before it begins.
+            // The task of a cancelled caller must be cancelled before it begins, which an immediate task cannot be.
             return run(limits: limits) { await Interception.outcome(of: function, request, next) }
         }
         let thread = begin()
-        // The call of the function is the first step of the task: other code before it would be one more switch of
-        // executors.
+        // The call of the function is the first step of the task: code before it would switch executors once more.
         let task = Task.immediate(executorPreference: thread) {
             do {
                 thread.finish(try await function(request, next))
@@ -156,7 +159,7 @@ extension CallingThread {
         }?.wake()
     }
 
-    /// Ends the work of the thread if its call has ended and has left no jobs; returns whether it has.
+    /// Ends the use of the thread if its call has ended and no jobs remain; returns false otherwise.
     private func leaveAtOnce() -> Bool {
         state.withLock { state in
             guard state.isDone, state.jobs.isEmpty, state.sleepers.isUnused else { return false }

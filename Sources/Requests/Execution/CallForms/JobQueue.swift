@@ -2,6 +2,7 @@
 package struct JobQueue {
     /// The first job; few queues have more than one.
     private var first: UnownedJob?
+    /// The later jobs, after those that have been taken.
     private var others: [UnownedJob] = []
     /// The number of `others` that have been taken.
     private var taken = 0
