@@ -147,6 +147,22 @@ struct DrainTests {
         #expect(peer.connections == max(expected, 1))
     }
 
+    @Test("warming up does not extend the time that the server keeps an idle connection")
+    func warmingOfIdleConnections() async throws {
+        let peer = try ScriptedPeer { line, _, _ in
+            line.respondToAll("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let url = try #require(URL(string: "http://\(peer.authority)"))
+        let executor = SocketExecutor()
+        _ = try await executor.execute(try peer.request())
+        // It is used for one second.
+        try await Task.sleep(for: .milliseconds(600))
+        try await executor.connect(to: url)
+        try await Task.sleep(for: .milliseconds(600))
+        _ = try await executor.execute(try peer.request())
+        #expect(peer.connections == 2)
+    }
+
     @Test("warming up does not wait for connections that the limits do not allow, or that calls use")
     func warmingAtTheLimits() async throws {
         let peer = try Self.slowPeer()

@@ -28,19 +28,17 @@ extension ConnectionPool {
         while leases.count < count, let lease = try leaseAtOnce(origin, timeLimits) { leases.append(lease) }
         let connector = try connector(timeLimits)
         let results = await withTaskGroup(of: Result<Connection, RequestError>.self) { group in
-            for lease in leases {
+            for case .slot(let slot) in leases {
                 group.addTask {
                     await Result(catching: { () async throws(RequestError) in
-                        switch lease {
-                        case .connection(let connection): connection
-                        case .slot(let slot):
-                            try await NewSocketConnection.established(to: origin, in: slot, with: connector)
-                        }
+                        try await NewSocketConnection.established(to: origin, in: slot, with: connector)
                     })
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
+        // They have carried no exchange, so the instants until which they may be used remain.
+        for case .connection(let connection) in leases { putBack(connection) }
         for case .success(let connection) in results { park(connection, at: .now) }
         for result in results { _ = try result.get() }
     }

@@ -299,7 +299,7 @@ extension ConnectionPool: SlotOwner {
     /// Grants a connection to the next call that waits for one, or keeps it, or closes it if there are enough.
     ///
     /// After the successful reuse of a connection, its peer is no longer one that closes connections after responses.
-    private func putBack(_ connection: Connection, afterReuse: Bool = false) {
+    func putBack(_ connection: Connection, afterReuse: Bool = false) {
         let waiter: Ledger.Waiter? = state.withLock { state in
             if afterReuse { state.ledger.closingPeers.recordReuse(by: connection.slot.origin) }
             if state.isClosed { return nil }
