@@ -1,3 +1,4 @@
+import Dispatch
 import RequestsPOSIX
 import RequestsSocket
 import TestSupport
@@ -228,6 +229,34 @@ struct InPlaceTests {
         call.cancel()
         #expect(await call.value?.failure?.reason == .cancelled)
         #expect(executor.connections == (0, 0))
+    }
+
+    @Test("cancelling its task ends a blocking call whose middleware performs exchanges without a pause (R-67)")
+    func cancelledBetweenExchanges() async throws {
+        let peer = try ScriptedPeer { line, _, _ in line.respondToAll(Self.ok) }
+        let executor = SocketExecutor().intercepting { request, next in
+            let end = ContinuousClock.now.advanced(by: .seconds(20))
+            while !Task.isCancelled, .now < end { _ = try await next.execute(request) }
+            throw RequestError(Task.isCancelled ? .cancelled : .other)
+        }
+        let request = try peer.request()
+        @Sendable func reason() -> RequestError.Reason? {
+            do throws(RequestError) {
+                _ = try executor.executeAndWait(request)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        let call = Task { reason() }
+        // A separate thread, because blocking calls of other tests may occupy the threads of all tasks.
+        try DetachedThread.start(named: "canceller") {
+            repeat {
+                _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(50))
+            } while peer.connections == 0
+            call.cancel()
+        }
+        #expect(await call.value == .cancelled)
     }
 
     @Test("bodies over the limit, truncated bodies and invalid framing are the errors of a task (R-9, R-20, R-25)")

@@ -11,6 +11,8 @@ extension SocketExchange {
     static func perform(
         _ request: PreparedRequest, over handle: PoolHandle, as transmission: ForwardedTransmission? = nil
     ) async throws(RequestError) -> RawResponse {
+        // Exchanges that never wait must not keep the thread of a blocking call from checking its cancellation.
+        if let thread = CallingThread.current, thread.isCheckDue { await Task.yield() }
         switch try Beginning(request, over: handle, as: transmission) {
         case .connected(let exchange): return try await perform(exchange)
         case .planned(let plan): return try await perform(connected(plan))

@@ -15,6 +15,8 @@ package final class CallingThread: TaskExecutor {
         var isWaiting = false
         var pause: any ThreadPause = SemaphorePause()
         var sleepers = SleepQueue()
+        /// The time of the next check of the call's limits and of its cancellation.
+        var nextCheck = Deadline.distantFuture
 
         /// Marks the wait of the thread as ended, and returns the pause to wake; nil if it is not waiting.
         mutating func endWait() -> (any ThreadPause)? {
@@ -68,9 +70,11 @@ extension CallingThread {
             busyCount.store(threads.busy.count, ordering: .relaxed)
             return thread
         }
+        let soon = nextCheck
         thread.state.withLock { state in
             if !state.pause.isUsable { state.pause = SemaphorePause() }
             state.isDraining = true
+            state.nextCheck = soon
         }
         return thread
     }
@@ -202,7 +206,7 @@ extension CallingThread {
     private func drain(_ task: Task<Void, Never>, _ limits: BlockingCallTimeLimits?) -> Bool {
         var monitor = CallMonitor(over: task, limits)
         var turns: UInt8 = 0
-        guard monitor.shouldContinue() else { return false }
+        guard check(&monitor) else { return false }
         while true {
             switch next() {
             case .done: return true
@@ -210,10 +214,11 @@ extension CallingThread {
             case .job(let job):
                 job.runSynchronously(on: asUnownedTaskExecutor())
                 turns &+= 1
-                // Jobs that create jobs must not keep the thread from the other events that it waits for.
-                if turns & 63 == 0, !processEvents(&monitor) { return false }
+                // Jobs that create jobs, or wait in place, must not keep the thread from the other events that it waits
+                // for.
+                if turns & 63 == 0 || isCheckDue, !processEvents(&monitor) { return false }
             case .idle(let pause, let deadline):
-                guard monitor.shouldContinue() else { return false }
+                guard check(&monitor) else { return false }
                 // The flag is cleared first, because jobs that the wait itself adds need not wake the thread.
                 pause.wait(until: monitor.next(before: deadline)) { state.withLock { $0.isWaiting = false } }
             }
@@ -225,8 +230,21 @@ extension CallingThread {
         let (pause, due) = state.withLock { ($0.pause, $0.sleepers.takeDue()) }
         due.forEach { $0.resume(returning: true) }
         pause.processEvents()
-        return monitor.shouldContinue()
+        return check(&monitor)
     }
+
+    private static var nextCheck: Deadline { Deadline.now.advanced(byNanoseconds: 10_000_000) }
+
+    /// Checks the limits and the cancellation of the call; returns false when the limits have ended.
+    private func check(_ monitor: inout CallMonitor) -> Bool {
+        guard monitor.shouldContinue() else { return false }
+        let soon = Self.nextCheck
+        state.withLock { $0.nextCheck = soon }
+        return true
+    }
+
+    /// Whether 10 ms have passed since the last check of the limits and of the cancellation.
+    package var isCheckDue: Bool { state.withLock { $0.nextCheck }.hasPassed }
 
     private func next() -> Turn {
         state.withLock { state in
@@ -257,12 +275,13 @@ extension CallingThread {
 
 extension CallingThread {
     /// Calls `wait` in the middle of a job if no other job could run meanwhile, and returns its result; otherwise
-    /// false.
+    /// false, and every 10 ms, so that the job ends and the call is checked.
     ///
     /// Call this function only from a job that this thread runs, not from a job of its call that runs elsewhere.
     package func waitInPlace(_ wait: () -> Bool) -> Bool {
+        let now = Deadline.now
         let isAlone = state.withLock { state in
-            guard state.jobs.isEmpty, state.sleepers.isEmpty else { return false }
+            guard state.jobs.isEmpty, state.sleepers.isEmpty, now < state.nextCheck else { return false }
             state.isWaiting = true
             return true
         }
