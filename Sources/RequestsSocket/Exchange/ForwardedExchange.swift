@@ -16,12 +16,12 @@ enum ForwardedExchange {
         var earlier: [RawResponse.Metrics.Retry] = []
         while true {
             var response = try await transmission(of: request, signIn, after: earlier, over: handle)
-            let start = ContinuousClock.now
+            let start = Deadline.now
             response.metrics.retries.insert(contentsOf: earlier, at: 0)
             guard try isChallenged(&signIn, by: response, to: request) else { return response }
             await response.skipShortBody()
             let challenge = RawResponse.Metrics.Retry(
-                cause: .rejected(response.head.status), delay: start.duration(to: .now))
+                cause: .rejected(response.head.status), delay: .nanoseconds(Deadline.now.nanoseconds(since: start)))
             earlier.append(challenge)
         }
     }
