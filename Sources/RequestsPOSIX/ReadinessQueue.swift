@@ -12,7 +12,7 @@ package struct Interest: OptionSet, Sendable {
     @inlinable
     package static func == (left: Interest, right: Interest) -> Bool { left.rawValue == right.rawValue }
 
-    /// Whether there is no direction.
+    /// Whether the set is empty.
     @inlinable package var isEmpty: Bool { rawValue == 0 }
 
     /// Bytes can be read, or the peer has closed.

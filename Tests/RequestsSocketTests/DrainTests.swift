@@ -155,7 +155,8 @@ struct DrainTests {
         let url = try #require(URL(string: "http://\(peer.authority)"))
         let executor = SocketExecutor()
         _ = try await executor.execute(try peer.request())
-        // It is used for one second.
+        // The connection is used for one second, which the two pauses exceed only together. On a busy machine they last
+        // longer, and the number of connections is the same.
         try await Task.sleep(for: .milliseconds(600))
         try await executor.connect(to: url)
         try await Task.sleep(for: .milliseconds(600))
