@@ -35,9 +35,9 @@ func support(_ name: String, _ dependencies: [Target.Dependency], at path: Strin
     .target(name: name, dependencies: dependencies, path: path ?? "Tests/\(name)", swiftSettings: settings)
 }
 
-/// Returns a test target.
+/// Returns a test target, which also depends on `TestSupport`.
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+    .testTarget(name: name, dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
 // MARK: Libraries
@@ -125,43 +125,43 @@ let testTargets = [
         "EndToEndTests",
         [
             "ManyEndpoints", "requests-blocking-only", "requests-first-day", "requests-main-actor-app", "requests-tour",
-            "RequestsMock", "RequestsTestServer", "TestSupport",
+            "RequestsMock", "RequestsTestServer",
         ],
         exclude: ["tour.golden.txt"]),
     tests("HouseTests", ["requests-socket-only", "requests-readme-program"]),
     tests("ReadmeTests", ["RequestsMock", "RequestsSocket", "RequestsTestServer"]),
     tests(
-        "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket", "TestSupport"]),
-    tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock", "TestSupport"]),
-    tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora", "TestSupport"]),
+        "RequestsConformanceTests", ["RequestsConformance", "RequestsMiddleware", "RequestsSocket"]),
+    tests("RequestsFoundationTests", ["RequestsFoundation", "Requests", "RequestsMock"]),
+    tests("RequestsHTTP1Tests", ["RequestsHTTP1", "Requests", "TestCorpora"]),
     tests(
         "RequestsMiddlewareTests",
         [
             "Adaptors", "CRequestsPOSIX", "PackageStandIns", "RequestsFoundation", "RequestsMiddleware", "RequestsMock",
-            "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora", "TestSupport",
+            "RequestsPOSIX", "RequestsSocket", "RequestsTestServer", "RequestsURLSession", "TestCorpora",
         ]),
-    tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX", "TestSupport"], exclude: ["feeds.txt"]),
-    tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX", "TestSupport"]),
+    tests("RequestsMockTests", ["RequestsMock", "RequestsPOSIX"], exclude: ["feeds.txt"]),
+    tests("RequestsPOSIXTests", ["CRequestsPOSIX", "RequestsPOSIX"]),
     tests(
         "RequestsSocketTests",
         [
             "CRequestsPOSIX", "RequestsMiddleware", "RequestsMock", "RequestsSocket", "RequestsHTTP1", "RequestsPOSIX",
-            "RequestsTLS", "RequestsTestServer", "TestCorpora", "TestSupport",
+            "RequestsTLS", "RequestsTestServer", "TestCorpora",
         ]),
     tests(
         "RequestsTLSTests",
-        ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "requests-tls-exit", "TestSupport"]),
+        ["CRequestsPOSIX", "Requests", "RequestsPOSIX", "RequestsTLS", "requests-tls-exit"]),
     tests(
         "RequestsTestServerTests",
         ["RequestsTestServer", "RequestsMock", "RequestsHTTP1", "RequestsPOSIX", "TestCorpora"]),
-    tests("RequestsTests", ["Requests", "TestCorpora", "TestSupport"]),
+    tests("RequestsTests", ["Requests", "TestCorpora"]),
     tests(
         "RequestsURLSessionTests",
         [
             "RequestsURLSession", "RequestsConformance", "RequestsPOSIX", "RequestsTLS", "RequestsTestServer",
-            "TestCorpora", "TestSupport",
+            "TestCorpora",
         ]),
-    tests("RequestsXMLTests", ["RequestsXML", "TestCorpora", "TestSupport"]),
+    tests("RequestsXMLTests", ["RequestsXML", "TestCorpora"]),
     // The README of Requests 0.3.2, in both language modes and with the settings of a user.
     .testTarget(
         name: "ReadmeV032Mode5Tests", dependencies: ["RequestsURLSession", "Requests"],

@@ -20,28 +20,45 @@ struct FeatureMapTests {
     static func rows() throws -> [Row] {
         try Repository.here.text(of: "Docs/Features.md").split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 3, cells[0].contains(/^(?:RQ|PM|PF|AF|HT|T|D|R|S)-\d+$|^[LC]\d+$/) else { return nil }
+            guard cells.count == 3, cells[0].contains(/^(?:RQ|PM|PF|AF|HT|T|D|R|S|H)-\d+$|^[LC]\d+$/) else {
+                return nil
+            }
             return Row(id: cells[0], state: cells[2])
         }
     }
 
-    /// The ids at the end of test names and in the rows of scenarios, by `Target/File`.
+    /// The ids that the files name, by `Target/File`.
     static func proven() throws -> [String: Set<String>] {
         var proven: [String: Set<String>] = [:]
-        for file in try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources") {
+        let files = try Repository.here.swiftFiles(in: "Tests") + Repository.here.swiftFiles(in: "Sources")
+        // The examples below prove nothing.
+        for file in files where !file.path.hasSuffix("/FeatureMapTests.swift") {
             let name = "\(file.target)/\(URL(filePath: file.path).deletingPathExtension().lastPathComponent)"
-            for match in file.text.matches(of: /@(?:Test|Suite)\(\s*"(?:[^"\\]|\\.)*\(([^()"]*)\)"/) {
-                proven[name, default: []].formUnion(ids(in: match.1))
-            }
-            for match in file.text.matches(of: /rows: \[([^\]]*)\]/) {
-                proven[name, default: []].formUnion(ids(in: match.1))
-            }
+            proven[name, default: []].formUnion(Self.proven(by: file.text))
         }
         return proven
     }
 
+    /// Returns the ids in the traits, at the end of the test names, and in the rows of the scenarios in `source`.
+    static func proven(by source: String) -> Set<String> {
+        let names = source.matches(of: /@(?:Test|Suite)\(\s*"(?:[^"\\]|\\.)*\(([^()"]*)\)"/).map(\.1)
+        let scenarios = source.matches(of: /rows: \[([^\]]*)\]/).map(\.1)
+        // Every literal of a trait counts, so that a misspelled id fails as one that the map does not list.
+        let traits = source.matches(of: /\.rows\(\s*("[^()]*")\s*\)/).flatMap { $0.1.matches(of: /"([^"]*)"/) }
+        return (names + scenarios).reduce(into: Set(traits.map { String($0.1) })) { $0.formUnion(ids(in: $1)) }
+    }
+
     static func ids(in text: Substring) -> Set<String> {
-        Set(text.matches(of: /\b(?:RQ|PM|PF|AF|HT|T|D|R|S)-\d+|\b[LC]\d+\b/).map { String($0.0) })
+        Set(text.matches(of: /\b(?:RQ|PM|PF|AF|HT|T|D|R|S|H)-\d+|\b[LC]\d+\b/).map { String($0.0) })
+    }
+
+    @Test("a test names its rows in a trait, or at the end of its name")
+    func naming() {
+        #expect(Self.proven(by: #"@Test("a name", .rows("R-42", "H-7")) func a() {}"#) == ["R-42", "H-7"])
+        #expect(Self.proven(by: #"@Suite("a name", .serialized, .rows("S-1"))"#) == ["S-1"])
+        #expect(Self.proven(by: #"@Test("a name (T-17, L3)")"#) == ["T-17", "L3"])
+        #expect(Self.proven(by: #"Scenario("a name", rows: ["C12"])"#) == ["C12"])
+        #expect(Self.proven(by: #"@Test("a name", .rows("R42"))"#) == ["R42"])
     }
 
     @Test("the map contains every id exactly once")
@@ -50,6 +67,7 @@ struct FeatureMapTests {
         #expect(Set(ids).count == ids.count)
         let families = [
             "RQ": 36, "PF": 10, "HT": 38, "T": 89, "D": 23, "R": 75, "PM": 98, "AF": 46, "S": 61, "L": 18, "C": 33,
+            "H": 54,
         ]
         for (family, count) in families {
             #expect(ids.filter { $0.prefix { $0.isLetter } == family }.count == count, "\(family)")
@@ -66,7 +84,7 @@ struct FeatureMapTests {
         }
     }
 
-    @Test("the map lists every id that a test name contains")
+    @Test("the map lists every id that a test names")
     func mapped() throws {
         let claimed = Dictionary(uniqueKeysWithValues: try Self.rows().map { ($0.id, Set($0.files ?? [])) })
         for (file, ids) in try Self.proven() {
