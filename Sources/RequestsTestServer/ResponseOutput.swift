@@ -14,6 +14,12 @@ struct ResponseOutput {
 
     private let connection: ServerConnection
     private let behavior: TestServer.Behavior
+    /// Records the status of the response.
+    private let record: (HTTPStatus) -> Void
+    /// The status until it is recorded; nil for a response that a fault does not let end.
+    private var unrecordedStatus: HTTPStatus?
+    /// The number of bytes of a body with Content-Length.
+    private var countedLength: Int?
     private var framing = Framing.none
     /// Bytes that have not been sent yet.
     private var pending: [UInt8] = []
@@ -24,10 +30,17 @@ struct ResponseOutput {
     private var chunkCount = 0
     /// Whether bytes were sent, so that a pace requires a pause before the next ones.
     private var hasSent = false
+    /// Whether all bytes have been appended.
+    private var isComplete = false
 
-    init(_ connection: ServerConnection, _ behavior: TestServer.Behavior) {
+    /// Creates the output of one response.
+    ///
+    /// `record` is called with the status before the last byte is sent, because a client that has the whole response
+    /// may look at the record at once. A response that a fault cuts short is not recorded.
+    init(_ connection: ServerConnection, _ behavior: TestServer.Behavior, recording record: @escaping (HTTPStatus) -> Void) {
         self.connection = connection
         self.behavior = behavior
+        self.record = record
     }
 
     /// Appends an interim response (1xx).
@@ -55,7 +68,11 @@ struct ResponseOutput {
         } catch {
             throw .refused(500, "could not write the response: \(error)")
         }
-        guard case .truncateHead(let byte) = behavior.fault else { return }
+        guard case .truncateHead(let byte) = behavior.fault else {
+            if behavior.fault?.bodyByte == nil { unrecordedStatus = head.status }
+            if case .counted = framing { countedLength = length }
+            return
+        }
         pending.removeLast(max(0, pending.count - start - max(0, byte)))
         try flush(&input)
         throw .closed
@@ -100,6 +117,7 @@ struct ResponseOutput {
             }
         }
         if case .unsolicitedBytes(let bytes) = behavior.fault { pending += bytes }
+        isComplete = true
         try flush(&input)
     }
 
@@ -115,15 +133,21 @@ struct ResponseOutput {
     /// Sends the appended bytes at the pace of the behavior.
     mutating func flush(_ input: inout RequestInput) throws(ConnectionEnd) {
         defer { pending.removeAll(keepingCapacity: true) }
-        guard let pace = behavior.pace else { return try connection.send(pending[...]) }
-        let size = max(1, pace.bytes)
+        let size = behavior.pace.map { max(1, $0.bytes) } ?? .max
         var remaining = pending[...]
-        while !remaining.isEmpty {
-            if hasSent { try input.pause(until: .after(pace.interval)) }
-            try connection.send(remaining.prefix(size))
+        while remaining.count > size {
+            try send(remaining.prefix(size), &input)
             remaining = remaining.dropFirst(size)
-            hasSent = true
         }
+        if isComplete || bodyBytes == countedLength, let status = unrecordedStatus.take() { record(status) }
+        try send(remaining, &input)
+    }
+
+    private mutating func send(_ bytes: ArraySlice<UInt8>, _ input: inout RequestInput) throws(ConnectionEnd) {
+        guard !bytes.isEmpty else { return }
+        if hasSent, let pace = behavior.pace { try input.pause(until: .after(pace.interval)) }
+        try connection.send(bytes)
+        hasSent = true
     }
 
     /// Performs a fault that replaces the response, and returns whether the behavior has one.

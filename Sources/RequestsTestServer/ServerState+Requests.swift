@@ -56,7 +56,7 @@ extension ServerState {
         }
     }
 
-    /// Records that the response to request `index` has been sent to its end.
+    /// Records the status of the response to request `index`, whose last byte is about to be sent.
     func recordStatus(_ status: HTTPStatus, of index: Int) {
         change { record in
             record.recorded.update(index) { $0.status = status }

@@ -115,7 +115,7 @@ struct Service {
     /// Responds to one request; returns false if the connection is to be closed.
     private mutating func respond(to received: ReceivedRequest) throws(ConnectionEnd) -> Bool {
         let behavior = state.behavior(connection.index, exchange)
-        var output = ResponseOutput(connection, behavior)
+        var output = output(behaving: behavior)
         if try output.replaceResponse(&input) { return true }
         let request = try state.request(received, body, after: &lastTarget)
         let response = try execute(request)
@@ -125,7 +125,6 @@ struct Service {
             response.head, framing: plan.framing, length: plan.length, closing: plan.announcesClose, input: &input)
         if plan.hasBody { try send(response, through: &output) }
         try output.appendEnd(trailers: plan.hasBody ? response.finalTrailers : .empty, input: &input)
-        recordStatus(response.status)
         return plan.keepsConnection
     }
 
@@ -185,19 +184,21 @@ struct Service {
     /// Responds to a refused request, and ends the connection so that the client can read the response.
     private mutating func refuse(_ status: HTTPStatus, _ detail: String, _ fields: [Field]) throws(ConnectionEnd) {
         let behavior = TestServer.Behavior(date: state.behavior(connection.index, exchange).date)
-        var output = ResponseOutput(connection, behavior)
+        var output = output(behaving: behavior)
         let body = Data("\(detail)\n".utf8)
         let head = ResponseHead(status: status, header: Header([.contentType(.plainText)] + fields), target: state.root)
         try output.append(head, framing: .counted, length: body.count, closing: true, input: &input)
         try output.append(body: body, input: &input)
         try output.appendEnd(trailers: .empty, input: &input)
-        recordStatus(status)
         try endOutput()
         try input.drain()
     }
 
-    private func recordStatus(_ status: HTTPStatus) {
-        if let recordNumber { state.recordStatus(status, of: recordNumber) }
+    /// Returns the output of the response to the request in progress.
+    private func output(behaving behavior: TestServer.Behavior) -> ResponseOutput {
+        ResponseOutput(connection, behavior) { [state, recordNumber] status in
+            if let recordNumber { state.recordStatus(status, of: recordNumber) }
+        }
     }
 
     /// Shuts down the sending side, so that the client receives the end of the connection.

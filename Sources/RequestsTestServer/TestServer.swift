@@ -49,7 +49,10 @@ public struct TestServer: Sendable {
         public internal(set) var trailers = Header.empty
         /// Whether the request has been received to its end.
         public internal(set) var isComplete = false
-        /// The status of the response, once the response has been sent to its end; nil before, and after a fault.
+        /// The status of the response; nil until its last byte is about to be sent, and after a fault.
+        ///
+        /// A client that has received the whole response always finds it here. It is also here if sending that last
+        /// byte fails, because the server cannot know whether it has arrived.
         public internal(set) var status: HTTPStatus?
     }
 

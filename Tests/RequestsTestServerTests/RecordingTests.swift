@@ -1,5 +1,6 @@
 import RequestsMock
 import RequestsTestServer
+import TestSupport
 import Testing
 
 private func post(_ body: String) -> String {
@@ -112,6 +113,52 @@ struct RecordingTests {
         let (record, served) = try await record(of: [post("abc"), post("d")], .none)
         #expect(record.exchanges.isEmpty && record.requestCount == 2)
         #expect(served == ["abc", "d"].map { Data($0.utf8) })
+    }
+
+    @Test(
+        "a client that has the whole response finds its status in the record", .rows("PM-132", "R-73"),
+        arguments: [
+            TestServer.Behavior.standard, TestServer.Behavior(framing: .chunked(sizes: [3])),
+            TestServer.Behavior(framing: .untilClose),
+        ])
+    func statuses(behavior: TestServer.Behavior) async throws {
+        // A body in parts ends before the part that would follow it is requested.
+        let mock = MockExecutor { request in
+            request.target.path == "/whole" ? .ok("12345") : .chunks([Data("12".utf8), Data("345".utf8)])
+        }
+        try await withTestServer(serving: mock, behaving: behavior) { server in
+            for number in 0..<500 {
+                let client = try await RawClient(server)
+                try await client.send("GET /\(number % 2 == 0 ? "whole" : "parts") HTTP/1.1\r\nHost: a\r\n\r\n")
+                var response = ""
+                // To the last byte and no further: a counted body, the last chunk, or the end of the connection.
+                while !response.hasSuffix("0\r\n\r\n"),
+                    !(response.contains("Content-Length") && response.hasSuffix("12345"))
+                {
+                    let part = try await client.receive(1)
+                    if part.isEmpty { break }
+                    response += part
+                }
+                #expect(server.exchanges.last?.status == 200, "call \(number)")
+            }
+        }
+    }
+
+    @Test(
+        "a response that a fault ends has no status in the record", .rows("R-73"),
+        arguments: [
+            TestServer.Fault.truncateHead(atByte: 5), .truncateBody(atByte: 2), .truncateBody(atByte: 4),
+            .resetBody(atByte: 4),
+            .closeBeforeHead,
+        ])
+    func faults(fault: TestServer.Fault) async throws {
+        try await withTestServer(serving: MockExecutor(.ok("1234")), fault: fault) { server in
+            let client = try await RawClient(server)
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try? await client.receive()
+            try await server.waitUntil { $0.openConnections == 0 }
+            #expect(server.exchanges.map(\.status) == [nil])
+        }
     }
 }
 
