@@ -73,6 +73,8 @@ static const int rp_open_if_missing = O_CREAT;
 static const int rp_open_creating = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
 
 #if defined(__APPLE__)
+// Darwin reports POLLHUP, which needs no request, when the peer has ended sending.
+static const short rp_poll_ended = 0;
 // Darwin has no such flag; SO_NOSIGPIPE, set when a socket is created, has the same effect.
 static const int rp_message_no_signal = 0;
 static inline int rp_has_abstract_names(void) { return 0; }
@@ -82,6 +84,8 @@ static inline int rp_has_abstract_names(void) { return 1; }
 #endif
 
 #if defined(__linux__)
+// POLLRDHUP, which glibc declares only with _GNU_SOURCE; poll and epoll have the same bits.
+static const short rp_poll_ended = EPOLLRDHUP;
 static const uint32_t rp_epoll_read = EPOLLIN | EPOLLRDHUP;
 static const uint32_t rp_epoll_write = EPOLLOUT;
 static const uint32_t rp_epoll_once = EPOLLONESHOT;

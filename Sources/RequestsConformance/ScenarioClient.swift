@@ -68,8 +68,10 @@ struct ScenarioClient: Sendable {
             try await server.waitUntil { $0.exchanges.count { $0.isComplete } >= count }
         } else {
             // A mock does not report changes of its record.
+            let deadline = Deadline.after(.seconds(60))
             while mock.recordedRequests.count < count {
                 try Task.checkCancellation()
+                try expect(!deadline.hasPassed, "\(count) requests arrive within 60 seconds")
                 await Task.yield()
             }
         }

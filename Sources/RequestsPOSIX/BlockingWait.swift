@@ -27,6 +27,9 @@ extension Socket {
         try Self.poll(number, signal.reading.number, [], deadline, slice: 100)
     }
 
+    /// Whether the peer has ended its sending side or reset the connection, even if unread bytes have arrived.
+    package var isEndedByPeer: Bool { rp_poll(number, rp_poll_ended, -1, 0) > 0 }
+
     /// Whether bytes can be sent, or connecting has ended, at this moment.
     var isWritable: Bool { rp_poll(number, Interest.writing.pollEvents, -1, 0) > 0 }
 

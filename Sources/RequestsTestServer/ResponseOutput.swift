@@ -37,7 +37,10 @@ struct ResponseOutput {
     ///
     /// `record` is called with the status before the last byte is sent, because a client that has the whole response
     /// may look at the record at once. A response that a fault cuts short is not recorded.
-    init(_ connection: ServerConnection, _ behavior: TestServer.Behavior, recording record: @escaping (HTTPStatus) -> Void) {
+    init(
+        _ connection: ServerConnection, _ behavior: TestServer.Behavior,
+        recording record: @escaping (HTTPStatus) -> Void
+    ) {
         self.connection = connection
         self.behavior = behavior
         self.record = record

@@ -126,7 +126,8 @@ final class ServerConnection: Sendable {
 
     /// Runs `operation` as a task on this thread only.
     ///
-    /// The task is cancelled when the server stops; an operation that ignores cancellation delays that. If it suspends,
+    /// The task is cancelled when the server stops, and within 50 ms when the client has closed the connection or its
+    /// sending side while the task is suspended; an operation that ignores cancellation delays that. If it suspends,
     /// the thread passes the lead on.
     func run<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
@@ -134,6 +135,8 @@ final class ServerConnection: Sendable {
         defer { currentTask.withLock { $0.cancel = nil } }
         return try executor.run {
             self.worker?.prepareToWait()
+        } isAbandoned: {
+            socket.isEndedByPeer
         } onStart: { cancel in
             let isStopping = currentTask.withLock { task in
                 task.cancel = cancel

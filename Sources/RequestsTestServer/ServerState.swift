@@ -224,7 +224,24 @@ extension ServerState {
         if waiterCount.load(ordering: .sequentiallyConsistent) > 0 { change { _ in } }
     }
 
-    func waitUntil(_ condition: @escaping @Sendable (TestServer.Record) -> Bool) async throws {
+    func waitUntil(
+        within limit: Duration, _ condition: @escaping @Sendable (TestServer.Record) -> Bool
+    ) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await self.waitUntil(condition)
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            if try await group.next() == false { throw TestServer.WaitExpired(limit: limit, record: self.record) }
+        }
+    }
+
+    private func waitUntil(_ condition: @escaping @Sendable (TestServer.Record) -> Bool) async throws {
         waiterCount.add(1, ordering: .sequentiallyConsistent)
         defer { waiterCount.subtract(1, ordering: .sequentiallyConsistent) }
         let key = state.withLock { state in

@@ -108,9 +108,29 @@ extension TestServer {
 
     /// Waits until the record satisfies `condition`, which is checked after every change.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled or the server stops first.
-    public func waitUntil(_ condition: @escaping @Sendable (Record) -> Bool) async throws {
-        try await state.waitUntil(condition)
+    /// - Parameters:
+    ///   - limit: The longest time to wait; with 0 or less, the wait fails soon.
+    ///   - condition: The condition.
+    /// - Throws: ``WaitExpired`` if the limit passes first; `CancellationError` if the task is cancelled or the server
+    ///   stops first.
+    public func waitUntil(
+        within limit: Duration = .seconds(60), _ condition: @escaping @Sendable (Record) -> Bool
+    ) async throws {
+        try await state.waitUntil(within: limit, condition)
+    }
+
+    /// The error of a wait whose condition was not satisfied in time.
+    public struct WaitExpired: Error, Sendable, CustomStringConvertible {
+        /// The limit that has passed.
+        public let limit: Duration
+        /// The record at that time.
+        public let record: Record
+
+        /// The limit, and the numbers of requests and open connections.
+        public var description: String {
+            "the condition was not satisfied within \(limit); the server has received \(record.requestCount) requests "
+                + "and has \(record.openConnections) open connections"
+        }
     }
 
     private static func url(_ text: String) -> URL {

@@ -30,12 +30,14 @@ final class ThreadExecutor: TaskExecutor {
     ///
     /// - Parameters:
     ///   - onWait: A function that is called before the thread waits because the task is suspended.
+    ///   - isAbandoned: Whether nobody needs the result any more, so that the task is cancelled; checked every 50 ms
+    ///     while the task is suspended.
     ///   - onStart: A function that receives the function that cancels the task, before the task begins.
     ///   - operation: The operation.
     /// - Returns: The result of `operation`.
     /// - Throws: The error of `operation`.
     func run<Value: Sendable>(
-        onWait: () -> Void, onStart: (@escaping @Sendable () -> Void) -> Void,
+        onWait: () -> Void, isAbandoned: () -> Bool, onStart: (@escaping @Sendable () -> Void) -> Void,
         _ operation: @escaping @Sendable () async throws(RequestError) -> Value
     ) throws(RequestError) -> Value {
         state.withLock { $0.isRunning = true }
@@ -61,7 +63,11 @@ final class ThreadExecutor: TaskExecutor {
                 state.isWaiting = state.jobs.isEmpty
                 return state.isWaiting
             }
-            if mustWait { arrived.wait() }
+            guard mustWait else { continue }
+            // In slices, because one wait for jobs and the socket would need another descriptor for each connection.
+            while arrived.wait(timeout: task.isCancelled ? .distantFuture : .now() + .milliseconds(50)) == .timedOut {
+                if isAbandoned() { task.cancel() }
+            }
         }
     }
 

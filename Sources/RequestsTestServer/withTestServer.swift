@@ -5,6 +5,10 @@ import RequestsPOSIX
 /// When the function returns, every thread of the server has ended and every descriptor is closed. An exchange that the
 /// executor still performs is cancelled; an executor that ignores cancellation delays the end.
 ///
+/// An executor or a body that is suspended when the client leaves is cancelled within 50 ms, and the connection is
+/// closed. A client that ends only its sending side (a half-close) counts as one that has left: over TCP the two look
+/// the same until the server writes, and the clients of this package never end only one side.
+///
 /// If the executor throws an error of a connection, such as `connectionLost`, the server closes the connection. For
 /// other errors it responds with the description of the error and a status: 400 if the request is invalid; 429 or 503,
 /// with Retry-After if the delay is known, if middleware that protects the executor refuses the request; 501 if

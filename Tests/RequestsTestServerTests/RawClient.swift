@@ -35,6 +35,11 @@ struct RawClient {
         channel.socket.shutDown(.writing)
     }
 
+    /// Makes the connection end with a reset when this client is released.
+    func setResetOnClose() throws {
+        try channel.socket.setResetOnClose()
+    }
+
     /// Receives until the server closes the connection or `limit` bytes have arrived; throws if it is reset.
     func receive(_ limit: Int = .max) async throws -> String {
         String(decoding: try await receiveBytes(limit), as: UTF8.self)

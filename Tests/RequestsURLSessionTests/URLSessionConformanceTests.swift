@@ -71,8 +71,9 @@ let endlessScenarios = [
 private let otherDeviations = [
     ExecutorUnderTest.Deviation(
         scenario: "a slow reader slows down the sender",
+        // On a busy machine, the executor receives so slowly that the server's writes wait by themselves.
         reason: "there is no back-pressure: a task that is suspended and resumed starts again",
-        failure: "few chunks are produced for one that is read"),
+        failure: "few chunks are produced for one that is read", isOccasional: true),
     // The result depends on the order of events.
     ExecutorUnderTest.Deviation(
         scenario: "a final status instead of 100 (Continue) is the response, and the body is not sent",

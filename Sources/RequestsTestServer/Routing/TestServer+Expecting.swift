@@ -16,14 +16,16 @@ extension TestServer {
     ///   - method: The method; nil for any method.
     ///   - path: The pattern of the path, as in ``Routes/on(_:_:_:)``.
     ///   - skipped: The number of matching requests to skip; 0 waits for the first.
+    ///   - limit: The longest time to wait.
     /// - Returns: The request, with the status of its response.
-    /// - Throws: `CancellationError` if the task is cancelled or the server stops first.
+    /// - Throws: ``WaitExpired`` if the limit passes first; `CancellationError` if the task is cancelled or the server
+    ///   stops first.
     @discardableResult
     public func expectRequest(
-        _ method: HTTPMethod? = nil, to path: String, skipping skipped: Int = 0
+        _ method: HTTPMethod? = nil, to path: String, skipping skipped: Int = 0, within limit: Duration = .seconds(60)
     ) async throws -> Exchange {
         let expected = ExpectedRequest(method, RoutePattern(path), skipping: max(0, skipped))
-        try await waitUntil { expected.find(in: $0) }
+        try await waitUntil(within: limit) { expected.find(in: $0) }
         guard let exchange = expected.found else { throw CancellationError() }
         return exchange
     }
